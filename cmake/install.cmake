@@ -7,7 +7,7 @@ set(stagecraft_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/stagecraft)
 
 # One export per component, so that stagecraft::pipeline is found without xtensor and xsimd. stagecraft::precompiled comes
 # with stagecraft::stagecraft.
-foreach(component IN ITEMS pipeline stagecraft report zlib json)
+foreach(component IN ITEMS pipeline stagecraft report zlib json io)
   if(TARGET stagecraft::${component})
     get_target_property(target stagecraft::${component} ALIASED_TARGET)
     install(TARGETS ${target} EXPORT ${target}_targets FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

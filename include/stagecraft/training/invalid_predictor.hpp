@@ -7,7 +7,9 @@
 #include <stagecraft/training/callbacks/weight_array.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
 #include <stagecraft/training/data/sample_set.hpp>
+#include <stagecraft/training/weight_files.hpp>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +31,8 @@ struct invalid_predictor : Base {
   [[nodiscard]] std::string_view name() const { return {}; }
   [[nodiscard]] std::vector<weight_array> get_weights() const { return {}; }
   void set_weights(std::vector<weight_array> const&) {}
+  void save_weights(std::string const&) const {}
+  loaded_weights load_weights(std::string const&, load_weights_options const& = {}) { return {}; }
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_weights() const {
     return {};

@@ -4,10 +4,12 @@
 
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callbacks/trainable.hpp>
+#include <stagecraft/training/weight_files.hpp>
 #include <stagecraft/training/weight_views.hpp>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +20,7 @@ namespace stagecraft {
 template <class M, class Session>
 class trained_model : public trainable {
  public:
+  using model_type = M;
   using session_type = Session;
 
   explicit trained_model(std::uint64_t seed) : session_(std::make_unique<session_type>(seed)) {}
@@ -73,6 +76,25 @@ class trained_model : public trainable {
   template <fixed_name Name>
   [[nodiscard]] auto weight() {
     return detail::view_weight<M, Name>(*session_);
+  }
+
+  /// Writes all weights under Keras's names to a file: `model.save_weights("w.safetensors")`, or .npz. Needs
+  /// <stagecraft/io/weights.hpp>, which says more: E5020 without. Definition: tf.keras.Model.save_weights.
+  void save_weights(std::string const& path) const {
+    if constexpr (requires { save_weights_of(detail::file_functions{}, *this, path); })
+      save_weights_of(detail::file_functions{}, *this, path);
+    else
+      detail::refuse_files<M, "save_weights", "stagecraft/io/weights.hpp">();
+  }
+  /// Reads weights that save_weights, or a bundle, holds: all of them or, if a name or shape differs, none (E5021).
+  /// Needs <stagecraft/io/weights.hpp>. Definition: tf.keras.Model.load_weights.
+  loaded_weights load_weights(std::string const& path, load_weights_options const& options = {}) {
+    if constexpr (requires { load_weights_of(detail::file_functions{}, *this, path, options); }) {
+      return load_weights_of(detail::file_functions{}, *this, path, options);
+    } else {
+      detail::refuse_files<M, "load_weights", "stagecraft/io/weights.hpp">();
+      return {};
+    }
   }
 
   /// The session that carries out the steps.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The names under which a model's weights stand in files.
+#pragma once
+
+#include <stagecraft/training/weight_views.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft::io {
+
+/// "dense/kernel:0", Keras's name of a weight; in nested models with their names before it: "encoder/dense/kernel:0",
+/// so that no two weights have one name.
+template <class M>
+[[nodiscard]] std::string weight_path(int weight) {
+  auto const& graph = graph_of<M>;
+  std::string path = stagecraft::detail::weight_name<M>(weight);
+  auto const& layer = graph.layer(stagecraft::detail::layer_of_weight<M>(weight));
+  for (int at = graph.call(layer.first_call).nested_model; at > 0; at = graph.nested_models[at].parent)
+    path = std::string(graph.nested_models[at].name.view()) + "/" + path;
+  return path;
+}
+
+/// Of all weights, in Keras's order.
+template <class M>
+[[nodiscard]] std::vector<std::string> weight_paths() {
+  std::vector<std::string> paths;
+  for (int const weight : stagecraft::detail::weight_order<M>) paths.push_back(weight_path<M>(weight));
+  return paths;
+}
+
+/// Without Keras's ":0".
+[[nodiscard]] inline std::string_view without_number(std::string_view path) {
+  return path.ends_with(":0") ? path.substr(0, path.size() - 2) : path;
+}
+/// "encoder/dense" of "encoder/dense/kernel:0".
+[[nodiscard]] inline std::string_view layer_of_path(std::string_view path) { return path.substr(0, path.rfind('/')); }
+
+}  // namespace stagecraft::io

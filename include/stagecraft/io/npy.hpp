@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Single arrays in NumPy's format: what np.save writes.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/io/detail/file_writer.hpp>
+#include <stagecraft/io/detail/npy_format.hpp>
+#include <span>
+#include <string>
+
+namespace stagecraft {
+
+/// Reads an array that np.save wrote. What stands column by column is put row by row; pickles are refused.
+/// Throws file_error: E5001 the file cannot be read, E5013 elements of a type that is not known, E5014 it is no such
+/// file. Takes as much memory as the file is large; twice that for what stands column by column.
+/// Definition: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
+[[nodiscard]] inline stored_tensor read_npy(std::string const& path) { return io::read_npy(io::byte_source(path), {}); }
+/// The same of bytes in memory; `name` is what errors call them.
+[[nodiscard]] inline stored_tensor parse_npy(std::span<std::byte const> bytes, std::string const& name) {
+  return io::read_npy(io::byte_source(bytes, name), {});
+}
+
+/// Writes an array that np.load reads. The file at `path` is the former one until the new one is whole.
+/// Throws file_error: E5041 the file cannot be written, E5013 the elements are bfloat16.
+inline void write_npy(std::string const& path, stored_tensor const& tensor) {
+  auto const header = io::npy_header_text(path, tensor);
+  io::replace_file(path, [&](io::file_writer& to) {
+    to.write(header);
+    to.write(tensor.bytes);
+  });
+}
+
+}  // namespace stagecraft

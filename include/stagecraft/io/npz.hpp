@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several arrays in one file: what np.savez and np.savez_compressed write.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/io/detail/npy_format.hpp>
+#include <stagecraft/io/detail/zip_archive.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace stagecraft {
+
+namespace io {
+
+/// The arrays of an opened archive. Errors as read_npz.
+[[nodiscard]] inline tensor_file read_npz(byte_source const& source) {
+  zip_reader const archive(source);
+  tensor_file result;
+  for (auto const& member : archive.members()) {
+    constexpr std::string_view ending = ".npy";
+    if (!member.name.ends_with(ending)) continue;  // as np.load, which has no arrays of other members
+    auto const bytes = archive.read(member);
+    result.tensors.push_back(read_npy(byte_source(bytes, source.name() + ", member '" + member.name + "'"),
+                                      member.name.substr(0, member.name.size() - ending.size())));
+  }
+  return result;
+}
+
+}  // namespace io
+
+/// Reads the arrays of an archive that np.savez or np.savez_compressed wrote. Pickles are refused.
+/// Throws file_error: E5001 the file cannot be read, E5013 elements of a type that is not known, E5014 a member is no
+/// array, E5015 it is no archive, or a damaged or hostile one. Takes memory for the arrays, and for one of them twice;
+/// deflated bytes become at most 1032 times as many.
+/// Definition: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
+[[nodiscard]] inline tensor_file read_npz(std::string const& path) { return io::read_npz(io::byte_source(path)); }
+/// The same of bytes in memory; `name` is what errors call them.
+[[nodiscard]] inline tensor_file parse_npz(std::span<std::byte const> bytes, std::string const& name) {
+  return io::read_npz(io::byte_source(bytes, name));
+}
+
+/// Writes arrays that np.load reads, stored, not deflated; the texts beside the tensors are left out. The file at
+/// `path` is the former one until the new one is whole.
+/// Throws file_error: E5041 the file cannot be written, E5013 elements are bfloat16, E5015 more than 4 GiB.
+inline void write_npz(std::string const& path, tensor_file const& file) {
+  io::replace_file(path, [&](io::file_writer& to) {
+    io::zip_writer archive(to);
+    for (auto const& tensor : file.tensors)
+      archive.add(path, tensor.name + ".npy", io::npy_header_text(path, tensor), tensor.bytes);
+    archive.finish();
+  });
+}
+
+}  // namespace stagecraft

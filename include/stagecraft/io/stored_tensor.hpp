@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A tensor as it stands in a file: name, type, shape and bytes.
+#pragma once
+
+#include <stagecraft/io/element_type.hpp>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+/// One tensor of a file. `bytes` holds the elements row by row, little-endian.
+struct stored_tensor {
+  std::string name;
+  element_type type = element_type::float32;
+  std::vector<std::int64_t> shape;  ///< empty: a single number
+  std::vector<std::byte> bytes;
+
+  /// How many elements it has.
+  [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(bytes.size() / size_of(type)); }
+
+  friend bool operator==(stored_tensor const&, stored_tensor const&) = default;
+};
+
+namespace io {
+
+static_assert(std::endian::native == std::endian::little, "stagecraft::io: files are little-endian, as the machine is");
+
+/// Whether elements are floating-point numbers.
+[[nodiscard]] constexpr bool is_floating(element_type type) noexcept {
+  return type == element_type::float64 || type == element_type::float32 || type == element_type::float16 ||
+         type == element_type::bfloat16;
+}
+
+/// IEEE half precision as a float, exactly.
+[[nodiscard]] constexpr float float_of_half(std::uint16_t half) noexcept {
+  std::uint32_t const sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
+  std::uint32_t const exponent = (half >> 10) & 31U, fraction = half & 0x3ffU;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000U | (fraction << 13));
+  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+  float const small = static_cast<float>(fraction) * 0x1p-24F;
+  return sign == 0 ? small : -small;
+}
+
+template <class From, class Make>
+void append_floats(std::span<std::byte const> bytes, std::vector<float>& to, Make const& make) {
+  for (std::size_t i = 0; i + sizeof(From) <= bytes.size(); i += sizeof(From)) {
+    From element;
+    std::memcpy(&element, bytes.data() + i, sizeof element);
+    to.push_back(make(element));
+  }
+}
+
+/// The elements as floats, rounded where they are wider.
+[[nodiscard]] inline std::vector<float> to_floats(stored_tensor const& tensor) {
+  std::vector<float> result;
+  result.reserve(static_cast<std::size_t>(tensor.size()));
+  auto const as = [&]<class From>(From) {
+    append_floats<From>(tensor.bytes, result, [](From x) { return static_cast<float>(x); });
+  };
+  switch (tensor.type) {
+    case element_type::float64: as(double{}); break;
+    case element_type::int64: as(std::int64_t{}); break;
+    case element_type::uint64: as(std::uint64_t{}); break;
+    case element_type::float32: as(float{}); break;
+    case element_type::int32: as(std::int32_t{}); break;
+    case element_type::uint32: as(std::uint32_t{}); break;
+    case element_type::float16:
+      append_floats<std::uint16_t>(tensor.bytes, result, [](std::uint16_t x) { return float_of_half(x); });
+      break;
+    case element_type::bfloat16:
+      append_floats<std::uint16_t>(tensor.bytes, result, [](std::uint16_t x) {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16);
+      });
+      break;
+    case element_type::int16: as(std::int16_t{}); break;
+    case element_type::uint16: as(std::uint16_t{}); break;
+    case element_type::int8: as(std::int8_t{}); break;
+    case element_type::uint8:
+    case element_type::boolean: as(std::uint8_t{}); break;
+  }
+  return result;
+}
+
+/// A tensor of floats. `Shape` is any range of integers.
+template <class Shape>
+[[nodiscard]] stored_tensor float_tensor(std::string name, Shape const& shape, std::span<float const> values) {
+  stored_tensor result{std::move(name), element_type::float32, {shape.begin(), shape.end()}, {}};
+  result.bytes.resize(values.size_bytes());
+  if (!values.empty()) std::memcpy(result.bytes.data(), values.data(), values.size_bytes());
+  return result;
+}
+
+/// A single number.
+template <class Number>
+[[nodiscard]] stored_tensor number_tensor(std::string name, element_type type, Number value) {
+  stored_tensor result{std::move(name), type, {}, std::vector<std::byte>(sizeof value)};
+  std::memcpy(result.bytes.data(), &value, sizeof value);
+  return result;
+}
+
+/// "(3, 4)", in Python's spelling.
+template <class Shape>
+[[nodiscard]] std::string shape_text(Shape const& shape) {
+  std::string text = "(";
+  std::size_t count = 0;
+  for (auto const dimension : shape) text += (count++ > 0 ? ", " : "") + std::to_string(dimension);
+  return text + (count == 1 ? ",)" : ")");
+}
+
+}  // namespace io
+
+/// The tensors of a file, in its order, and the texts that stand beside them.
+struct tensor_file {
+  std::vector<stored_tensor> tensors;
+  std::vector<std::pair<std::string, std::string>> metadata;
+
+  /// The tensor of this name; null if there is none.
+  [[nodiscard]] stored_tensor const* find(std::string_view name) const noexcept {
+    for (auto const& tensor : tensors)
+      if (tensor.name == name) return &tensor;
+    return nullptr;
+  }
+  /// The text of this name; null if there is none.
+  [[nodiscard]] std::string const* find_metadata(std::string_view name) const noexcept {
+    for (auto const& [key, text] : metadata)
+      if (key == name) return &text;
+    return nullptr;
+  }
+
+  friend bool operator==(tensor_file const&, tensor_file const&) = default;
+};
+
+}  // namespace stagecraft

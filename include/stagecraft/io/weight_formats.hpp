@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which format a file of weights has: its name's ending says it.
+#pragma once
+
+#include <stagecraft/io/npz.hpp>
+#include <stagecraft/io/safetensors.hpp>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+
+namespace stagecraft::io {
+
+/// A format of files of tensors. `write` is null where there is only a reader.
+struct weight_format {
+  std::string_view ending;
+  tensor_file (*read)(std::string const& path) = nullptr;
+  void (*write)(std::string const& path, tensor_file const& file) = nullptr;
+  weight_format const* next = nullptr;
+};
+
+/// Formats that other headers add before main; each is in front of those added before it.
+inline constinit weight_format const* added_formats = nullptr;
+
+inline constexpr weight_format npz_format{".npz", &stagecraft::read_npz, &stagecraft::write_npz};
+inline constexpr weight_format safetensors_format{".safetensors", &stagecraft::read_safetensors,
+                                                  &stagecraft::write_safetensors, &npz_format};
+
+/// The format of a file by its name. Throws file_error E5042 for another ending.
+[[nodiscard]] inline weight_format const& format_of(std::string const& path) {
+  std::string endings;
+  for (auto const* list : {added_formats, &safetensors_format})
+    for (auto const* format = list; format != nullptr; format = format->next) {
+      if (path.ends_with(format->ending)) return *format;
+      endings += (endings.empty() ? "" : ", ") + std::string(format->ending);
+    }
+  refuse("E5042", path, "expected a name that ends in one of: " + endings);
+}
+
+[[nodiscard]] inline bool is_folder(std::string const& path) {
+  struct stat facts{};
+  return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+/// The file of weights in a bundle, which is a folder.
+inline constexpr char const* weights_of_bundle = "/weights.safetensors";
+/// A text beside the weights in a bundle, by which it is told that other tensors than weights are there: those whose
+/// names begin as these say.
+inline constexpr char const* bundle_metadata = "stagecraft_bundle";
+inline constexpr std::string_view optimizer_prefix = "optimizer_weights/", counter_prefix = "counters/";
+
+/// The weights of a file, or of a bundle.
+[[nodiscard]] inline tensor_file read_weights(std::string const& path) {
+  auto const file_path = is_folder(path) ? path + weights_of_bundle : path;
+  auto file = format_of(file_path).read(file_path);
+  if (file.find_metadata(bundle_metadata) != nullptr)
+    std::erase_if(file.tensors, [](stored_tensor const& tensor) {
+      return tensor.name.starts_with(optimizer_prefix) || tensor.name.starts_with(counter_prefix);
+    });
+  return file;
+}
+
+}  // namespace stagecraft::io

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a model's functions for files take and return. The functions themselves are in io/, which nothing here reads:
+// they are found when a program calls them and has included them.
+#pragma once
+
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <string>
+#include <vector>
+
+namespace stagecraft {
+
+/// Keras's keyword arguments of `load_weights`.
+struct load_weights_options {
+  /// Whether layers whose names are not in the file keep their weights, and those of the file that are not in the model
+  /// are left out.
+  bool by_name = false;
+  /// With `by_name`: whether a layer whose weights have other shapes than the file's keeps its own.
+  bool skip_mismatch = false;
+};
+
+/// What `load_weights` has done.
+struct loaded_weights {
+  int count = 0;  ///< weights that were read
+  std::vector<std::string>
+      skipped;  ///< layers of the model that kept their weights, and of the file that were left out
+};
+
+namespace detail {
+
+/// The first argument of what io/ defines, by which a dependent call finds it in this namespace.
+struct file_functions {};
+
+/// E5020: a function is called that reads or writes files, and they are not included.
+template <fixed_name Function, fixed_name Header>
+inline constexpr diagnostic no_files_problem = [] {
+  diagnostic problem;
+  problem.report(5020, Function, " is called, and what reads and writes files is not included: write #include <",
+                 Header, "> (CMake: stagecraft::io)");
+  return problem;
+}();
+template <class Model, fixed_name Function, fixed_name Header>
+constexpr void refuse_files() {
+  static_assert(report<no_files_problem<Function, Header>>());
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
