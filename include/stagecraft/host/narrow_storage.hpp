@@ -7,6 +7,8 @@
 #include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/kernels/elementwise/narrow.hpp>
+#include <stagecraft/plan/buffer_place.hpp>
+#include <stagecraft/plan/pass_plan.hpp>
 #include <stagecraft/plan/recomputation.hpp>
 #include <stagecraft/plan/session_shape.hpp>
 #include <array>
