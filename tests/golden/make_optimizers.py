@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """optimizers.txt: ten steps of every optimizer with given weights and gradients.
 
-Run: pip install "tensorflow-cpu==2.15.*" "tensorflow-addons==0.22.*" && python make_optimizers.py
+Run: pip install "tensorflow-cpu==2.15.*" "tensorflow-addons==0.22.*" &&
+     pip install --no-deps "tf-models-official==2.15.0" && python make_optimizers.py
 """
+
+import importlib.util
+import pathlib
 
 import numpy as np
 from golden_file import GoldenFile, Numbers
@@ -10,6 +14,18 @@ import tensorflow as tf
 import tensorflow_addons as tfa
 
 optimizers = tf.keras.optimizers.legacy
+
+
+def lars():
+    """The class of the model garden, without all else that its package wants."""
+    package = pathlib.Path(importlib.util.find_spec("official").origin).parent
+    spec = importlib.util.spec_from_file_location("lars", package / "modeling" / "optimization" / "lars.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.LARS
+
+
+LARS = lars()
 STEPS = 10
 cases = {
     "sgd": (optimizers.SGD, {"learning_rate": 0.1}),
@@ -55,6 +71,18 @@ walked = {
     "sgdw": tfa.optimizers.SGDW(0.05, learning_rate=0.1, momentum=0.9, nesterov=True),
     "adamw": tfa.optimizers.AdamW(0.05, learning_rate=0.05, beta_1=0.8, epsilon=0.01, amsgrad=True),
     "adam_clipvalue": optimizers.Adam(0.05, clipvalue=0.25),
+    "sgd_clipnorm": optimizers.SGD(0.1, momentum=0.5, clipnorm=0.75),
+    "rmsprop_global_clipnorm": optimizers.RMSprop(0.05, epsilon=0.01, clipvalue=2.0, global_clipnorm=1.5),
+    "lamb": tfa.optimizers.LAMB(0.05),
+    "lamb_options": tfa.optimizers.LAMB(
+        0.05, beta_1=0.8, beta_2=0.95, epsilon=0.01, weight_decay=0.1, decay=0.25, clipnorm=2.0
+    ),
+    "lamb_without_adaptation": tfa.optimizers.LAMB(0.05, weight_decay=0.1, exclude_from_layer_adaptation=["Variable"]),
+    "lars": LARS(2.0),
+    "lars_nesterov": LARS(0.5, momentum=0.5, weight_decay_rate=0.1, eeta=0.02, nesterov=True, decay=0.25),
+    "lars_popular_momentum": LARS(
+        0.5, momentum=0.5, weight_decay_rate=0.1, eeta=0.02, nesterov=True, classic_momentum=False
+    ),
 }
 SCHEDULE_STEPS = 40
 scheduled = {

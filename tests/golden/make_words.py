@@ -16,6 +16,13 @@ tf.get_logger().setLevel("ERROR")
 layers = tf.keras.layers
 
 
+def packed(outputs):
+    """Several outputs side by side, as operations::tracer::outputs packs them."""
+    if not isinstance(outputs, (list, tuple)):
+        return outputs
+    return tf.concat([tf.reshape(value, (BATCH, -1)) for value in tf.nest.flatten(outputs)], 1)
+
+
 def merging(cases):
     def attend(layer, inputs):
         return layer(inputs, use_causal_mask=True)
@@ -40,6 +47,40 @@ def merging(cases):
         [(3, 4), (3, 2), (3, 4)],
         lambda: layers.AdditiveAttention(use_scale=False),
         attend,
+    )
+
+    # Masks are inputs behind the layer's own: numbers of tokens, 0 where a place does not count. Other seed: later words.
+    def masked(own, **options):
+        def call(layer, inputs):
+            masks = [tf.not_equal(tokens, 0.0) for tokens in inputs[own:]]
+            if isinstance(layer, layers.MultiHeadAttention):
+                given = [tf.identity(value) for value in inputs[:own]]
+                for value, mask in zip(given, masks):
+                    value._keras_mask = mask
+                return packed(layer(*given, **options))
+            return packed(layer(inputs[:own], mask=masks, **options))
+
+        return call
+
+    tokens = np.array([[1, 2, 0, 0], [0, 3, 1, 1], [2, 1, 3, 0]], np.float32)
+    word("attention_masked", [(3, 2), (4, 2), tokens[:, 1:], tokens], layers.Attention, masked(2))
+    word(
+        "additive_attention_masked",
+        [(4, 2), (4, 2), tokens, tokens],
+        layers.AdditiveAttention,
+        masked(2, use_causal_mask=True, return_attention_scores=True),
+    )
+    word(
+        "multi_head_attention_masked",
+        [(4, 3), (4, 2), tokens, tokens],
+        lambda: layers.MultiHeadAttention(2, 2),
+        masked(2, use_causal_mask=True),
+    )
+    word(
+        "multi_head_attention_key",
+        [(3, 3), (4, 2), (4, 3), tokens[:, :3], tokens, tokens[::-1].copy()],
+        lambda: layers.MultiHeadAttention(2, 2, output_shape=2),
+        masked(3, return_attention_scores=True),
     )
 
 
@@ -228,6 +269,63 @@ def recurrent(cases):
     loop("rnn_gru_cell", lambda: layers.GRUCell(3), go_backwards=True)
     loop("rnn_gru_cell_reset_before", lambda: layers.GRUCell(3, use_bias=False, reset_after=False))
     loop("rnn_stacked", lambda: [layers.LSTMCell(3), layers.LSTMCell(2)], return_sequences=True)
+
+    # With states: they go in behind the input, and come out behind the output.
+    def with_states(name, shape, states, make, tokens=None, backwards=None):
+        def call(layer, inputs):
+            count = 1 + len(states)
+            initial = [inputs[i] for i in range(1, count)]
+            if isinstance(layer, layers.RNN) and len(states) > 2:
+                initial = [initial[i : i + 2] for i in range(0, len(initial), 2)]  # of stacked cells
+            mask = None if tokens is None else tf.not_equal(inputs[count], 0.0)
+            return packed(layer(inputs[0], initial_state=initial or None, mask=mask))
+
+        given = [shape, *states] + ([] if tokens is None else [tokens])
+        cases.word(name, given, make, call)
+
+    both = {"return_sequences": True, "return_state": True}
+    tokens = np.array([[0, 1, 2, 0], [1, 0, 1, 3], [0, 0, 0, 1]], np.float32)
+    units = (3,)
+    with_states("lstm_states", (4, 2), [units, units], lambda: layers.LSTM(3, **both))
+    with_states("lstm_state", (4, 2), [], lambda: layers.LSTM(3, return_state=True))
+    with_states("lstm_states_masked", (4, 2), [units, units], lambda: layers.LSTM(3, **both), tokens)
+    with_states("gru_states", (4, 2), [units], lambda: layers.GRU(3, return_state=True, go_backwards=True))
+    with_states("simple_rnn_states", (4, 2), [units], lambda: layers.SimpleRNN(3, **both))
+    with_states("rnn_states", (4, 2), [units, units], lambda: layers.RNN(layers.LSTMCell(3), **both))
+    with_states(
+        "rnn_stacked_states",
+        (4, 2),
+        [units, units, (2,), (2,)],
+        lambda: layers.RNN([layers.LSTMCell(3), layers.LSTMCell(2)], return_state=True),
+    )
+    with_states("rnn_masked", (4, 2), [], lambda: layers.RNN(layers.GRUCell(3), return_sequences=True), tokens)
+    with_states(
+        "bidirectional_states",
+        (4, 2),
+        [units, units, units, units],
+        lambda: layers.Bidirectional(layers.LSTM(3, name="lstm", **both)),
+    )
+    with_states(
+        "bidirectional_rnn_masked",
+        (4, 2),
+        [],
+        lambda: layers.Bidirectional(layers.RNN(layers.GRUCell(2), name="rnn", **both), merge_mode="sum"),
+        tokens,
+    )
+    image = (3, 2, 2)
+    with_states(
+        "conv_lstm2d_states",
+        (4, 3, 2, 1),
+        [image, image],
+        lambda: layers.ConvLSTM2D(2, 2, padding="same", recurrent_activation="sigmoid", **both),
+    )
+    with_states(
+        "conv_lstm1d_masked",
+        (4, 3, 2),
+        [],
+        lambda: layers.ConvLSTM1D(2, 2, recurrent_activation="sigmoid", return_sequences=True),
+        tokens,
+    )
 
 
 FAMILIES = (merging, regularization, preprocessing, window, augmentation, recurrent)

@@ -31,8 +31,8 @@ inline constexpr auto of_two =
                  .loss_weights = {0.25, 2},
                  .batch_size = 4};
 
-template <sc::gradient_accumulation_options Options, int Replicas = 0>
-inline constexpr auto accumulating = sc::training{.optimizer = sc::optimizers::adam{},
+template <sc::gradient_accumulation_options Options, int Replicas = 0, auto Optimizer = sc::optimizers::adam{}>
+inline constexpr auto accumulating = sc::training{.optimizer = Optimizer,
                                                   .loss = sc::losses::mean_squared_error{},
                                                   .batch_size = 4,
                                                   .gradient_accumulation = Options,
@@ -45,14 +45,16 @@ void with_all_losses_and_optimizers(auto const& check) {
   using namespace sc::optimizers;
   check.template operator()<classes, with<sparse_categorical_crossentropy{.from_logits = true}, adam{}>>();
   check.template operator()<classes, with<categorical_crossentropy{.from_logits = true, .label_smoothing = 0.1F},
-                                          adam{.amsgrad = true, .decay = 0.5F}>>();
+                                          adam{.amsgrad = true, .decay = 0.5F, .global_clipnorm = 0.1F}>>();
   check.template
   operator()<probabilities, with<sparse_categorical_crossentropy{}, sgd{.momentum = 0.9F, .decay = 0.5F}>>();
   check.template
-  operator()<probabilities_of_layer, with<categorical_crossentropy{}, sgd{.momentum = 0.9F, .nesterov = true}>>();
+  operator()<probabilities_of_layer,
+             with<categorical_crossentropy{}, lars{.weight_decay_rate = 0.1F, .eeta = 0.5F, .nesterov = true}>>();
   check.template operator()<one_probability, with<binary_crossentropy{}, rmsprop{}>>();
-  check.template operator()<classes, with<binary_crossentropy{.from_logits = true, .label_smoothing = 0.2F},
-                                          rmsprop{.momentum = 0.5F, .centered = true, .decay = 0.5F}>>();
+  check.template
+  operator()<classes, with<binary_crossentropy{.from_logits = true, .label_smoothing = 0.2F},
+                           rmsprop{.momentum = 0.5F, .centered = true, .decay = 0.5F, .clipnorm = 0.1F}>>();
   check.template operator()<
       classes,
       with<mean_absolute_error{},
@@ -77,11 +79,12 @@ void with_all_accumulations(auto const& check) {
   check.template operator()<network_model, accumulating<{.gradient_accumulation_steps_per_replica = 3,
                                                          .reduction_method = running_mean,
                                                          .gradient_accumulation_dtype = sc::dtype::float16,
-                                                         .offload_weight_update_variables = sc::offload::remote}>>();
+                                                         .offload_weight_update_variables = sc::offload::remote},
+                                                        0, sc::optimizers::adam{.global_clipnorm = 0.25F}>>();
   check.template operator()<network_model, accumulating<{.gradient_accumulation_steps_per_replica = 2,
                                                          .reduction_method = mean,
                                                          .replicated_optimizer_state_sharding = true},
-                                                        2>>();
+                                                        2, sc::optimizers::lamb{.global_clipnorm = 0.25F}>>();
 }
 
 }  // namespace laws

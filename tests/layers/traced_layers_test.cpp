@@ -49,7 +49,11 @@ static_assert(says(said_by(gru{5}, sc::shape(7)), 1041,
                    "layer 'name' expects an input of shape (steps, features), but got (7,) [E1041]"));
 static_assert(says(said_by(simple_rnn{5, {.recurrent_dropout = 1}}, sequence), 1013,
                    "layer 'name' has a rate of dropout that is not at least 0 and below 1 [E1013]"));
-static_assert(says(said_by(lstm{5}, sequence, sequence), 1001, "layer 'name' does not take 2 inputs [E1001]"));
+static_assert(says(said_by(lstm{5}, sequence, sequence), 1085,
+                   "layer 'name' has 2 states, but is called with 1 behind its input; give it all first states or none "
+                   "[E1085]"));
+static_assert(says(said_by(gru{5}, sequence, sc::shape(4)), 1085,
+                   "layer 'name' has a state 0 of shape (5,), but is given (4,) [E1085]"));
 
 static_assert(said_by(bidirectional{lstm{5}}, sequence).output == sc::shape(10));
 static_assert(said_by(bidirectional{lstm{5}, {.merge_mode = merge_mode::ave}}, sequence).output == sc::shape(5));

@@ -35,6 +35,32 @@ void with_optimizers(auto const& check) {
   check.template operator()<adamw{
       .weight_decay = 0.05F, .learning_rate = 0.05F, .beta_1 = 0.8F, .epsilon = 0.01F, .amsgrad = true}>("adamw");
   check.template operator()<adam{.learning_rate = 0.05F, .clipvalue = 0.25F}>("adam_clipvalue");
+  check.template operator()<sgd{.learning_rate = 0.1F, .momentum = 0.5F, .clipnorm = 0.75F}>("sgd_clipnorm");
+  check.template operator()<rmsprop{.learning_rate = 0.05F, .epsilon = 0.01F, .clipvalue = 2, .global_clipnorm = 1.5F}>(
+      "rmsprop_global_clipnorm");
+  check.template operator()<lamb{.learning_rate = 0.05F}>("lamb");
+  check.template operator()<lamb{.learning_rate = 0.05F,
+                                 .beta_1 = 0.8F,
+                                 .beta_2 = 0.95F,
+                                 .epsilon = 0.01F,
+                                 .weight_decay = 0.1F,
+                                 .decay = 0.25F,
+                                 .clipnorm = 2}>("lamb_options");
+  check.template operator()<lamb{.learning_rate = 0.05F, .weight_decay = 0.1F, .layer_adaptation = false}>(
+      "lamb_without_adaptation");
+  check.template operator()<lars{.learning_rate = 2}>("lars");
+  check.template operator()<lars{.learning_rate = 0.5F,
+                                 .momentum = 0.5F,
+                                 .weight_decay_rate = 0.1F,
+                                 .eeta = 0.02F,
+                                 .nesterov = true,
+                                 .decay = 0.25F}>("lars_nesterov");
+  check.template operator()<lars{.learning_rate = 0.5F,
+                                 .momentum = 0.5F,
+                                 .weight_decay_rate = 0.1F,
+                                 .eeta = 0.02F,
+                                 .nesterov = true,
+                                 .classic_momentum = false}>("lars_popular_momentum");
   check.template operator()<moving_average{sgd{.learning_rate = 0.1F, .momentum = 0.9F}, 0.75F, 3}>("moving_average");
   check.template
   operator()<sgd{.learning_rate =

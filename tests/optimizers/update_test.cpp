@@ -14,6 +14,7 @@
 
 #include "../golden/golden.hpp"
 #include "../kernels/reference_formulas.hpp"
+#include "norms_of_step.hpp"
 #include "optimizer_table.hpp"
 #include "reference_update.hpp"
 
@@ -51,6 +52,33 @@ struct moments : sc::optimizer<moments<Slots>> {
 
 static_assert(sc::detail::slots_of<moments<6>{}> == 6 && !sc::detail::optimizer_problem<moments<6>{}>.failed());
 static_assert(sc::detail::optimizer_problem<moments<7>{}>.code == 4089);
+// Norms, and what they depend on.
+static_assert([] {
+  constexpr auto const& clipped = sc::detail::norms_of<optimizers::lamb{.clipnorm = 1}>;
+  constexpr auto const& of_all =
+      sc::detail::norms_of<optimizers::moving_average{optimizers::adam{.global_clipnorm = 1}}>;
+  return sc::detail::norms_of<optimizers::sgd{}>.count == 0 && sc::detail::norms_of<optimizers::lars{}>.rounds == 1 &&
+         sc::detail::norms_of<optimizers::lars{.layer_adaptation = false}>.count == 0 && clipped.count == 3 &&
+         clipped.rounds == 2 && !clipped.has_global() && of_all.count == 1 && of_all.has_global();
+}());
+static_assert(sc::detail::optimizer_problem<optimizers::sgd{.clipnorm = 1, .global_clipnorm = 1}>.code == 4089);
+static_assert(!sc::detail::rests_without_gradient<optimizers::lars{}>);
+namespace {
+
+template <int Norms>
+struct normed : sc::optimizer<normed<Norms>> {
+  float learning_rate = 0.1F;
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    for (int i = 0; i < Norms; ++i) gradient = gradient / ops.norm(gradient);
+    if (Norms == 0) gradient = gradient / ops.global_norm(gradient * ops.norm(weight));
+    ops.update(weight, weight - ops.learning_rate() * gradient);
+  }
+};
+
+}  // namespace
+static_assert(sc::detail::norms_of<normed<4>{}>.rounds == 4 && !sc::detail::optimizer_problem<normed<4>{}>.failed());
+static_assert(sc::detail::optimizer_problem<normed<5>{}>.code == 4089);
+static_assert(sc::detail::optimizer_problem<normed<0>{}>.code == 4089);
 static_assert(optimizers::adam{}.learning_rate == 0.001F && optimizers::sgd{}.learning_rate == 0.01F);
 static_assert(sc::regularizer{}.empty());
 static_assert(sc::regularizer(sc::regularizers::l1_l2{}) == sc::regularizer{.l1 = 0.01F, .l2 = 0.01F});
@@ -118,9 +146,11 @@ void check_steps_against_keras(golden::file const& file, std::string const& name
   std::size_t const n = w.size();
   std::vector<float> state(n * 3, 0.0F);
   for (std::size_t step = 0; step < gradients.shape[0]; ++step) {
-    kernels::update<Optimizer>(Optimizer.learning_rate, static_cast<std::int64_t>(step) + 1, w.data(),
-                               gradients.values.data() + step * n, state.data(), static_cast<std::int64_t>(n),
-                               static_cast<std::int64_t>(n));
+    float const* const g = gradients.values.data() + step * n;
+    auto const number = static_cast<std::int64_t>(step) + 1;
+    auto const norms = laws::norms_of_step<Optimizer>(Optimizer.learning_rate, number, w.data(), g, state.data(), n);
+    kernels::update<Optimizer>(Optimizer.learning_rate, number, w.data(), g, state.data(), static_cast<std::int64_t>(n),
+                               static_cast<std::int64_t>(n), norms.data());
     for (std::size_t i = 0; i < n; ++i) {
       CAPTURE(step);
       CAPTURE(i);
@@ -252,6 +282,16 @@ static_assert([] {
   constexpr optimizers::adamw all{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias", "norm"}};
   return sc::detail::optimizer_of(all, "dense/kernel") == optimizers::adamw{.weight_decay = 0.5F} &&
          sc::detail::optimizer_of(all, "layer_normalization/gamma") == optimizers::adamw{};
+}());
+static_assert([] {
+  constexpr optimizers::lamb both{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias"}};
+  constexpr optimizers::lars other{
+      .weight_decay_rate = 0.5F, .exclude_from_weight_decay = {"bias"}, .exclude_from_layer_adaptation = {"gamma"}};
+  return sc::detail::optimizer_of(both, "dense/kernel") == optimizers::lamb{.weight_decay = 0.5F} &&
+         sc::detail::optimizer_of(both, "dense/bias") == optimizers::lamb{.layer_adaptation = false} &&
+         sc::detail::optimizer_of(other, "dense/bias") == optimizers::lars{} &&
+         sc::detail::optimizer_of(other, "norm/gamma") ==
+             optimizers::lars{.weight_decay_rate = 0.5F, .layer_adaptation = false};
 }());
 
 TEST_CASE("weight penalties: value and gradient") {

@@ -22,9 +22,9 @@ constexpr auto optimizer_of() {
   if constexpr (Row.optimizer() == 0)
     return sc::optimizers::sgd{.learning_rate = 0.02F, .momentum = 0.5F};
   else if constexpr (Row.optimizer() == 1)
-    return sc::optimizers::adam{};
+    return sc::optimizers::adam{.global_clipnorm = 0.5F};  // of all devices
   else
-    return sc::optimizers::rmsprop{};
+    return sc::optimizers::lamb{.clipnorm = 0.25F};
 }
 
 template <class M>

@@ -37,7 +37,7 @@ struct order_rules {
     for (std::size_t i = 0; i < count; ++i) position[static_cast<std::size_t>(graph.order[i])] = i;
     for (std::size_t i = 0; i < count; ++i) {
       for (int const input : graph.inputs_of(graph.order[i]))
-        if (!graph.call(input).is_input) needs[i][position[static_cast<std::size_t>(input)]] = true;
+        if (!graph.call(input).is_input) needs[i][position[static_cast<std::size_t>(graph.producer(input))]] = true;
       auto const& layer = graph.layer_of(graph.order[i]);
       shares_with[i] = layer.parameter_count > 0 ? position[static_cast<std::size_t>(layer.first_call)] : i;
     }

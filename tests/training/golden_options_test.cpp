@@ -49,6 +49,16 @@ void check_option(char const* name, weights_of_step use = {}, bool one_hot = fal
 }  // namespace
 
 TEST_CASE("regularizers") { check_option<sc::trainer<regularized, compiled<from_logits>>>("regularized"); }
+// Norms of gradients with their penalties, and of all weights; a weight's own, but for those that are left out.
+TEST_CASE("regularizers, and gradients that are clipped by their norm") {
+  constexpr auto clipped = sc::training{.optimizer = sc::optimizers::lamb{.learning_rate = 0.05F,
+                                                                          .weight_decay = 0.1F,
+                                                                          .exclude_from_weight_decay = {"bias"},
+                                                                          .global_clipnorm = 0.5F},
+                                        .loss = from_logits,
+                                        .batch_size = 8};
+  check_option<sc::trainer<regularized, clipped>>("clipped");
+}
 TEST_CASE("weights of samples and classes") {
   using trainer = sc::trainer<perceptron, compiled<from_logits>>;
   check_option<trainer>("sample_weight", {.samples = true});

@@ -12,7 +12,9 @@ using namespace sc::layers;  // NOLINT: as a program writes it
 struct merging_model : sc::functional<merging_model> {
   static constexpr auto build(auto& model) {
     auto x = dense(4, sc::tanh)(model.input(3, 4));
-    auto a = attention({.use_scale = true, .dropout = 0.25F})(x, x);
+    auto masked = masking()(dense(1, sc::relu)(x));  // steps of 0 do not count
+    auto [seen, scores] = multi_head_attention(2, 2, {.return_attention_scores = true})(x, masked);
+    auto a = attention({.use_scale = true, .dropout = 0.25F})(x, seen + dense(4)(reshape(3, 6)(scores)));
     auto b = additive_attention({.causal = true})(x, a);
     auto c = dot({2, 1}, {.normalize = true})(b, permute(2, 1)(minimum()(a, x)));
     return dense(2)(flatten()(repeat_vector(2)(flatten()(c))));
@@ -59,7 +61,11 @@ struct recurrent_model : sc::functional<recurrent_model> {
     auto b = conv_lstm3d(1, 2, {.padding = sc::padding::same})(reshape(3, 3, 2, 1, 2)(x));
     rnn cells(stacked_rnn_cells(lstm_cell(3, {.dropout = 0.125F}), gru_cell(2)), {.return_sequences = true});
     auto c = rnn(simple_rnn_cell(3), {.go_backwards = true})(cells(reshape(3, 12)(x)));
-    return dense(2)(concatenate()(flatten()(a), flatten()(b), c));
+    auto [code, h, memory] = lstm(3, {.return_state = true})(reshape(3, 12)(x));
+    auto steps = masking()(dense(1, sc::relu)(reshape(3, 4)(flatten()(x)[{sc::all(), sc::slice(0, 12)}])));
+    auto decoded = lstm(3, {.return_sequences = true, .return_state = true})(steps, h, memory);
+    auto [both, forward, backward] = bidirectional(gru(2, {.return_state = true}))(decoded);
+    return dense(2)(concatenate()(flatten()(a), flatten()(b), c, both, backward));
   }
 };
 

@@ -11,6 +11,16 @@ namespace words {
 
 using namespace sc::layers;  // NOLINT: as a program writes it
 
+/// A layer that has been called on masked inputs, those with these numbers; its masks come behind its own inputs, and 0
+/// is a step that does not count.
+template <class Layer>
+Layer masked(Layer layer, std::initializer_list<int> inputs) {
+  for (int const input : inputs) layer.masks.inputs[layer.masks.count++] = input;
+  return layer;
+}
+/// Differences say nothing of masks.
+inline constexpr word_traits of_masks{.has_slopes = false};
+
 inline std::vector<word> merging_words() {
   return {
       {"minimum", minimum{}, {{2, 3}, {2, 3}}},
@@ -30,6 +40,19 @@ inline std::vector<word> merging_words() {
       {"additive_attention_causal_key",
        additive_attention{{.use_scale = false, .causal = true}},
        {{3, 4}, {3, 2}, {3, 4}}},
+      {"attention_masked", masked(attention{}, {0, 1}), {{3, 2}, {4, 2}, {3}, {4}}, of_masks},
+      {"additive_attention_masked",
+       masked(additive_attention{{.causal = true, .return_attention_scores = true}}, {0, 1}),
+       {{4, 2}, {4, 2}, {4}, {4}},
+       of_masks},
+      {"multi_head_attention_masked",
+       masked(multi_head_attention{2, 2, {.use_causal_mask = true}}, {0, 1}),
+       {{4, 3}, {4, 2}, {4}, {4}},
+       of_masks},
+      {"multi_head_attention_key",
+       masked(multi_head_attention{2, 2, {.output_shape = 2, .return_attention_scores = true}}, {0, 1, 2}),
+       {{3, 3}, {4, 2}, {4, 3}, {3}, {4}, {4}},
+       of_masks},
   };
 }
 
@@ -158,6 +181,38 @@ inline std::vector<word> recurrent_words() {
       {"rnn_gru_cell_reset_before", rnn{gru_cell{3, {.use_bias = false, .reset_after = false}}}, {{4, 2}}},
       {"rnn_stacked", rnn{stacked_rnn_cells{lstm_cell{3}, lstm_cell{2}}, {.return_sequences = true}}, {{4, 2}}},
       {"conv_lstm3d", conv_lstm3d{1, 2, {.padding = same, .recurrent_activation = sc::sigmoid}}, {{2, 2, 2, 2, 2}}},
+      {"lstm_states", lstm{3, {.return_sequences = true, .return_state = true}}, {{4, 2}, {3}, {3}}},
+      {"lstm_state", lstm{3, {.return_state = true}}, {{4, 2}}},
+      {"lstm_states_masked",
+       masked(lstm{3, {.return_sequences = true, .return_state = true}}, {0}),
+       {{4, 2}, {3}, {3}, {4}},
+       of_masks},
+      {"gru_states", gru{3, {.return_state = true, .go_backwards = true}}, {{4, 2}, {3}}},
+      {"simple_rnn_states", simple_rnn{3, {.return_sequences = true, .return_state = true}}, {{4, 2}, {3}}},
+      {"rnn_states", rnn{lstm_cell{3}, {.return_sequences = true, .return_state = true}}, {{4, 2}, {3}, {3}}},
+      {"rnn_stacked_states",
+       rnn{stacked_rnn_cells{lstm_cell{3}, lstm_cell{2}}, {.return_state = true}},
+       {{4, 2}, {3}, {3}, {2}, {2}}},
+      {"rnn_masked", masked(rnn{gru_cell{3}, {.return_sequences = true}}, {0}), {{4, 2}, {4}}, of_masks},
+      {"bidirectional_states",
+       bidirectional{lstm{3, {.return_sequences = true, .return_state = true}}},
+       {{4, 2}, {3}, {3}, {3}, {3}}},
+      {"bidirectional_rnn_masked",
+       masked(bidirectional{rnn{gru_cell{2}, {.return_sequences = true, .return_state = true}},
+                            {.merge_mode = merge_mode::sum}},
+              {0}),
+       {{4, 2}, {4}},
+       of_masks},
+      {"conv_lstm2d_states",
+       conv_lstm2d{
+           2,
+           2,
+           {.padding = same, .recurrent_activation = sc::sigmoid, .return_sequences = true, .return_state = true}},
+       {{4, 3, 2, 1}, {3, 2, 2}, {3, 2, 2}}},
+      {"conv_lstm1d_masked",
+       masked(conv_lstm1d{2, 2, {.recurrent_activation = sc::sigmoid, .return_sequences = true}}, {0}),
+       {{4, 3, 2}, {4}},
+       of_masks},
   };
 }
 

@@ -3,13 +3,11 @@
 // operations.
 #pragma once
 
-#include <stagecraft/description/effective_options.hpp>
-#include <stagecraft/description/replication.hpp>
+#include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/graph/constraint.hpp>
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
-#include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <span>
 
@@ -76,18 +74,6 @@ class weight_plan {
  public:
   static constexpr operations::plan_view value = plan;
 };
-
-/// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each
-/// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss.
-template <class M, auto Training, int Replicas>
-inline constexpr float penalties_in_gradient = [] {
-  constexpr pipelining_options options = options_of<M, Training>;
-  bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
-  bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
-  constexpr auto optimizer = Training.optimizer;
-  return loss_scale_of(optimizer) *
-         static_cast<float>((sum ? options.accumulation_steps() : 1) * (sum_of_replicas ? Replicas : 1));
-}();
 
 template <constraint Constraint, shape Whole>
 struct trace_of_constraint {

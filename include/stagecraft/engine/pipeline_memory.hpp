@@ -3,6 +3,7 @@
 // and what the plan puts into remote memory.
 #pragma once
 
+#include <stagecraft/engine/norm_memory.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
@@ -72,6 +73,18 @@ struct pipeline_sizes : session_shape<M, Training> {
     else
       return 0;
   }();
+  /// Norms that the optimizer reads of each weight at most, and blocks of the weights whose squares are added up.
+  static constexpr int norms = [] {
+    if constexpr (trains)
+      return detail::norms_of<Training.optimizer>.count;
+    else
+      return 0;
+  }();
+  [[nodiscard]] static constexpr std::int64_t norm_blocks_of_weights() {
+    std::int64_t blocks = 0;
+    for (long long const size : weights.size) blocks += norm_blocks{size, Replicas}.count();
+    return blocks;
+  }
   static constexpr bool halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   static constexpr bool shards_state = Replicas > 1 && options.replicated_optimizer_state_sharding;
@@ -164,7 +177,8 @@ struct pipeline_memory {
         local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * Sizes::slots : 0),
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
-        samples(static_cast<std::size_t>(Sizes::most_samples)) {
+        samples(static_cast<std::size_t>(Sizes::most_samples)),
+        norms(Sizes::norm_blocks_of_weights()) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
       (blocks.emplace_back(Sizes::template block_floats<static_cast<int>(Device)>()), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(Sizes::devices)>{});
@@ -189,6 +203,7 @@ struct pipeline_memory {
   std::array<std::int64_t, static_cast<std::size_t>(Sizes::stages)> copied{};
   std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
   std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
+  [[no_unique_address]] norm_memory<Sizes::weights.count, Sizes::norms, Sizes::replicas> norms;
   [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
 };
 

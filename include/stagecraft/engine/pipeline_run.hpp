@@ -141,6 +141,7 @@ class pipeline_run {
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (update::functions::have_penalty_gradients())
       if (!each(update::add_penalty_gradients) || !synchronize(self)) return false;
+    if (!find_norms<0>(each, self)) return false;
     if constexpr (update::has_work())
       if (!each(update::apply)) return false;
     if constexpr (update::functions::have_constraints())
@@ -156,6 +157,16 @@ class pipeline_run {
       });
     count(self, micro_batches);
     return synchronize(self);
+  }
+  /// What the norms of this and later rounds need.
+  template <int Round, class EachDevice>
+  bool find_norms([[maybe_unused]] EachDevice const& each, [[maybe_unused]] device_thread const& self) const {
+    if constexpr (Round < update::norm_rounds) {
+      if (!each(update::template add_squares<Round>)) return false;
+      if (update::template waits_for_norms<Round> && !synchronize(self)) return false;
+      return find_norms<Round + 1>(each, self);
+    }
+    return true;
   }
   void count(device_thread const& self, int micro_batches) const {
     if (self.worker == 0 && self.leads())

@@ -4,6 +4,7 @@
 
 #include <stagecraft/engine/device_threads.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
+#include <stagecraft/engine/update_norms.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/weight_functions.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
@@ -43,6 +44,7 @@ class pipeline_update {
   static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   template <std::size_t Parameter>
   using update = detail::parameter_update<Plan, Parameter, replicas>;
+  using norms = update_norms<Sizes, Plan>;
 
  public:
   using functions = detail::weight_functions<Plan>;
@@ -63,7 +65,7 @@ class pipeline_update {
     team::divide(memory, [&what](host_memory const& own) { sum_calls_of_share(what.device, own); });
     return team::goes_on(memory);
   }
-  static constexpr bool sums_apart = replicas > 1 || functions::have_penalty_gradients();
+  static constexpr bool sums_apart = replicas > 1 || functions::have_penalty_gradients() || norms::rounds > 0;
 
   /// The gradients of all replicas become one, in the order of the replicas: each replica's device reduces its shard,
   /// for all of them or, if that is all that it will need, for itself.
@@ -103,12 +105,36 @@ class pipeline_update {
     });
   }
 
+  /// Rounds of `find_norms` before the optimizer's step, and whether devices wait for each other after one.
+  static constexpr int norm_rounds = norms::rounds;
+  template <int Round>
+  static constexpr bool waits_for_norms = norms::template waits<Round>;
+
+  /// The sums of squares of a round's norms; those of the round before are found first.
+  template <int Round>
+  static bool add_squares(job const& what, device_thread const& self) {
+    auto memory = memory_of(what, self);
+    if (self.leads()) policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
+    if (!find_norms<Round - 1>(what, memory)) return false;
+    team::divide(memory, [&what](host_memory const& own) {
+      for_each_weight(what.device, [&]<std::size_t Parameter>() {
+        norms::template add_squares<Parameter, Round>(what.own(), own, state_of<Parameter>(what));
+      });
+    });
+    return team::goes_on(memory) && team::alone(memory, [&] {
+             for_each_weight(what.device, [&]<std::size_t Parameter>() {
+               norms::template add_blocks<Parameter, Round>(what.own(), memory, state_of<Parameter>(what)({0, 0}));
+             });
+           });
+  }
+
   /// The optimizer's step: on all weights of the device, or on this replica's shard of them. Threads take parts of
   /// each, unless the state goes through a place that has room for one weight at a time.
   static bool apply(job const& what, device_thread const& self) {
     auto memory = memory_of(what, self);
     if (self.leads()) policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, true);
     if (!sums_apart && !fetch_gradients(what, memory)) return false;
+    if (!find_norms<norms::rounds - 1>(what, memory)) return false;
     if constexpr (!shards && !Sizes::fetches_state) {
       team::divide(memory, [&what](host_memory const& own) {
         if constexpr (!sums_apart) sum_calls_of_share(what.device, own);
@@ -179,6 +205,29 @@ class pipeline_update {
         .member = self.member};
   }
 
+  /// The norms of a round of the device's weights; nothing before the first one.
+  template <int Round>
+  static bool find_norms([[maybe_unused]] job const& what, [[maybe_unused]] host_memory const& memory) {
+    if constexpr (Round < 0)
+      return true;
+    else
+      return team::alone(memory, [&] {
+        for_each_weight(what.device,
+                        [&]<std::size_t Parameter>() { norms::template find<Parameter, Round>(what.all, what.own()); });
+      });
+  }
+  /// Where the optimizer's state of a range of a weight's elements lies.
+  template <std::size_t Parameter>
+  static auto state_of(job const& what) {
+    auto& own = what.own();
+    float* const state = own.state.data() + Sizes::state_offset(Parameter);
+    auto const shard = kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas);
+    auto const begin = Sizes::shards_state ? shard.first : 0;
+    return [state, begin](range const& elements) {
+      return detail::optimizer_state{slots > 0 ? state + (elements.first - begin) : nullptr, Sizes::all_state_floats};
+    };
+  }
+
   static bool fetch_gradients([[maybe_unused]] job const& what, [[maybe_unused]] host_memory const& memory) {
     if constexpr (Sizes::fetches_gradients)
       return team::alone(memory, [&] {
@@ -243,8 +292,9 @@ class pipeline_update {
   }
 
   template <std::size_t Parameter>
-  static void apply_to(job const& what, host_memory const& memory, range elements) {
+  static void apply_to(job const& what, host_memory memory, range elements) {
     auto& own = what.own();
+    if constexpr (norms::rounds > 0) memory.norms = own.norms.norms[Parameter].data();
     constexpr auto floats = Sizes::state_floats(Parameter);
     auto const first = Sizes::shards_state ? 0 : elements.first;
     float* const state = own.state.data() + Sizes::state_offset(Parameter) + first;

@@ -117,10 +117,18 @@ struct step_plan {
   }
 
  private:
+  /// Norms take the whole gradient.
+  static constexpr bool reads_norms() {
+    if constexpr (trains)
+      return detail::norms_of<Training.optimizer>.count > 0;
+    else
+      return false;
+  }
   static constexpr bool updates_at_once =
       trains && detail::is_whole<M, Machine> && Training.dtype_policy == dtype_policies::float32 &&
       replicas_of<M, Training, Machine> == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
-      !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote;
+      !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote &&
+      !reads_norms();
   static constexpr bool is_updated_at_once(int call, int index, parameter_layout layout) {
     auto const& layer = graph.layer_of(call);
     auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + index)];

@@ -34,8 +34,9 @@ struct call_record {
   std::span<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;
-  int mask_inputs = 0;  // of the inputs
-  traced_mask mask;     // of the output
+  int output_index = -1;  // of an output among several, see call_info
+  int mask_inputs = 0;    // of the inputs
+  traced_mask mask;       // of the output
   long long flops = 0;
   parameter_list const* parameters;
 

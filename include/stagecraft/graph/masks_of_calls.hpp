@@ -21,7 +21,7 @@ class masks_of_calls {
 
   /// The number of a mask.
   constexpr int number_of(traced_mask const& mask) {
-    if (mask.is_too_long) problem_->report(1073, "more than ", step_masks::most, " masks meet in one layer");
+    check_length(mask);
     for (int i = 0; i < count_; ++i)
       if (known_[i] == mask) return i;
     if (count_ == most) {
@@ -30,6 +30,9 @@ class masks_of_calls {
     }
     known_[count_] = mask;
     return count_++;
+  }
+  constexpr void check_length(traced_mask const& mask) const {
+    if (mask.is_too_long) problem_->report(1073, "more than ", step_masks::most, " masks meet in one layer");
   }
   /// For a layer that cannot leave steps out.
   constexpr void check_none(traced_mask const& mask, std::string_view class_name) const {

@@ -8,6 +8,7 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/known_rules.hpp>
 #include <stagecraft/graph/layer_base.hpp>
+#include <stagecraft/graph/layer_collector.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/layer_names.hpp>
 #include <stagecraft/graph/masks_of_calls.hpp>
@@ -21,15 +22,6 @@
 namespace stagecraft {
 
 namespace detail {
-/// Collects the layers of one type while a model is traced once more.
-struct layer_collector {
-  type_tag const* wanted = no_type;
-  constexpr virtual void take(layer_base const& layer) = 0;
-
- protected:
-  constexpr ~layer_collector() = default;
-};
-
 /// What is known of a model before it is traced.
 struct model_description {
   model_kind kind;
@@ -108,10 +100,12 @@ class model_builder {
     return calls.size() < known_.size() ? &known_[calls.size()] : nullptr;
   }
   [[nodiscard]] constexpr std::string_view name_of(int layer) const { return layers[layer].name; }
-  /// The mask of the tensors that a layer combines: what counts for all of them.
-  [[nodiscard]] constexpr detail::traced_mask mask_of(std::span<symbolic_tensor const> tensors) const {
+  /// The mask of the tensors that a layer combines: what counts for all of them, or for each input by itself.
+  [[nodiscard]] constexpr detail::traced_mask mask_of(std::span<symbolic_tensor const> tensors,
+                                                      bool by_input = false) const {
     detail::traced_mask result;
-    for (auto const& tensor : tensors) result.add(masks[calls[tensor.call].mask]);
+    int input = 0;
+    for (auto const& tensor : tensors) result.add(masks[calls[tensor.call].mask], by_input ? input++ : 0);
     return result;
   }
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
@@ -119,7 +113,8 @@ class model_builder {
   diagnostic problem;
   detail::masks_of_calls masks{problem};
   detail::known_rules rules;
-  parameter_list weights_of_call;  // one for all calls, since compilers take long to make another
+  parameter_list weights_of_call;      // one for all calls, since compilers take long to make another
+  growing_array<shape> parts_of_call;  // the shapes of several outputs; none: there is one
   int open_stage = unassigned;
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
@@ -131,6 +126,7 @@ class model_builder {
   growing_array<nested_model_info> nested_models;  // [0] is the model itself
   growing_array<nested_input_info> nested_inputs;  // of the nested models
   growing_array<int> model_outputs;                // of the nested models
+  growing_array<shape> output_shapes;              // of the calls with several outputs
 
  private:
   struct type_counter {
@@ -139,7 +135,8 @@ class model_builder {
     int name;  // its class's counter of names, or -1
   };
 
-  constexpr int add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type);
+  constexpr int add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type,
+                          bool is_part = false);
   constexpr type_counter& counter_of(type_tag const* type);
   constexpr void take_name(std::string_view what, fixed_name const& name);
   constexpr int instance_of(detail::model_description const& model);
@@ -214,8 +211,9 @@ constexpr void model_builder::take_name(std::string_view what, fixed_name const&
     problem.report(1005, what, " name '", name, "' is used twice; each layer of a model needs a name of its own");
 }
 
-constexpr int model_builder::add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type) {
-  take_name("layer", name);
+constexpr int model_builder::add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type,
+                                       bool is_part) {
+  if (!is_part) take_name("layer", name);  // an output has the name of its layer
   layer_info info;
   info.name = name;
   info.class_name = class_name;
@@ -251,7 +249,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
     if (counter.name < 0) counter.name = names_.counter_of(record.default_name);
     layer.layer_id = add_layer(names_.next(counter.name), record.class_name, record.type);
   } else {
-    layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type);
+    layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type, record.output_index >= 0);
   }
   layers.back().pipeline_stage = layer.pipeline_stage;
   if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
@@ -288,6 +286,12 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   call.type = record.type_of_output;
   call.shape = record.shape;
   call.flops = record.flops;
+  call.output_index = record.output_index;
+  if (!parts_of_call.empty()) {
+    call.output_count = static_cast<int>(parts_of_call.size());
+    call.first_output = static_cast<int>(output_shapes.size());
+    output_shapes.append(parts_of_call.begin(), parts_of_call.end());
+  }
   call.mask_inputs = record.mask_inputs;
   call.mask = masks.number_of(record.mask);
   return append(call);

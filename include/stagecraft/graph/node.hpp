@@ -37,13 +37,22 @@ struct call_info {
   int first_input = 0;  ///< its inputs are the calls inputs[first_input, first_input + input_count)
   int input_count = 0;
   int pipeline_stage = unassigned;
-  int nested_model = 0;  ///< the model whose call made it: 0 is the outermost
-  int mask_inputs = 0;   ///< how many of its inputs, the last ones, only tell which steps count
-  int mask = 0;          ///< 0 if all steps of its output count; else which mask says so
+  int nested_model = 0;   ///< the model whose call made it: 0 is the outermost
+  int mask_inputs = 0;    ///< how many of its inputs, the last ones, only tell which steps count
+  int mask = 0;           ///< 0 if all steps of its output count; else which mask says so
+  int output_count = 1;   ///< more than 1: `shape` is that of all its outputs packed into one tensor, and calls behind
+                          ///< it are its outputs
+  int first_output = 0;   ///< then their shapes are output_shapes[first_output, first_output + output_count)
+  int output_index = -1;  ///< of such an output, which is a part of its only input: which one it is; -1: an own call
   bool is_input = false;
   dtype type = dtype::float32;
   stagecraft::shape shape;  ///< of its output, without the batch
   long long flops = 0;      ///< of one sample, forward; a multiply-add counts as two
+
+  /// Whether it only stands for one of the outputs of the call before: nobody gives it a stage, or lists it.
+  [[nodiscard]] constexpr bool is_part() const noexcept { return output_index >= 0; }
+  /// Whether it is the call of a layer that users write.
+  [[nodiscard]] constexpr bool is_listed() const noexcept { return !is_input && !is_part(); }
 };
 
 /// A call of a model inside another one; number 0 is the outermost model itself.

@@ -82,7 +82,6 @@ class post_order {
   }
 
  private:
-
   constexpr void append_calls(int model, growing_array<int>& result) const {
     level own(graph_, model);
     own.find_depths();
@@ -91,7 +90,7 @@ class post_order {
         auto const& node = own.nodes[i];
         if (node.nested_model >= 0)
           append_calls(node.nested_model, result);
-        else if (!graph_.calls[node.call].is_input)
+        else if (graph_.calls[node.call].is_listed())
           result.push_back(node.call);
       }
   }
@@ -117,6 +116,10 @@ class post_order {
         if (child < 0) continue;
         if (child != model && node_of_model[child] >= 0) {
           node_of[i] = node_of_model[child];
+          continue;
+        }
+        if (call.is_part()) {  // an output of a call that has a node
+          node_of[i] = node_of[graph.inputs[call.first_input]];
           continue;
         }
         int const index = static_cast<int>(nodes.size());

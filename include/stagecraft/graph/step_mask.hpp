@@ -13,12 +13,13 @@ struct mask_rule {
   friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
 };
 
-/// What a layer that takes a mask keeps of it: the rules of the tensors that its call is given behind its own input. A
-/// step counts if it does for all of them.
+/// What a layer that takes masks keeps of them: the rules of the tensors that its call is given behind its own inputs.
+/// A step of an input counts if it does for all rules that are about that input.
 struct step_masks {
-  static constexpr int most = 2;
+  static constexpr int most = 4, most_inputs = 3;
 
   mask_rule rules[most]{};
+  int inputs[most]{};  ///< which of the layer's own inputs each rule is about
   int count = 0;
 
   friend constexpr bool operator==(step_masks const&, step_masks const&) = default;
@@ -36,17 +37,19 @@ struct traced_mask {
   /// Every step counts without a rule.
   constexpr traced_mask(mask_rule const& rule, int source) { add(rule, source); }
 
-  constexpr void add(mask_rule const& rule, int source) {
+  constexpr void add(mask_rule const& rule, int source, int input = 0) {
     if (!rule.exists) return;
     for (int i = 0; i < masks.count; ++i)
-      if (sources[i] == source && masks.rules[i] == rule) return;
+      if (sources[i] == source && masks.rules[i] == rule && masks.inputs[i] == input) return;
     is_too_long = is_too_long || masks.count == step_masks::most;
     if (is_too_long) return;
     sources[masks.count] = source;
+    masks.inputs[masks.count] = input;
     masks.rules[masks.count++] = rule;
   }
-  constexpr void add(traced_mask const& other) {
-    for (int i = 0; i < other.masks.count; ++i) add(other.masks.rules[i], other.sources[i]);
+  constexpr void add(traced_mask const& other, int input = 0) {
+    is_too_long = is_too_long || other.is_too_long;
+    for (int i = 0; i < other.masks.count; ++i) add(other.masks.rules[i], other.sources[i], input);
   }
 
   friend constexpr bool operator==(traced_mask const& a, traced_mask const& b) {

@@ -46,7 +46,7 @@ struct first_tensor {
 
 /// Whether a call's arguments are one or more symbolic tensors.
 template <class... Arguments>
-inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::same_as<Arguments, symbolic_tensor> ||
+inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::derived_from<Arguments, symbolic_tensor> ||
                                                                   std::same_as<Arguments, first_tensor>) &&
                                                                  ...);
 

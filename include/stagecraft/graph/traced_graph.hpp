@@ -20,6 +20,7 @@ struct traced_graph {
   growing_array<nested_model_info> nested_models;
   growing_array<nested_input_info> nested_inputs;
   growing_array<int> model_outputs;
+  growing_array<shape> output_shapes;  ///< of calls with several outputs
   growing_array<traced_mask> masks;    ///< by the numbers that calls have, from 1 on
   growing_array<shape> traced_shapes;  ///< of all calls, those that no output needs among them
 };
@@ -111,6 +112,7 @@ constexpr traced_graph prune(model_builder& model) {
   graph.uses_stages = model.uses_stages;
   graph.nested_models = model.nested_models;
   graph.nested_inputs = model.nested_inputs;
+  graph.output_shapes = model.output_shapes;
 
   graph.traced_shapes.reserve(model.calls.size());
   for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);

@@ -67,6 +67,10 @@ struct host_policy {
   static void penalty_gradient(host_memory const&, bool, OnHost const& on_host) {
     on_host();
   }
+  template <class Plan, std::size_t Parameter, int Round, class OnHost>
+  static void squares(host_memory const&, detail::optimizer_state const&, bool, double*, OnHost const& on_host) {
+    on_host();
+  }
   template <class Plan, std::size_t Parameter, class Range, class OnHost>
   static void update(host_memory const& memory, detail::optimizer_state const& state, Range const& elements,
                      OnHost const& on_host) {

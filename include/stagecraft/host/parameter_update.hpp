@@ -3,11 +3,12 @@
 // and applied by the optimizer. Each on a range of elements.
 #pragma once
 
-#include <stagecraft/description/optimizer_of_weight.hpp>
-#include <stagecraft/description/weight_plans.hpp>
+#include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/host/steps/weight_storage.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
+#include <stagecraft/kernels/update/norms.hpp>
 #include <stagecraft/kernels/update/regularization.hpp>
 #include <stagecraft/kernels/update/update.hpp>
 #include <cstddef>
@@ -23,6 +24,7 @@ struct parameter_update {
   static constexpr auto const& info = Plan::graph.parameters[Parameter];
   static constexpr long long size = Plan::weights.size[Parameter];
   static constexpr long long offset = Plan::weights.offset[Parameter];
+  static constexpr auto optimizer = update_of_weight<typename Plan::model, Plan::training, Parameter, Replicas>;
 
   /// Whether a call's layer has this weight.
   [[nodiscard]] static constexpr bool used_by(int call) {
@@ -78,21 +80,37 @@ struct parameter_update {
     }
   }
 
+  /// Adds the squares of what norms of the optimizer's step are taken of, a number for each bit of `Which`.
+  template <unsigned Which>
+  static void add_squares(host_memory const& memory, optimizer_state const& state, range elements, double* sums) {
+    auto const first = offset + elements.first;
+    kernels::add_squares<optimizer, Which, architecture>(
+        kernels::given_everywhere<optimizer>(memory.learning_rate, memory.update, memory.norms), memory.weights + first,
+        memory.gradients + first, state.slots, state.stride, elements.last - elements.first,
+        [first = elements.first](std::int64_t i) { return elements_from(first + i); }, sums);
+  }
+
   /// Changes the weights by their gradients, to which that of the penalty is added first.
-  static void apply(host_memory const& memory, optimizer_state const& optimizer, range elements) {
+  static void apply(host_memory const& memory, optimizer_state const& state, range elements) {
     auto const count = elements.last - elements.first;
     float* const gradient = memory.gradients + offset + elements.first;
     float* const values = memory.weights + offset + elements.first;
-    if constexpr (!info.regularizer.empty() && !info.regularizer.is_own()) {
-      constexpr float times = penalties_in_gradient<typename Plan::model, Plan::training, Replicas>;
-      constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
+    constexpr regularizer penalty = penalty_of_update<typename Plan::model, Plan::training, Parameter, Replicas>;
+    if constexpr (!penalty.empty())
       kernels::add_regularization_gradient<architecture>(penalty, values, gradient, count);
-    }
-    kernels::update<optimizer_of_weight<typename Plan::model, Plan::training, Parameter>, architecture>(
-        memory.learning_rate, memory.update, values, gradient, optimizer.slots, optimizer.stride, count);
+    kernels::update<optimizer, architecture>(memory.learning_rate, memory.update, values, gradient, state.slots,
+                                             state.stride, count, memory.norms);
   }
 
  private:
+  /// How many of a register's floats from the weight's float i on are elements; those come first.
+  static int elements_from(std::int64_t i) {
+    constexpr int width = kernels::lanes<architecture>;
+    if constexpr (info.layout == parameter_layout::matrix)
+      return kernels::packed_groups<info.rows(), info.columns(), info.groups, architecture>::elements_from(i, width);
+    else
+      return i + width <= info.size() ? width : i < info.size() ? static_cast<int>(info.size() - i) : 0;
+  }
   static kernels::accumulation_factors factors(host_memory const& memory) {
     return kernels::accumulation_factors_of(Plan::options.reduction_method, memory.accumulated,
                                             Plan::options.accumulation_steps());

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <stagecraft/graph/layer_names.hpp>
-#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/recurrent_layer.hpp>
+#include <cstddef>
 #include <string_view>
 
 namespace stagecraft::layers {
@@ -23,20 +24,25 @@ struct bidirectional_options {
 /// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
 /// turned round before both are merged. Sequences have zeros where steps are masked, as in Keras.
 ///
-/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`. Weights: those of both, named
-/// "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of both.
-/// Errors: those of `recurrent`. Definition: Keras API, layers/recurrent_layers/bidirectional.
+/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`; if `recurrent` has `return_state`, its
+/// states forward and then backward as well. Called on x and all these states, it begins with them. Weights: those of
+/// both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of both. Errors: those of `recurrent`.
+/// Definition: Keras API, layers/recurrent_layers/bidirectional.
 template <class Recurrent>
-  requires requires(Recurrent const& each) { each.options.go_backwards; }
-struct bidirectional : layer<bidirectional<Recurrent>> {
-  static constexpr bool supports_masking = true;
+  requires requires(Recurrent const& each) {
+    each.options.go_backwards;
+    Recurrent::state_count;
+  }
+struct bidirectional
+    : recurrent_layer<layer<bidirectional<Recurrent>>, bidirectional<Recurrent>, 2 * Recurrent::state_count> {
   static constexpr std::string_view class_name = "Bidirectional";
   static constexpr std::string_view usage =
       "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}";
 
+  static constexpr std::size_t states = Recurrent::state_count;  ///< of each direction
+
   Recurrent recurrent;
   bidirectional_options options;
-  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})
       : recurrent(recurrent_), options(options_) {
@@ -48,18 +54,29 @@ struct bidirectional : layer<bidirectional<Recurrent>> {
   [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
 
   [[nodiscard]] constexpr bool passes_mask() const { return recurrent.passes_mask(); }
-  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
-  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
-    auto const run = [&](std::string_view prefix, bool turned) {
+  [[nodiscard]] constexpr int output_count() const { return recurrent.options.return_state ? 1 + 2 * states : 1; }
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<2 * Recurrent::state_count> run(operations::tracer& ops, operations::tensor x,
+                                                                     operations::tensor mask,
+                                                                     tensor_list initial) const {
+    auto const one_way = [&](std::string_view prefix, bool turned) {
       auto one = recurrent;
       one.options.go_backwards = recurrent.options.go_backwards != turned;
       fixed_name scope(prefix);
       scope.append(recurrent.layer_name.empty() ? detail::snake_case(Recurrent::class_name) : recurrent.layer_name);
-      auto const y = ops.name_scope(scope, [&] { return one.call_masked(ops, x, mask); });
-      return turned && recurrent.options.return_sequences ? ops.flip(y, 1) : y;
+      auto const own = initial.empty() ? initial : initial.subspan(turned ? states : 0, states);
+      auto done = ops.name_scope(scope, [&] { return one.run(ops, x, mask, own); });
+      if (turned && recurrent.options.return_sequences) done.output = ops.flip(done.output, 1);
+      return done;
     };
-    auto forward = run("forward_", false);
-    auto backward = run("backward_", true);
+    auto const to_the_end = one_way("forward_", false), to_the_front = one_way("backward_", true);
+    auto forward = to_the_end.output, backward = to_the_front.output;
+    detail::recurrent_result<2 * Recurrent::state_count> result{x};
+    if (ops.list().problem.failed()) return result;
+    for (std::size_t i = 0; i < states; ++i) {
+      result.states[i] = to_the_end.states[i];
+      result.states[states + i] = to_the_front.states[i];
+    }
     if (mask.list != nullptr && recurrent.options.return_sequences) {  // here Keras gives zeros for steps left out
       auto const counts = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
       auto const in_order = recurrent.options.go_backwards ? ops.flip(counts, 1) : counts;
@@ -67,11 +84,12 @@ struct bidirectional : layer<bidirectional<Recurrent>> {
       backward = backward * in_order;
     }
     switch (options.merge_mode) {
-      case merge_mode::sum: return forward + backward;
-      case merge_mode::mul: return forward * backward;
-      case merge_mode::ave: return (forward + backward) * 0.5F;
-      default: return ops.concatenate({forward, backward});
+      case merge_mode::sum: result.output = forward + backward; break;
+      case merge_mode::mul: result.output = forward * backward; break;
+      case merge_mode::ave: result.output = (forward + backward) * 0.5F; break;
+      default: result.output = ops.concatenate({forward, backward});
     }
+    return result;
   }
 };
 

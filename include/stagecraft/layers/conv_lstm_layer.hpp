@@ -8,6 +8,7 @@
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/lstm_states.hpp>
 #include <stagecraft/layers/recurrence.hpp>
+#include <stagecraft/layers/recurrent_layer.hpp>
 #include <stagecraft/layers/volume.hpp>
 #include <stagecraft/layers/window_layer.hpp>
 #include <array>
@@ -36,6 +37,7 @@ struct conv_lstm_options {
   constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
   constraint bias_constraint = {};         ///< what the bias becomes after each update
   bool return_sequences = false;           ///< whether the result is the output of all steps, or of the last one
+  bool return_state = false;  ///< whether the states after the last step are outputs as well, behind the result
   bool go_backwards = false;  ///< whether to begin at the end; a sequence has the order of the steps that were made
   float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time
   float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is applied to
@@ -46,25 +48,25 @@ struct conv_lstm_options {
 
 /// Long short-term memory whose products are convolutions: see lstm for its formulas.
 ///
-/// Shape: (steps, lengths..., channels) to (new lengths..., filters), or (steps, ...) with `return_sequences`. Weights:
-/// kernel (kernel_size..., channels, 4 * filters), recurrent_kernel (kernel_size..., filters, 4 * filters), bias (4 *
-/// filters). Cost: two convolutions for each step. Errors: those of window_layer; E1013 rates of dropout; E1034 a
-/// window that does not fit; E1073 masks. Definition: Keras API, layers/recurrent_layers; Shi and others, 2015.
+/// Shape: (steps, lengths..., channels) to (new lengths..., filters), or (steps, ...) with `return_sequences`; with
+/// `return_state` h and c as well. Called on x, h and c, it begins with these. Weights: kernel (kernel_size...,
+/// channels, 4 * filters), recurrent_kernel (kernel_size..., filters, 4 * filters), bias (4 * filters). Cost: two
+/// convolutions for each step. Errors: those of window_layer; E1013 rates of dropout; E1034 a window that does not fit;
+/// E1085 initial states that do not fit. Definition: Keras API, layers/recurrent_layers; Shi and others, 2015.
 template <class Derived, class Size>
-struct conv_lstm_layer : window_layer<Derived, Size, conv_lstm_options<Size>, false> {
+struct conv_lstm_layer : recurrent_layer<window_layer<Derived, Size, conv_lstm_options<Size>, false>, Derived, 2> {
   using base = window_layer<Derived, Size, conv_lstm_options<Size>, false>;
-  using base::base;
+  using recurrent_layer<base, Derived, 2>::recurrent_layer;
 
-  static constexpr bool supports_masking = true;
-  [[nodiscard]] static constexpr bool passes_mask() { return false; }
-  [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
-
-  constexpr auto call(auto& ops, auto x) const {
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<2> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
     auto const& given = this->options;
-    if (!base::check_options(ops, x, given.dilation_rate, 1)) return x;
+    if (!base::check_options(ops, x, given.dilation_rate, 1)) return {x};
     if (!(given.dropout >= 0.0F && given.dropout < 1.0F && given.recurrent_dropout >= 0.0F &&
           given.recurrent_dropout < 1.0F))
-      return ops.error(1013, "has a rate of dropout that is not at least 0 and below 1"), x;
+      return ops.error(1013, "has a rate of dropout that is not at least 0 and below 1"),
+             detail::recurrent_result<2>{x};
     int const batch = x.length(0), steps = x.length(1), outputs = this->filters;
     operations::extents at_once = x.shape(), of_mask = x.shape(), result;
     at_once.erase(0);
@@ -74,7 +76,7 @@ struct conv_lstm_layer : window_layer<Derived, Size, conv_lstm_options<Size>, fa
     if (!over.out(at_once, 4 * outputs, result))
       return ops.error(1034, "has a kernel of ", this->kernel_size, ", which does not fit into ",
                        detail::sample_shape(x)),
-             x;
+             detail::recurrent_result<2>{x};
     auto const kernel = base::make_kernel(ops, base::kernel_shape(x.length(-1), 4 * outputs));
     auto const recurrent_kernel = ops.weight(
         parameter::with("recurrent_kernel", base::kernel_shape(outputs, 4 * outputs), given.recurrent_initializer,
@@ -103,9 +105,8 @@ struct conv_lstm_layer : window_layer<Derived, Size, conv_lstm_options<Size>, fa
       auto const gate = [&](int index) { return ops.slice(z, -1, index * outputs, outputs); };
       return detail::lstm_states(given.activation, given.recurrent_activation, gate, before[1]);
     };
-    std::array const initial{ops.full(state, 0), ops.full(state, 0)};
-    auto const done = ops.scan(ops.reshape(projected, sequence), 1, initial, step, given.go_backwards);
-    return given.return_sequences ? done.all[0] : done.last[0];
+    auto const first = detail::first_states<2>(ops, initial, [&](std::size_t) { return state; });
+    return detail::loop_over_steps(ops, ops.reshape(projected, sequence), mask, initial.empty(), first, given, step);
   }
 
  private:

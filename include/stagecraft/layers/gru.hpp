@@ -44,6 +44,8 @@ struct gru_options {
   float recurrent_dropout = 0;
   /// Whether the result is the output of all steps, or of the last one.
   bool return_sequences = false;
+  /// Whether the states after the last step are outputs as well, behind the result.
+  bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
   /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
@@ -58,19 +60,20 @@ struct gru_options {
 /// and s `recurrent_activation`. With `reset_after` q has a bias, too; without it q_g is (s(p_r + q_r) h) *
 /// recurrent_kernel_g.
 /// Steps that are masked leave the state as it is (layers/masking.hpp).
+/// Called on x and h, it begins with this in place of 0.
 ///
-/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 3 *
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
+/// `return_state` h (units) after the last step as well. Weights: kernel (features, 3 *
 /// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
-/// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
+/// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
+/// initial states that do not fit.
 /// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
-struct gru : layer<gru> {
-  static constexpr bool supports_masking = true;
+struct gru : recurrent_layer<layer<gru>, gru, 1> {
   static constexpr std::string_view class_name = "GRU";
   static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}";
 
   int units = 1;
   gru_options options;
-  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
@@ -82,20 +85,19 @@ struct gru : layer<gru> {
   constexpr gru() : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
-  using layer::layer;
+  using recurrent_layer::recurrent_layer;
   template <class L = gru>
   constexpr explicit gru(detail::wrong_options, ...) : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
-  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
-  /// Steps where the mask is 0 leave the state as it is.
-  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
     int const bias_rows = options.reset_after ? 2 : 1;
     detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options, mask);
-    if (!loop.is_valid) return x;
-    return loop.run([&](auto p, auto const& state) {
+    if (!loop.is_valid) return {x};
+    return loop.run(initial, [&](auto p, auto const& state) {
       return detail::gru_state(ops, options, units, p, state[0], loop.dropped(state[0]), loop.recurrent_kernel,
                                loop.recurrent_bias);
     });

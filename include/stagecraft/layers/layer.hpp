@@ -8,6 +8,7 @@
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/layer_base.hpp>
+#include <stagecraft/graph/layer_outputs.hpp>
 #include <stagecraft/graph/model_builder.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/traced_call.hpp>
@@ -19,6 +20,14 @@
 #include <type_traits>
 
 namespace stagecraft {
+
+namespace layers {
+struct output_part;
+}  // namespace layers
+namespace detail {
+template <class L>
+constexpr layer_outputs<L::most_outputs> split_outputs(L const& self, symbolic_tensor packed, source_line const& where);
+}  // namespace detail
 
 /// A layer says its class name, and either what it computes or the shape of its output; the other rules have defaults.
 template <class L>
@@ -127,31 +136,32 @@ struct layer : layer_base {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// Calls the layer. E1001 and the codes of its own rules.
-  template <std::same_as<symbolic_tensor>... More>
-  constexpr symbolic_tensor operator()(detail::first_tensor first, More... more) & {
+  /// Calls the layer: a symbolic tensor, or layer_outputs of one that may have several. E1001 and the codes of its own
+  /// rules.
+  template <std::derived_from<symbolic_tensor>... More>
+  constexpr auto operator()(detail::first_tensor first, More... more) & {
     symbolic_tensor const given[]{first.tensor, more...};
-    return trace(static_cast<Derived&>(*this), given, first.where);
+    return outputs_of(static_cast<Derived&>(*this), given, first.where);
   }
-  template <std::same_as<symbolic_tensor>... More>
-  constexpr symbolic_tensor operator()(detail::first_tensor first, More... more) && {
+  template <std::derived_from<symbolic_tensor>... More>
+  constexpr auto operator()(detail::first_tensor first, More... more) && {
     symbolic_tensor const given[]{first.tensor, more...};
-    return trace(static_cast<Derived&>(*this), given, first.where);
+    return outputs_of(static_cast<Derived&>(*this), given, first.where);
   }
   /// A const layer cannot remember which weights are its own from one call to the next.
-  template <std::same_as<symbolic_tensor>... More>
+  template <std::derived_from<symbolic_tensor>... More>
   constexpr symbolic_tensor operator()(detail::first_tensor, More...) const& {
     static_assert(detail::report<const_call_problem<Derived>>());
     return {};
   }
   /// Keras's spelling with a list: `add{}({a, b})`.
-  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> inputs,
-                                       char const* file = __builtin_FILE(), int line = __builtin_LINE()) & {
-    return trace(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
+  constexpr auto operator()(std::initializer_list<symbolic_tensor> inputs, char const* file = __builtin_FILE(),
+                            int line = __builtin_LINE()) & {
+    return outputs_of(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
   }
-  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> inputs,
-                                       char const* file = __builtin_FILE(), int line = __builtin_LINE()) && {
-    return trace(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
+  constexpr auto operator()(std::initializer_list<symbolic_tensor> inputs, char const* file = __builtin_FILE(),
+                            int line = __builtin_LINE()) && {
+    return outputs_of(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
   }
   /// Called with anything else: E1018.
   template <class... Arguments>
@@ -194,6 +204,13 @@ struct layer : layer_base {
   template <class L>
   static constexpr diagnostic incomplete_problem = detail::check_layer<L>();
 
+  static constexpr auto outputs_of(Derived& self, std::span<symbolic_tensor const> given, source_line const& where) {
+    symbolic_tensor const first = trace(self, given, where);
+    if constexpr (requires { Derived::most_outputs; })
+      return detail::split_outputs(self, first, where);
+    else
+      return first;
+  }
   static constexpr symbolic_tensor trace(Derived& self, std::span<symbolic_tensor const> given,
                                          source_line const& where) {
     if constexpr (Layer<Derived>) {
@@ -213,13 +230,18 @@ struct layer : layer_base {
   /// Finds the mask of the output, and of the input if the layer looks at it, which it then remembers.
   static constexpr detail::traced_mask trace_mask(Derived& self, model_builder& model,
                                                   std::span<symbolic_tensor const> given) {
-    auto const mask = model.mask_of(given);
+    detail::traced_mask mask;
+    if constexpr (requires { self.masks; }) {
+      auto const all = model.mask_of(given.first(count_masked(given.size())), true);
+      model.masks.check_length(all);
+      if (self.layer_id >= 0) model.masks.check_same(self.masks, all, Derived::class_name);
+      self.masks = all.masks;
+      mask = model.mask_of(given.first(1));  // its output's steps are those of its first input
+    } else {
+      mask = model.mask_of(given);
+    }
     if constexpr (requires { self.takes_no_mask(); })
       if (self.takes_no_mask()) model.masks.check_none(mask, Derived::class_name);
-    if constexpr (requires { self.masks; }) {
-      if (self.layer_id >= 0) model.masks.check_same(self.masks, mask, Derived::class_name);
-      self.masks = mask.masks;
-    }
     if constexpr (requires { self.compute_mask(); })
       return detail::traced_mask(self.compute_mask(), given[0].call);
     else if constexpr (requires { self.passes_mask(); })
@@ -228,6 +250,14 @@ struct layer : layer_base {
       return mask;
   }
 
+  /// Of a layer that looks at masks.
+  static constexpr std::size_t most_inputs = 28;
+  /// How many of its inputs' masks a layer looks at.
+  static constexpr std::size_t count_masked(std::size_t given) {
+    std::size_t most = 1;
+    if constexpr (requires { Derived::masked_inputs; }) most = Derived::masked_inputs;
+    return given < most ? given : most;
+  }
   /// Shape, weights and cost. Those of layers that are alike are found once.
   static constexpr void find_rules(Derived const& self, model_builder& model, layer_inputs const& in,
                                    detail::call_record& record, parameter_list& weights) {
@@ -237,6 +267,7 @@ struct layer : layer_base {
     detail::rules_of_layer<Derived> const rules(self, in, in.layer_name(), weights, model.problem);
     if (!rules.is_valid) return;
     record.take(rules.output, rules.flops, rules.moves_only);
+    if constexpr (requires { Derived::most_outputs; }) model.parts_of_call = rules.parts;
     if constexpr (requires { self.rules_key(); })
       model.rules.add({.type = record.type,
                        .key = self.rules_key(),
@@ -248,26 +279,27 @@ struct layer : layer_base {
 
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
                                               std::span<symbolic_tensor const> given) {
+    detail::call_record record{};
+    record.layer = &self;
+    [[maybe_unused]] std::array<symbolic_tensor, most_inputs + step_masks::most> with_mask;
+    if constexpr (detail::KnowsMasks<Derived>) record.mask = trace_mask(self, model, given);
+    if constexpr (requires { self.masks; }) {
+      auto const mask = model.mask_of(given.first(count_masked(given.size())), true);
+      record.mask_inputs = given.size() > most_inputs ? 0 : mask.masks.count;
+      if (record.mask_inputs > 0) {
+        std::size_t count = 0;
+        for (auto const& own : given) with_mask[count++] = own;
+        for (int i = 0; i < record.mask_inputs; ++i) with_mask[count++] = {&model, mask.sources[i]};
+        given = {with_mask.data(), count};
+      }
+    }
     growing_array<shape> shapes;
     if (given.size() > 1) {
       shapes.reserve(given.size());
       for (auto const& tensor : given) shapes.push_back(tensor.shape());
     }
-
-    detail::call_record record{};
-    record.layer = &self;
-    [[maybe_unused]] std::array<symbolic_tensor, 1 + step_masks::most> with_mask;
-    if constexpr (detail::KnowsMasks<Derived>) record.mask = trace_mask(self, model, given);
-    if constexpr (requires { self.masks; }) {
-      auto const mask = model.mask_of(given);
-      record.mask_inputs = given.size() == 1 ? mask.masks.count : 0;
-      if (record.mask_inputs > 0) {
-        with_mask[0] = given[0];
-        for (int i = 0; i < record.mask_inputs; ++i) with_mask[i + 1] = {&model, mask.sources[i]};
-        given = {with_mask.data(), static_cast<std::size_t>(record.mask_inputs + 1)};
-        for (auto const& tensor : given) shapes.push_back(tensor.shape());
-      }
-    }
+    if constexpr (requires { Derived::most_outputs; }) model.parts_of_call.clear();
+    if constexpr (std::same_as<Derived, layers::output_part>) record.output_index = self.index;
     record.class_name = Derived::class_name;
     record.default_name = detail::default_name_of<Derived>;
     detail::add_wrapped_names(self, record.wrapped);
@@ -305,3 +337,5 @@ struct layer : layer_base {
 };
 
 }  // namespace stagecraft
+
+#include <stagecraft/layers/output_part.hpp>

@@ -46,6 +46,8 @@ struct lstm_options {
   float recurrent_dropout = 0;
   /// Whether the result is the output of all steps, or of the last one.
   bool return_sequences = false;
+  /// Whether the states after the last step are outputs as well, behind the result.
+  bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -56,19 +58,20 @@ struct lstm_options {
 /// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
 /// c = r(f) c + r(i) a(g) and h = r(o) a(c), step by step from 0, where a is `activation` and r `recurrent_activation`.
 /// Steps that are masked leave the state as it is (layers/masking.hpp).
+/// Called on x and h and c, it begins with these in place of 0.
 ///
-/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 4 *
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
+/// `return_state` h and c (units) after the last step as well. Weights: kernel (features, 4 *
 /// units), recurrent_kernel (units, 4 * units), bias (4 * units). Cost: 2 * (features + units) * 4 * units FLOPs per
-/// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank. Definition: Keras API,
+/// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
+/// initial states that do not fit. Definition: Keras API,
 /// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
-struct lstm : layer<lstm> {
-  static constexpr bool supports_masking = true;
+struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   static constexpr std::string_view class_name = "LSTM";
   static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
 
   int units = 1;
   lstm_options options;
-  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
@@ -80,21 +83,20 @@ struct lstm : layer<lstm> {
   constexpr lstm() : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
-  using layer::layer;
+  using recurrent_layer::recurrent_layer;
   template <class L = lstm>
   constexpr explicit lstm(detail::wrong_options, ...) : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
-  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
-  /// Steps where the mask is 0 leave the state as it is.
-  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<2> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
     initializer bias = options.bias_initializer;
     bias.unit_forget_bias = options.unit_forget_bias;
     detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options, mask);
-    if (!loop.is_valid) return x;
-    return loop.run([&](auto projected, auto const& state) {
+    if (!loop.is_valid) return {x};
+    return loop.run(initial, [&](auto projected, auto const& state) {
       auto const z = projected + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
       auto const gate = [&](int index) { return loop.gate(z, index); };
       return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);

@@ -5,6 +5,7 @@
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/attention_masks.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
@@ -37,6 +38,8 @@ struct multi_head_attention_options {
   bool use_causal_mask = false;
   /// Whether the last input is a mask (places of the query, places of the value): 1 where a place may be seen, else 0.
   bool attention_mask = false;
+  /// Whether the attention's weights (num_heads, places of the query, places of the value) are a second output.
+  bool return_attention_scores = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -49,9 +52,12 @@ struct multi_head_attention_options {
 /// Shapes (places, features), (other places, ...). Result: (places, features of the query). Weights, each a kernel and
 /// a bias: query and key (features, num_heads, key_dim), value (features, num_heads, value_dim), attention_output
 /// (num_heads, value_dim, features). Cost: those of the products. Errors: E1001 inputs; E1012 a size below 1; E1013
-/// dropout; E1041 inputs of another rank; E1070 places that differ. Definition: Keras API,
+/// dropout; E1041 inputs of another rank; E1070 places that differ. Masks: a place of the query that is masked
+/// sees nothing, and nothing sees such places of the value and the key. Definition: Keras API,
 /// layers/attention_layers/multi_head_attention; Vaswani and others, 2017.
 struct multi_head_attention : layer<multi_head_attention> {
+  static constexpr bool supports_masking = true;
+  static constexpr int masked_inputs = 3, most_outputs = 2;
   static constexpr std::string_view class_name = "MultiHeadAttention";
   static constexpr std::string_view usage =
       "multi_head_attention{num_heads, key_dim} or multi_head_attention{num_heads, key_dim, {.dropout = 0.1F, .name = "
@@ -60,6 +66,7 @@ struct multi_head_attention : layer<multi_head_attention> {
   int num_heads = 1;
   int key_dim = 1;
   multi_head_attention_options options;
+  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr multi_head_attention(int num_heads_, int key_dim_, multi_head_attention_options const& options_ = {})
       : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
@@ -78,7 +85,11 @@ struct multi_head_attention : layer<multi_head_attention> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr auto call(auto& ops, tensor_list in) const {
+  [[nodiscard]] static constexpr bool passes_mask() { return true; }
+  [[nodiscard]] constexpr int output_count() const { return options.return_attention_scores ? 2 : 1; }
+
+  constexpr auto call(operations::tracer& ops, tensor_list in) const { return call_masked(ops, in, {}); }
+  constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
     std::size_t const given = in.size() - (options.attention_mask ? 1U : 0U);
     auto const query = in[0], value = in[given > 1 ? 1 : 0], key = given > 2 ? in[2] : value;
     if (!is_possible(ops, in, given)) return query;
@@ -87,21 +98,30 @@ struct multi_head_attention : layer<multi_head_attention> {
     auto const k = project(ops, key, "key", key_dim);
     auto const v = project(ops, value, "value", value_dim);
     auto scores = ops.matmul(q, k, {.transpose_b = true});  // (batch, heads, places of the query, places of the value)
-    if (options.attention_mask) scores += hidden(ops, in.back());
-    if (options.use_causal_mask) {
-      operations::extents const places{query.length(1), value.length(1)};
-      scores = where(ops.iota(places, 1) <= ops.iota(places, 0), scores, scores - unseen);
+    if (auto const seen = seen_by_query(ops, in, given, counts); seen.is_limited()) {
+      operations::extents of_heads = seen.all().shape();
+      if (of_heads.rank == 3) of_heads.insert(1, 1);
+      scores = detail::hide(scores, ops.reshape(seen.all(), of_heads));
     }
     auto const weights = detail::call_dropout(ops, ops.softmax(scores), options.dropout, scores.shape());
     auto const joined = ops.transpose(ops.matmul(weights, v), {0, 2, 1, 3});
-    return join(ops, joined, options.output_shape == 0 ? query.length(-1) : options.output_shape);
+    auto const result = join(ops, joined, options.output_shape == 0 ? query.length(-1) : options.output_shape);
+    return output_count() == 1 ? result : ops.outputs({result, weights});
   }
 
  private:
-  /// What is taken from a score that must not count.
-  static constexpr float unseen = 1e9F;
-
-  constexpr bool is_possible(auto& ops, tensor_list in, std::size_t given) const {
+  /// Masks of the inputs, the mask among them, and causality.
+  constexpr detail::seen_places seen_by_query(operations::tracer& ops, tensor_list in, std::size_t given,
+                                              mask_list const& counts) const {
+    detail::seen_places seen;
+    if (options.attention_mask) seen.require(stop_gradient(in.back()));
+    seen.require_query(ops, counts[0]);
+    seen.require_value(ops, counts[given > 1 ? 1 : 0]);
+    if (given > 2) seen.require_value(ops, counts[2]);
+    if (options.use_causal_mask) seen.require_causal(ops, in[0].length(1), in[given > 1 ? 1 : 0].length(1));
+    return seen;
+  }
+  constexpr bool is_possible(operations::tracer& ops, tensor_list in, std::size_t given) const {
     for (std::size_t i = 0; i < given && i < in.size(); ++i)
       if (in[i].rank() != 3) return ops.error(1041, "expects inputs of shape (places, features)"), false;
     if (given < 1 || given > 3)
@@ -116,7 +136,8 @@ struct multi_head_attention : layer<multi_head_attention> {
     return false;
   }
   /// (batch, places, features) to (batch, heads, places, size).
-  constexpr auto project(auto& ops, auto x, std::string_view name, int size) const {
+  constexpr operations::tensor project(operations::tracer& ops, operations::tensor x, std::string_view name,
+                                       int size) const {
     int const batch = x.length(0), places = x.length(1), features = x.length(2);
     return ops.name_scope(name, [&] {
       auto const kernel = make_kernel(ops, {features, num_heads, size});
@@ -127,7 +148,7 @@ struct multi_head_attention : layer<multi_head_attention> {
     });
   }
   /// (batch, places, heads, size) to (batch, places, features).
-  constexpr auto join(auto& ops, auto x, int features) const {
+  constexpr operations::tensor join(operations::tracer& ops, operations::tensor x, int features) const {
     int const batch = x.length(0), places = x.length(1), size = x.length(3);
     return ops.name_scope("attention_output", [&] {
       auto const kernel = make_kernel(ops, {num_heads, size, features});
@@ -137,18 +158,13 @@ struct multi_head_attention : layer<multi_head_attention> {
       return ops.reshape(y, {batch, places, features});
     });
   }
-  constexpr auto make_kernel(auto& ops, shape const& of) const {
+  constexpr operations::tensor make_kernel(operations::tracer& ops, shape const& of) const {
     return ops.weight(parameter::with("kernel", of, options.kernel_initializer, options.kernel_regularizer,
                                       options.kernel_constraint));
   }
-  constexpr auto make_bias(auto& ops, shape const& of) const {
+  constexpr operations::tensor make_bias(operations::tracer& ops, shape const& of) const {
     return ops.weight(
         parameter::with("bias", of, options.bias_initializer, options.bias_regularizer, options.bias_constraint));
-  }
-  /// 0 where the mask is 1, and far below 0 where it is 0, for all heads.
-  static constexpr auto hidden(auto& ops, auto mask) {
-    auto const lost = (1.0F - stop_gradient(mask)) * -unseen;
-    return ops.reshape(lost, {mask.length(0), 1, mask.length(1), mask.length(2)});
   }
 };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
-#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/recurrent_layer.hpp>
 #include <array>
 
 namespace stagecraft::detail {
@@ -24,7 +24,7 @@ class recurrence {
  public:
   constexpr recurrence(operations::tracer& ops, operations::tensor x, int units, int gates, int bias_rows,
                        initializer const& bias_initializer, Options const& options, operations::tensor mask)
-      : ops_(&ops), options_(&options), units_(units), gates_(gates) {
+      : ops_(&ops), options_(&options), units_(units), gates_(gates), mask_(mask) {
     is_valid = is_possible(x);
     if (!is_valid) return;
     batch_ = x.length(0);
@@ -44,28 +44,16 @@ class recurrence {
       if (bias_rows == 2) recurrent_bias = ops.slice(bias, 0, 1, 1);
     }
     projected_ = ops.reshape(projected, {batch_, time, width});
-    if (mask.list != nullptr) {
-      counts_at_ = width;
-      projected_ = ops.concatenate({projected_, ops.reshape(mask, {batch_, time, 1})});
-    }
     if (ops.training() && options.recurrent_dropout != 0.0F) drawn_ = ops.uniform({batch_, units});
   }
 
   /// The result, where `cell(z, states)` gives the next states from the projected inputs z of a step; state 0 is what
-  /// the layer gives.
+  /// the layer gives. It begins with the states `given`, or with zeros.
   template <class Cell>
-  constexpr operations::tensor run(Cell const& cell) const {
-    std::array<operations::tensor, States> initial{};
-    for (auto& state : initial) state = ops_->full({batch_, units_}, 0);
-    auto const step = [&](operations::tensor z, std::array<operations::tensor, States> const& state) {
-      if (counts_at_ == 0) return cell(z, state);
-      auto next = cell(ops_->slice(z, -1, 0, counts_at_), state);
-      auto const counts = ops_->slice(z, -1, counts_at_, 1);
-      for (std::size_t i = 0; i < States; ++i) next[i] = where(counts, next[i], state[i]);
-      return next;
-    };
-    auto const done = ops_->scan(projected_, 1, initial, step, options_->go_backwards);
-    return options_->return_sequences ? done.all[0] : done.last[0];
+  constexpr recurrent_result<States> run(tensor_list given, Cell const& cell) const {
+    auto const initial =
+        first_states<States>(*ops_, given, [&](std::size_t) { return operations::extents{batch_, units_}; });
+    return loop_over_steps(*ops_, projected_, mask_, given.empty(), initial, *options_, cell);
   }
   /// What the recurrent kernel is multiplied by.
   [[nodiscard]] constexpr operations::tensor dropped(operations::tensor state) const {
@@ -103,8 +91,7 @@ class recurrence {
   operations::tracer* ops_;
   Options const* options_;
   int units_, gates_, batch_ = 0;
-  int counts_at_ = 0;  // where a projected input has 1 for a step that counts, else 0, behind its features
-  operations::tensor projected_, drawn_;
+  operations::tensor projected_, mask_, drawn_;
 };
 
 }  // namespace stagecraft::detail

@@ -2,15 +2,31 @@
 // A loop over time of any cell: tf.keras.layers.RNN.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
-#include <array>
+#include <stagecraft/layers/recurrent_layer.hpp>
+#include <cstddef>
 #include <string_view>
 
-namespace stagecraft::layers {
+namespace stagecraft {
+
+namespace detail {
+
+/// How many states a cell has; 1 of what is none.
+template <class Cell>
+inline constexpr int states_of_cell = [] {
+  if constexpr (requires { Cell::states; })
+    return static_cast<int>(Cell::states);
+  else
+    return 1;
+}();
+
+}  // namespace detail
+
+namespace layers {
 
 /// Keras's keyword arguments of RNN behind the cell.
 struct rnn_options {
   bool return_sequences = false;  ///< whether the result is the output of all steps, or of the last one
+  bool return_state = false;      ///< whether the states after the last step are outputs as well, behind the result
   bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -34,12 +50,11 @@ struct rnn_options {
 ///     };
 ///
 /// The output is the first state, or that which `Cell::output` names. Shape: (steps, features) to the state's, or
-/// (steps, ...) with `return_sequences`. Errors: those of the cell; E1041 an input of another rank; E1073 masks;
-/// E1077 what is no cell.
-/// Definition: Keras API, layers/recurrent_layers/rnn.
+/// (steps, ...) with `return_sequences`; with `return_state` all states after the last step as well. Called on x and
+/// all states, it begins with these. Errors: those of the cell; E1041 an input of another rank; E1077 what is no cell;
+/// E1085 initial states that do not fit. Definition: Keras API, layers/recurrent_layers/rnn.
 template <class Cell>
-struct rnn : layer<rnn<Cell>> {
-  static constexpr bool supports_masking = true;
+struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell<Cell>> {
   static constexpr std::string_view class_name = "RNN";
   static constexpr std::string_view usage =
       "rnn{lstm_cell{units}} or rnn{lstm_cell{units}, {.return_sequences = true}}";
@@ -51,31 +66,26 @@ struct rnn : layer<rnn<Cell>> {
     this->take_base_options(options);
   }
 
-  [[nodiscard]] static constexpr bool passes_mask() { return false; }
-  [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
-
-  constexpr auto call(auto& ops, auto x) const {
+  /// See recurrent_layer.
+  constexpr auto run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                     tensor_list initial) const {
+    detail::recurrent_result<detail::states_of_cell<Cell>> result{x};
     if constexpr (!requires { cell.state_size(Cell::states); }) {
       ops.error(1077, "is given '", detail::type_name<Cell>(), "', which is no cell, as lstm_cell is one");
-      return x;
+    } else if (x.rank() != 3) {
+      ops.error(1041, "expects an input of shape (steps, features), but got ", detail::sample_shape(x));
     } else {
-      return looped(ops, x);
+      int const batch = x.length(0);
+      auto const step = cell.build(ops, operations::extents(batch, x.length(2)));
+      auto const first = detail::first_states<Cell::states>(ops, initial, [&](std::size_t i) {
+        return operations::extents{batch, cell.state_size(static_cast<int>(i))};
+      });
+      std::size_t output = 0;
+      if constexpr (requires { Cell::output; }) output = Cell::output;
+      auto const one = [&](auto at, auto const& state) { return step(ops, at, state); };
+      result = detail::loop_over_steps(ops, x, mask, initial.empty(), first, options, one, output);
     }
-  }
-
- private:
-  constexpr auto looped(auto& ops, auto x) const {
-    if (x.rank() != 3)
-      return ops.error(1041, "expects an input of shape (steps, features), but got ", detail::sample_shape(x)), x;
-    auto const step = cell.build(ops, operations::extents(x.length(0), x.length(2)));
-    std::array<decltype(x), Cell::states> initial{};
-    for (int i = 0; i < Cell::states; ++i)
-      initial[static_cast<std::size_t>(i)] = ops.full({x.length(0), cell.state_size(i)}, 0);
-    auto const one = [&](auto at, auto const& state) { return step(ops, at, state); };
-    auto const done = ops.scan(x, 1, initial, one, options.go_backwards);
-    std::size_t output = 0;
-    if constexpr (requires { Cell::output; }) output = Cell::output;
-    return options.return_sequences ? done.all[output] : done.last[output];
+    return result;
   }
 };
 
@@ -84,4 +94,6 @@ rnn(Cell) -> rnn<Cell>;
 template <class Cell>
 rnn(Cell, rnn_options) -> rnn<Cell>;
 
-}  // namespace stagecraft::layers
+}  // namespace layers
+
+}  // namespace stagecraft

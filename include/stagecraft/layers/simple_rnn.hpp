@@ -41,6 +41,8 @@ struct simple_rnn_options {
   float recurrent_dropout = 0;
   /// Whether the result is the output of all steps, or of the last one.
   bool return_sequences = false;
+  /// Whether the states after the last step are outputs as well, behind the result.
+  bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -50,20 +52,21 @@ struct simple_rnn_options {
 
 /// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
 /// Steps that are masked leave the state as it is (layers/masking.hpp).
+/// Called on x and h, it begins with this in place of 0.
 ///
-/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, units),
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
+/// `return_state` h (units) after the last step as well. Weights: kernel (features, units),
 /// recurrent_kernel (units, units), bias (units). Cost: 2 * (features + units) * units FLOPs per step and sample.
-/// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
+/// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
+/// initial states that do not fit.
 /// Definition: Keras API, layers/recurrent_layers/simple_rnn.
-struct simple_rnn : layer<simple_rnn> {
-  static constexpr bool supports_masking = true;
+struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   static constexpr std::string_view class_name = "SimpleRNN";
   static constexpr std::string_view usage =
       "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
 
   int units = 1;
   simple_rnn_options options;
-  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})
       : units(units_), options(options_) {
@@ -76,19 +79,18 @@ struct simple_rnn : layer<simple_rnn> {
   constexpr simple_rnn() : simple_rnn(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
-  using layer::layer;
+  using recurrent_layer::recurrent_layer;
   template <class L = simple_rnn>
   constexpr explicit simple_rnn(detail::wrong_options, ...) : simple_rnn(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
-  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
-  /// Steps where the mask is 0 leave the state as it is.
-  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
     detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options, mask);
-    if (!loop.is_valid) return x;
-    return loop.run([&](auto z, auto const& state) {
+    if (!loop.is_valid) return {x};
+    return loop.run(initial, [&](auto z, auto const& state) {
       auto const sum = z + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
       return std::array{options.activation(sum)};
     });

@@ -77,7 +77,7 @@ constexpr symbolic_tensor operate(first_tensor const& tensor, Number auto number
 }
 
 template <class T>
-concept Operand = Number<T> || std::same_as<T, symbolic_tensor>;
+concept Operand = Number<T> || std::derived_from<T, symbolic_tensor>;
 
 /// The variable in front of +=. Converting to it, the compiler fills in the line.
 struct tensor_variable {
@@ -92,16 +92,16 @@ struct tensor_variable {
 }  // namespace detail
 
 // Found by the tensors that they are called with. Templates, so that a program that has none need not compile them.
-constexpr symbolic_tensor operator+(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
+constexpr symbolic_tensor operator+(detail::first_tensor a, std::derived_from<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::add>{}(a, b);
 }
-constexpr symbolic_tensor operator-(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
+constexpr symbolic_tensor operator-(detail::first_tensor a, std::derived_from<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::subtract>{}(a, b);
 }
-constexpr symbolic_tensor operator*(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
+constexpr symbolic_tensor operator*(detail::first_tensor a, std::derived_from<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::multiply>{}(a, b);
 }
-constexpr symbolic_tensor operator/(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
+constexpr symbolic_tensor operator/(detail::first_tensor a, std::derived_from<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::divide>{}(a, b);
 }
 constexpr symbolic_tensor operator+(detail::first_tensor a, detail::Number auto b) {

@@ -9,6 +9,7 @@
 #include <stagecraft/operations/flops.hpp>
 #include <stagecraft/operations/shape_tracer.hpp>
 #include <stagecraft/operations/trace.hpp>
+#include <array>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,9 @@ namespace stagecraft {
 
 /// The inputs of a layer whose `call` takes any number of them.
 using tensor_list = std::span<operations::tensor const>;
+
+/// For the first inputs of a layer: 1 for each step that counts, else 0, (batch, steps); no tensor if all count.
+using mask_list = std::array<operations::tensor, step_masks::most_inputs>;
 
 namespace detail {
 
@@ -35,11 +39,12 @@ concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor,
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
 
 /// The shape of a sample of a tensor whose first axis is the batch.
-constexpr shape sample_shape(auto x) {
+constexpr shape sample_of(operations::extents const& whole) {
   shape result;
-  for (int axis = 1; axis < x.rank(); ++axis) result.push_back(x.shape()[axis]);
+  for (int axis = 1; axis < whole.rank; ++axis) result.push_back(whole[axis]);
   return result;
 }
+constexpr shape sample_shape(auto x) { return sample_of(x.shape()); }
 
 /// The extents of a tensor with all but the last `axes` axes as one.
 constexpr operations::extents last_axes_of(operations::extents const& x, int axes) {
@@ -52,15 +57,16 @@ constexpr operations::extents last_axes_of(operations::extents const& x, int axe
   return result;
 }
 
-/// 1 for each step that counts, else 0: (batch, steps). The masks are made of the inputs behind the first one.
-constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks const& masks, tensor_list in) {
-  operations::tensor result;
+/// The masks of a layer's inputs, made of the inputs behind its own ones.
+constexpr mask_list counting_steps(operations::tracer& ops, step_masks const& masks, tensor_list sources) {
+  mask_list result{};
   for (int i = 0; i < masks.count; ++i) {
-    auto const source = in[i + 1];
+    auto const source = sources[i];
     auto const& rule = masks.rules[i];
     auto counts = 1.0F - equal(source, rule.value);
     if (rule.of_features) counts = ops.reshape(ops.max(counts, -1), {source.length(0), source.length(1)});
-    result = i == 0 ? counts : result * counts;
+    auto& of_input = result[masks.inputs[i]];
+    of_input = of_input.list == nullptr ? counts : of_input * counts;
   }
   return result;
 }
@@ -111,9 +117,11 @@ struct open_trace {
     auto const in = [&](std::size_t index) { return tensor{&traced.list, traced.inputs[index]}; };
     auto const count = traced.inputs.size();
     if constexpr (requires { layer.masks; }) {
-      auto const sources = static_cast<std::size_t>(layer.masks.count);
-      if (sources > 0 && count == 1 + sources)
-        return result = layer.call_masked(ops, in(0), mask_of_steps(ops, layer.masks, all_inputs())), true;
+      if (int const sources = layer.masks.count; sources > 0 && static_cast<int>(count) > sources) {
+        auto const all = all_inputs();
+        tensor_list const given(all), own = given.first(count - static_cast<std::size_t>(sources));
+        return result = layer.call_masked(ops, own, counting_steps(ops, layer.masks, given.subspan(own.size()))), true;
+      }
     }
     if constexpr (CallOn<L, tensor>)
       if (count == 1) return result = layer.call(ops, in(0)), true;
@@ -152,6 +160,7 @@ constexpr operations::trace trace_layer(L const& layer, std::span<shape const> i
 struct rules_of_trace {
   static constexpr int batch = 2;
   shape output;
+  growing_array<shape> parts;  ///< of a layer with several outputs
   long long flops = 0;
   bool is_valid = false;
   bool moves_only = false;  ///< elements of the inputs at other places, or zeros: of the inputs' type
@@ -172,7 +181,8 @@ struct rules_of_trace {
                "; the first axis of its result must be the batch");
       return;
     }
-    for (int axis = 1; axis < result.rank; ++axis) output.push_back(result[axis]);
+    output = sample_of(result);
+    for (operations::extents const& part : traced.list.packed) parts.push_back(sample_of(part));
     for (parameter const& weight : traced.weights) weights.add(weight);
     flops = operations::flops(traced.list, 0, traced.forward_count) / batch;
     is_valid = moves_only = true;

@@ -138,11 +138,11 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
 /// Lets a model be called on symbolic tensors inside another model's `build` or `call`.
 template <class Derived>
 struct callable_model : model_base {
-  template <std::same_as<symbolic_tensor>... More>
+  template <std::derived_from<symbolic_tensor>... More>
   constexpr auto operator()(detail::first_tensor first, More... more) & {
     return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }
-  template <std::same_as<symbolic_tensor>... More>
+  template <std::derived_from<symbolic_tensor>... More>
   constexpr auto operator()(detail::first_tensor first, More... more) && {
     return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }

@@ -5,8 +5,8 @@
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/input.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <concepts>
@@ -98,7 +98,12 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
                                  " of a sequential model has a pipeline stage of its own; give "
                                  "the stages of a sequential model with pipelined<model, stages<...>>");
       }
-      x = layer(detail::first_tensor(x, "", 0));  // no line: this one is not the user's
+      auto const result = layer(detail::first_tensor(x, "", 0));  // no line: this one is not the user's
+      if constexpr (requires { result.count; })
+        if (result.count > 1)
+          builder.problem.report(1084, "entry ", position, " of a sequential model gives ", result.count,
+                                 " outputs; in a sequential model each layer gives one, without `return_state`");
+      x = result;
     }
   }
 };

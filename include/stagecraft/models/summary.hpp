@@ -29,7 +29,7 @@ struct summary_row {
   long long parameter_count = 0;
   bool is_input = false;
   bool is_model = false;
-  /// Its outputs' shapes, without the batch: one, but for a nested model with several outputs.
+  /// Its outputs' shapes, without the batch: one, but for a nested model or a layer with several outputs.
   std::span<shape const> output_shapes;
   /// Its calls give different shapes; `output_shapes` is the first call's.
   bool has_several_shapes = false;
@@ -80,7 +80,7 @@ class summarizer {
       int const child = post_order::child_holding(records_, i, 0);
       bool const nested = child > 0;
       int const key = nested ? -1 - graph_.nested_models[child].instance : graph_.call(i).layer;
-      bool known = graph_.call(i).is_input;
+      bool known = !graph_.call(i).is_listed();
       for (int const other : seen) known = known || other == key;
       if (known) continue;
       seen.push_back(key);
@@ -112,8 +112,8 @@ class summarizer {
       if (call.layer != layer || call.nested_model != 0) continue;
       row.is_input = call.is_input;
       if (draft_.shapes.size() == shapes_before_)
-        draft_.shapes.push_back(call.shape);
-      else if (!(draft_.shapes.back() == call.shape))
+        for (shape const& each : graph_.shapes_of_outputs(i)) draft_.shapes.push_back(each);
+      else if (!(draft_.shapes.back() == graph_.shapes_of_outputs(i).back()))
         row.has_several_shapes = true;
       for (int const input : graph_.own_inputs_of(i)) connect(input);
     }
@@ -151,7 +151,8 @@ class summarizer {
         if (outputs[i] == call) connection.tensor_index = static_cast<int>(i);
     } else {
       connection.name = graph_.layer_of(call).name;
-      connection.node_index = graph_.call(call).node_index;
+      connection.node_index = graph_.call(graph_.producer(call)).node_index;
+      connection.tensor_index = graph_.call(call).is_part() ? graph_.call(call).output_index : 0;
     }
     draft_.connections.push_back(connection);
   }

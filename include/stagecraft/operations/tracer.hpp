@@ -5,6 +5,7 @@
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/operations/loop_products.hpp>
 #include <stagecraft/operations/tensor.hpp>
 #include <array>
 
@@ -212,6 +213,22 @@ class tracer {
   constexpr tensor max_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::max, over}); }
   constexpr tensor average_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::average, over}); }
 
+  /// Several results of a layer as one, the rows of which stand side by side: `return ops.outputs({y, state})`, where
+  /// the layer says how many they may be, `static constexpr int most_outputs`, and how many they are, `output_count()`.
+  constexpr tensor outputs(std::initializer_list<tensor> each) {
+    return outputs(std::span<tensor const>(each.begin(), each.size()));
+  }
+  constexpr tensor outputs(std::span<tensor const> each) {
+    growing_array<tensor> rows;
+    list_->packed.clear();
+    for (tensor const one : each) {
+      list_->packed.push_back(one.shape());
+      int const batch = one.length(0);
+      rows.push_back(reshape(one, {batch, static_cast<int>(one.shape().size() / batch)}));
+    }
+    return concatenate(rows);
+  }
+
   // Groups.
 
   /// The operations that `inside` appends and gives the last of, as one that a machine may know by its name. It is a
@@ -301,10 +318,11 @@ class tracer {
   [[nodiscard]] static constexpr int trips_of(tensor loop) { return loop.node().what.as<operations::loop>().trips; }
 
   /// Runs along an axis of x: `step(x_t, states)` gives the states after one place, from x at it and the states before.
-  /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too.
+  /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too. Where
+  /// `counts`, which has the axis, too, is 0 at a place, the states stay as they are.
   template <std::size_t States, class Step>
   constexpr scanned<States> scan(tensor x, int axis, std::array<tensor, States> const& initial, Step const& step,
-                                 bool reversed = false) {
+                                 bool reversed = false, tensor counts = {}) {
     if (!x.shape().has(axis)) {
       failed(x, "has no axis ", axis, " to scan");
       return {initial, initial};
@@ -316,11 +334,19 @@ class tracer {
     for (std::size_t i = 0; i < States; ++i) before[i] = carry(loop, initial[i]);
     // The gradient needs the states that a trip began with. Nothing reads them in inference.
     for (std::size_t i = 0; i < States; ++i) stack(loop, before[i], {along < before[i].rank() ? along : 0});
-    std::array<tensor, States> const after = step(at(loop, x, {along, reversed}), before);
+    std::array<tensor, States> after = step(at(loop, x, {along, reversed}), before);
+    if (counts.list != nullptr) {
+      tensor const here = at(loop, counts, {along, reversed});
+      for (std::size_t i = 0; i < States; ++i) after[i] = where(here, after[i], before[i]);
+    }
     for (std::size_t i = 0; i < States; ++i) next(loop, before[i], after[i]);
     for (std::size_t i = 0; i < States; ++i)
       result.all[i] = stack(loop, after[i], {along < after[i].rank() ? along : 0});
-    stack_products(loop, along);  // the gradient reads these as well
+    loop_products const products(*list_, loop.id);  // the gradient reads these as well
+    for (int const id : products.sums) {
+      int const rank = list_->node_of(id).shape.rank;
+      if (rank < extents::max_rank) stack(loop, {list_, id}, {along < rank ? along : 0});
+    }
     end_loop(loop);
     for (std::size_t i = 0; i < States; ++i) result.last[i] = last(loop, before[i]);
     return result;
@@ -340,34 +366,6 @@ class tracer {
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
 
  private:
-  /// Stacks what the products of a loop's step are, or become by sums with others.
-  constexpr void stack_products(tensor loop, int along) {
-    growing_array<int> sums;
-    int depth = 0;  // of loops inside
-    for (int id = loop.id + 1, end = list_->size(); id < end; ++id) {
-      auto const& what = list_->node_of(id).what;
-      depth += (what.is<operations::loop>() ? 1 : 0) - (what.is<loop_end>() ? 1 : 0);
-      if (depth == 0 && what.is<product>()) sums.push_back(sum_with(id));
-    }
-    for (int const id : sums) {
-      int const rank = list_->node_of(id).shape.rank;
-      if (rank < extents::max_rank) stack(loop, {list_, id}, {along < rank ? along : 0});
-    }
-  }
-  /// The last of the sums that `id` alone goes into, or itself.
-  [[nodiscard]] constexpr int sum_with(int id) const {
-    int reader = -1, readers = 0;
-    for (int other = id + 1; other < list_->size(); ++other)
-      for (int i = 0; i < list_->node_of(other).operand_count; ++i)
-        if (list_->operand(other, i) == id) {
-          reader = other;
-          ++readers;
-        }
-    if (readers != 1 || list_->node_of(reader).shape != list_->node_of(id).shape) return id;
-    auto const* what = list_->node_of(reader).what.if_is<map>();
-    bool const is_sum = what != nullptr && (what->apply == function::add || what->apply == function::subtract);
-    return is_sum ? sum_with(reader) : id;
-  }
   /// The gradient of a loop runs its step again: it would draw others.
   constexpr tensor drawn(random const& from, extents const& shape) {
     if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");

@@ -23,7 +23,7 @@ struct loss_scale_optimizer {
   static constexpr std::string_view name = "loss_scale_optimizer";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
-    optimizer.update(ops, weight, stagecraft::detail::prepared_gradient(optimizer, gradient));
+    optimizer.update(ops, weight, stagecraft::detail::prepared_gradient(optimizer, ops, gradient));
   }
 
   friend constexpr bool operator==(loss_scale_optimizer const&, loss_scale_optimizer const&) = default;

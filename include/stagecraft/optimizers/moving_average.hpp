@@ -19,6 +19,8 @@ struct averaging {
   constexpr auto slot(std::string_view name) { return ops->slot(name); }
   constexpr auto learning_rate() { return ops->learning_rate(); }
   constexpr auto step() { return ops->step(); }
+  constexpr auto norm(operations::tensor x) { return ops->norm(x); }
+  constexpr auto global_norm(operations::tensor x) { return ops->global_norm(x); }
   constexpr void update(operations::tensor variable, operations::tensor value) {
     if (variable.id == weight.id)
       now = value;
@@ -46,7 +48,7 @@ struct moving_average {
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
     detail::averaging averaged{&ops, weight, weight};
-    optimizer.update(averaged, weight, stagecraft::detail::prepared_gradient(optimizer, gradient));
+    optimizer.update(averaged, weight, stagecraft::detail::prepared_gradient(optimizer, averaged, gradient));
     auto const average = ops.slot("average");
     auto const t = ops.step();
     auto const next = where(equal(t, 1.0F), weight, average) * ema_momentum + averaged.now * (1 - ema_momentum);

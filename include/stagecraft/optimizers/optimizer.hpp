@@ -30,7 +30,7 @@ class update_tracer {
   /// The rate of this update: the trainer's learning rate, which begins with the optimizer's, or what a schedule makes
   /// of it.
   constexpr tensor learning_rate() {
-    tensor const initial{list_, list_->append(operations::weight{0}, {}, {})};
+    tensor const initial = everywhere(0);
     if (rate_.schedule == nullptr && rate_.warmup_steps == 0) return initial;
     if (rate_.initial == 0)
       list_->problem.report(4089, "the training's learning rate schedule begins with a rate of 0");
@@ -40,7 +40,13 @@ class update_tracer {
     return where(n < rate_.warmup_steps, initial * (n / rate_.warmup_steps), rate);
   }
   /// The number of this update, from 1 on: Keras's `iterations` + 1.
-  constexpr tensor step() { return {list_, list_->append(operations::weight{1}, {}, {})}; }
+  constexpr tensor step() { return everywhere(1); }
+  /// The Euclidean norm of numbers of the whole weight: the square root of the sum of their squares. It is the same at
+  /// all places of the weight. E4089 for more than `most_norms`.
+  constexpr tensor norm(tensor x) { return norm(x, false); }
+  /// The norm of numbers of all weights that are trained, on all devices. Devices wait for each other before any weight
+  /// changes. E4089 if they depend on another norm.
+  constexpr tensor global_norm(tensor x) { return norm(x, true); }
 
   /// The weight or a slot has this value when the update has ended; until then all reads give the old one. E4089 for
   /// anything else.
@@ -59,12 +65,25 @@ class update_tracer {
 
   /// What is given at each place, as `input`s of a formula: the weight, its gradient, and the slots from here on.
   static constexpr int weight = 0, gradient = 1, first_slot = 2, most_slots = 6;
+  /// What is given everywhere, as `weight`s of a formula: the learning rate, the step, and the norms from here on.
+  static constexpr int first_norm = 2, most_norms = 4;
   struct new_value {
     int variable, value;
   };
   growing_array<new_value> new_values;
+  struct wanted_norm {
+    int of;          ///< number of the list
+    bool is_global;  ///< over all weights
+  };
+  growing_array<wanted_norm> norms;
 
  private:
+  constexpr tensor everywhere(int index) { return {list_, list_->append(operations::weight{index}, {}, {})}; }
+  constexpr tensor norm(tensor x, bool is_global) {
+    norms.push_back({x.id, is_global});
+    return everywhere(first_norm + static_cast<int>(norms.size()) - 1);
+  }
+
   operations::operation_list* list_;
   int* slots_;
   stagecraft::learning_rate rate_;
@@ -99,13 +118,27 @@ struct optimizer {
 
 namespace detail {
 
-/// What options that any optimizer may have make of the gradient before its `update`: `loss_scale`, `clipvalue`.
+/// What options that any optimizer may have make of the gradient before its `update`: `loss_scale`, `clipvalue`,
+/// `clipnorm` and `global_clipnorm`, in Keras's order. Definitions: OptimizerV2._transform_gradients, tf.clip_by_norm,
+/// tf.clip_by_global_norm.
 template <class O>
-constexpr operations::tensor prepared_gradient(O const& optimizer, operations::tensor gradient) {
+constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, operations::tensor gradient) {
   if constexpr (requires { optimizer.loss_scale; })
     if (optimizer.loss_scale != 1) gradient = gradient * (1 / optimizer.loss_scale);
   if constexpr (requires { optimizer.clipvalue; })
     if (optimizer.clipvalue != 0) gradient = maximum(minimum(gradient, optimizer.clipvalue), -optimizer.clipvalue);
+  if constexpr (requires { optimizer.clipnorm; })
+    if (optimizer.clipnorm != 0)
+      gradient = gradient * (optimizer.clipnorm / maximum(ops.norm(gradient), optimizer.clipnorm));
+  if constexpr (requires { optimizer.clipnorm* optimizer.global_clipnorm; })
+    if (optimizer.clipnorm != 0 && optimizer.global_clipnorm != 0)
+      gradient.list->problem.report(4089, "the training's optimizer has both clipnorm and global_clipnorm");
+  if constexpr (requires { optimizer.global_clipnorm; })
+    if (float const most = optimizer.global_clipnorm; most != 0) {
+      auto const norm = ops.global_norm(gradient);
+      // What is not finite makes all gradients NaN.
+      gradient = gradient * (most / maximum(norm, most) + norm * 0);
+    }
   return gradient;
 }
 
@@ -118,6 +151,28 @@ constexpr float loss_scale_of(O const& optimizer) {
   return scale;
 }
 
+/// A norm that an optimizer's step reads.
+struct norm_of_step {
+  int of = 0;              ///< what it is the norm of, in the list
+  bool is_global = false;  ///< over all weights
+  int round = 0;           ///< it depends on norms of rounds before this one
+};
+
+/// The norms that an optimizer's step reads, in the order in which they are given everywhere.
+struct norms_of_step {
+  norm_of_step norms[update_tracer::most_norms]{};
+  int count = 0;   ///< of `norms`
+  int rounds = 0;  ///< in which they are found
+
+  constexpr norm_of_step const* begin() const { return norms; }
+  constexpr norm_of_step const* end() const { return norms + count; }
+  [[nodiscard]] constexpr bool has_global() const {
+    for (auto const& norm : *this)
+      if (norm.is_global) return true;
+    return false;
+  }
+};
+
 /// The step of an optimizer: results are the weight, then its slots.
 template <auto Optimizer>
 struct optimizer_step {
@@ -125,14 +180,16 @@ struct optimizer_step {
     operations::operation_list list;
     growing_array<int> results;
     int slots = 0;
+    norms_of_step norms;
 
     constexpr traced() {
       operations::tensor const weight{&list, list.append(operations::input{update_tracer::weight}, {}, {})};
       operations::tensor const gradient{&list, list.append(operations::input{update_tracer::gradient}, {}, {})};
       update_tracer ops(list, &slots, Optimizer.learning_rate);
-      Optimizer.update(ops, weight, prepared_gradient(Optimizer, gradient));
+      Optimizer.update(ops, weight, prepared_gradient(Optimizer, ops, gradient));
       for (int variable = update_tracer::weight; variable < update_tracer::first_slot + slots; ++variable)
         if (variable != update_tracer::gradient) results.push_back(value_of(ops, variable));
+      find_norms(ops);
     }
 
    private:
@@ -143,10 +200,46 @@ struct optimizer_step {
         if (updated == variable) value = id;
       return value >= 0 ? value : list.append(operations::input{variable}, {}, {});
     }
+    constexpr void find_norms(update_tracer const& ops) {
+      if (ops.norms.empty()) return;
+      if (ops.norms.size() > update_tracer::most_norms) {
+        list.problem.report(4089, "the training's optimizer takes ", static_cast<int>(ops.norms.size()),
+                            " norms; there are at most ", update_tracer::most_norms);
+        return;
+      }
+      growing_array<int> rounds(list.nodes.size(), 0);
+      for (int id = 0; id < list.size(); ++id) {
+        auto const& node = list.node_of(id);
+        if (auto const* given = node.what.template if_is<operations::weight>())
+          if (given->index >= update_tracer::first_norm)
+            rounds[id] = rounds[ops.norms[given->index - update_tracer::first_norm].of] + 1;
+        for (int i = 0; i < node.operand_count; ++i)
+          if (int const round = rounds[list.operand(id, i)]; round > rounds[id]) rounds[id] = round;
+      }
+      for (auto const& [of, is_global] : ops.norms) {
+        norms.norms[norms.count++] = {of, is_global, rounds[of]};
+        if (rounds[of] + 1 > norms.rounds) norms.rounds = rounds[of] + 1;
+        if (is_global && rounds[of] > 0)
+          list.problem.report(4089,
+                              "the training's optimizer takes a norm over all weights that depends on another norm");
+      }
+    }
   };
   constexpr operations::formula operator()() const {
     traced const update;
     return {update.list, update.results};
+  }
+};
+
+/// What some of the norms are taken of: bit i of `Which` stands for norm i.
+template <auto Optimizer, unsigned Which>
+struct normed_step {
+  constexpr operations::formula operator()() const {
+    typename optimizer_step<Optimizer>::traced const update;
+    growing_array<int> results;
+    for (int i = 0; i < update.norms.count; ++i)
+      if ((Which >> i & 1U) != 0) results.push_back(update.norms.norms[i].of);
+    return {update.list, results};
   }
 };
 
@@ -164,17 +257,46 @@ inline constexpr diagnostic optimizer_problem = [] {
   return problem;
 }();
 
+/// What an optimizer's step reads beside the weight and its gradient.
+struct needs_of_step {
+  int slots;            ///< numbers that are kept with each weight
+  norms_of_step norms;  ///< of whole weights, or all of them
+};
+template <auto Optimizer>
+inline constexpr needs_of_step needs_of_optimizer = [] {
+  typename optimizer_step<Optimizer>::traced const update;
+  return needs_of_step{update.slots, update.norms};
+}();
+
 /// Numbers that an optimizer keeps with each weight.
 template <auto Optimizer>
-inline constexpr int slots_of = typename optimizer_step<Optimizer>::traced{}.slots;
+inline constexpr int slots_of = needs_of_optimizer<Optimizer>.slots;
+
+/// The norms that an optimizer's step reads.
+template <auto Optimizer>
+inline constexpr norms_of_step const& norms_of = needs_of_optimizer<Optimizer>.norms;
 
 /// An optimizer's step as a formula: given at each place are the weight, its gradient and its slots; everywhere the
-/// learning rate and the number of the update. Results are the weight and its slots.
+/// learning rate, the number of the update, and norms. Results are the weight and its slots.
 template <auto Optimizer>
 inline constexpr auto const& formula_of_optimizer = frozen<optimizer_step<Optimizer>>;
 template <auto Optimizer>
 inline constexpr operations::formula_view view_of_optimizer{formula_of_optimizer<Optimizer>.steps,
                                                             formula_of_optimizer<Optimizer>.results};
+
+/// The norms of a round, as bits; and what they are norms of, as a formula, a result for each.
+template <auto Optimizer>
+constexpr unsigned norms_of_round(int round) {
+  unsigned which = 0;
+  for (int i = 0; i < norms_of<Optimizer>.count; ++i)
+    if (norms_of<Optimizer>.norms[i].round == round) which |= 1U << i;
+  return which;
+}
+template <auto Optimizer, unsigned Which>
+inline constexpr auto const& formula_of_norms = frozen<normed_step<Optimizer, Which>>;
+template <auto Optimizer, unsigned Which>
+inline constexpr operations::formula_view view_of_norms{formula_of_norms<Optimizer, Which>.steps,
+                                                        formula_of_norms<Optimizer, Which>.results};
 
 }  // namespace detail
 

@@ -9,6 +9,8 @@
 #include <stagecraft/optimizers/adamax.hpp>
 #include <stagecraft/optimizers/adamw.hpp>
 #include <stagecraft/optimizers/ftrl.hpp>
+#include <stagecraft/optimizers/lamb.hpp>
+#include <stagecraft/optimizers/lars.hpp>
 #include <stagecraft/optimizers/loss_scale_optimizer.hpp>
 #include <stagecraft/optimizers/moving_average.hpp>
 #include <stagecraft/optimizers/nadam.hpp>

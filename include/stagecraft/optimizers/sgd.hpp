@@ -21,8 +21,13 @@ struct sgd {
   /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
   /// says, and callbacks change, is the rate before that.
   float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
   /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
   float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
 
   static constexpr std::string_view name = "sgd";
 

@@ -18,6 +18,8 @@ class decaying {
   constexpr auto slot(std::string_view name) { return ops_->slot(name); }
   constexpr auto learning_rate() { return ops_->learning_rate(); }
   constexpr auto step() { return ops_->step(); }
+  constexpr auto norm(operations::tensor x) { return ops_->norm(x); }
+  constexpr auto global_norm(operations::tensor x) { return ops_->global_norm(x); }
   constexpr void update(operations::tensor variable, operations::tensor value) {
     ops_->update(variable, variable.id == weight_.id && share_ != 0 ? value - weight_ * share_ : value);
   }
@@ -35,8 +37,19 @@ namespace stagecraft::detail {
 /// An optimizer as a weight of this name sees it: without what it excludes the weight from.
 template <class Optimizer>
 constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_name) {
+  if constexpr (requires { optimizer.exclude_from_layer_adaptation; }) {
+    auto const& names = optimizer.exclude_from_layer_adaptation.empty() ? optimizer.exclude_from_weight_decay
+                                                                        : optimizer.exclude_from_layer_adaptation;
+    if (names.match(weight_name)) optimizer.layer_adaptation = false;
+    optimizer.exclude_from_layer_adaptation = {};
+  }
   if constexpr (requires { optimizer.exclude_from_weight_decay; }) {
-    if (optimizer.exclude_from_weight_decay.match(weight_name)) optimizer.weight_decay = 0;
+    if (optimizer.exclude_from_weight_decay.match(weight_name)) {
+      if constexpr (requires { optimizer.weight_decay_rate; })
+        optimizer.weight_decay_rate = 0;
+      else
+        optimizer.weight_decay = 0;
+    }
     optimizer.exclude_from_weight_decay = {};
   }
   if constexpr (requires { optimizer.optimizer.learning_rate; })

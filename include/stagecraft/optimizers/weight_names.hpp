@@ -16,6 +16,7 @@ struct weight_names {
     requires(sizeof...(Texts) >= 1 && sizeof...(Texts) <= most)
   constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
 
+  [[nodiscard]] constexpr bool empty() const { return *this == weight_names{}; }
   /// Whether any of them is a part of this name.
   [[nodiscard]] constexpr bool match(std::string_view name) const {
     for (auto const& text : texts)

@@ -19,12 +19,14 @@ struct linear_order {
   /// computes it and the last one that uses it; a model's inputs come in at the first position, and its outputs are
   /// needed behind the last one. A residual connection is a second tensor across its cuts.
   std::array<long long, Positions> bytes_across{};
-  /// The position of each call; -1 for inputs.
+  /// The position of each call, of an output that of its call; -1 for inputs.
   std::array<int, Calls> position_of{};
 
   constexpr explicit linear_order(graph_view const& graph) {
     position_of.fill(-1);
     for (std::size_t i = 0; i < Positions; ++i) position_of[graph.order[i]] = static_cast<int>(i);
+    for (std::size_t i = 0; i < Calls; ++i)
+      position_of[i] = position_of[static_cast<std::size_t>(graph.producer(static_cast<int>(i)))];
     std::array<int, Calls> last_use{};
     last_use.fill(-1);
     for (int const call : graph.order)

@@ -180,8 +180,16 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
   }
 };
 
+/// One output of several is in the stage of the call that gives it.
 template <class M>
-inline constexpr auto staged_calls = staging<M>::stages();
+constexpr auto stages_of_all_calls() {
+  auto result = staging<M>::stages();
+  for (std::size_t i = 0; i < result.of_call.size(); ++i)
+    result.of_call[i] = result.of_call[static_cast<std::size_t>(graph_of<M>.producer(static_cast<int>(i)))];
+  return result;
+}
+template <class M>
+inline constexpr auto staged_calls = stages_of_all_calls<M>();
 
 template <class M>
 constexpr auto list_assignment() {

@@ -72,6 +72,9 @@ struct any_host_loss {
 /// - `sum_of_calls<Plan, Parameter>(memory, on_host)`: the gradients of all calls of a layer become one.
 /// - `sum_of_replicas<Plan, Parameter>(memory, gradients, replica, elements, on_host)`: those of all replicas.
 /// - `penalty_gradient<Plan, Parameter>(memory, is_shared, on_host)`: that of the user's own penalty is added.
+/// - `squares<Plan, Parameter, Round>(memory, state, is_shared, sums, on_host)`: sums of squares for the norms of a
+/// round
+///   that the optimizer's step reads, of the whole weight: sums[i] is that of norm i.
 /// - `update<Plan, Parameter>(memory, state, elements, on_host)`: the optimizer's step on a range of a weight.
 /// - `constraint<Plan, Parameter>(memory, is_shared, on_host)`: what becomes of the weight after it.
 ///
@@ -104,6 +107,7 @@ concept ExecutionPolicy = requires(typename Policy::template replica_memory<Size
   Policy::template sum_of_calls<Plan, 0>(memory, on_host);
   Policy::template sum_of_replicas<Plan, 0>(memory, all, 0, elements, on_host);
   Policy::template penalty_gradient<Plan, 0>(memory, false, on_host);
+  Policy::template squares<Plan, 0, 0>(memory, state, false, static_cast<double*>(nullptr), on_host);
   Policy::template update<Plan, 0>(memory, state, elements, on_host);
   Policy::template constraint<Plan, 0>(memory, false, on_host);
   Policy::template inputs<Plan>(memory);

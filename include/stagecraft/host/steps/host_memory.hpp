@@ -60,6 +60,7 @@ struct host_memory {
   int accumulated = 0;           ///< micro-batches of this weight update before this one
   std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
   float learning_rate = 0;
+  double const* norms = nullptr;           ///< of the weight that is updated, as its optimizer reads them
   int valid_samples = 0;                   ///< samples of this step; the rest of the batch only fills it
   kernels::share share = {};               ///< which part of the work this is
   sharing_team::member* member = nullptr;  ///< null if there is one thread only

@@ -9,6 +9,7 @@
 #include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
 #include <stagecraft/ipu/emulation/ipu_loss.hpp>
 #include <stagecraft/ipu/emulation/ipu_machine.hpp>
+#include <stagecraft/ipu/emulation/ipu_squares.hpp>
 #include <stagecraft/ipu/emulation/ipu_step.hpp>
 #include <stagecraft/ipu/emulation/ipu_update.hpp>
 #include <stagecraft/ipu/emulation/ipu_weight_step.hpp>
@@ -81,6 +82,14 @@ struct ipu_policy : host_policy {
   template <class Plan, std::size_t Parameter, class OnHost>
   static void penalty_gradient(host_memory const& memory, bool is_shared, OnHost const& on_host) {
     ipu_weight_step<Plan, Parameter, false>::run(memory, is_shared, on_host);
+  }
+  template <class Plan, std::size_t Parameter, int Round, class OnHost>
+  static void squares(host_memory const& memory, detail::optimizer_state const& state, bool is_shared, double* sums,
+                      OnHost const& on_host) {
+    if constexpr (Round == 0 && detail::norms_of<Plan::training.optimizer>.has_global())
+      ipu_squares<Plan, Parameter>::run(memory, state, is_shared, sums, on_host);
+    else
+      on_host();
   }
   template <class Plan, std::size_t Parameter, class Range, class OnHost>
   static void update(host_memory const& memory, detail::optimizer_state const& state, Range const& elements,

@@ -33,8 +33,9 @@ class ipu_update {
       using places = tile_places<model, Plan::training, Plan::mode, machine>;
       auto const offsets =
           offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
-      step_values const values{.update = static_cast<std::int64_t>(memory.update),
-                               .learning_rate = memory.learning_rate};
+      step_values values{.update = static_cast<std::int64_t>(memory.update), .learning_rate = memory.learning_rate};
+      for (int i = 0; i < detail::norms_of<Plan::training.optimizer>.count; ++i)
+        values.norms[i] = static_cast<float>(memory.norms[i]);
       *memory.counted += run_step(
           *memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(), values,
           [&](tile_tensor const& tensor, float* to) {

@@ -28,10 +28,10 @@ inline constexpr lowered_step step_of_call = lower<Call, Backward>();
 template <class Call, bool Backward>
 inline constexpr step_cost cost_of_call{step_of_call<Call, Backward>, Call::machine::target};
 
-/// The update of a weight, or of the part of it that one replica changes if replicas share its state.
-template <class M, auto Training, class Machine, std::size_t Parameter>
-constexpr lowered_step lower_own_update() {
-  auto step = lower_update<M, Training, Machine, Parameter>();
+/// The update of a weight, or what its norms need, of the part of it that one replica changes if replicas share its
+/// state.
+template <class M, auto Training, class Machine>
+constexpr lowered_step part_of_replica(lowered_step step) {
   constexpr int replicas = replicas_of<M, Training, Machine>;
   constexpr auto const& options = options_of<M, Training>;
   if (!options.replicated_optimizer_state_sharding && !options.replicated_weight_sharding) return step;
@@ -69,7 +69,17 @@ inline constexpr step_cost output_cost_of{lowered_output_of<M, Training, Machine
 /// The update of one weight by its gradients, without what replicas say to each other; of a replica's part of it, if
 /// weights or optimizer state are sharded.
 template <class M, auto Training, class Machine, std::size_t Parameter>
-inline constexpr lowered_step lowered_update_of = detail::lower_own_update<M, Training, Machine, Parameter>();
+inline constexpr lowered_step lowered_update_of =
+    detail::part_of_replica<M, Training, Machine>(lower_update<M, Training, Machine, Parameter>());
+
+/// What the weight contributes to norms over all weights, before the updates; of a replica's part of it likewise.
+/// Nothing if there are none.
+template <class M, auto Training, class Machine, std::size_t Parameter>
+inline constexpr lowered_step lowered_squares_of =
+    detail::part_of_replica<M, Training, Machine>(lower_squares<M, Training, Machine, Parameter>());
+
+template <class M, auto Training, class Machine, std::size_t Parameter>
+inline constexpr step_cost squares_cost_of{lowered_squares_of<M, Training, Machine, Parameter>, Machine::target};
 
 /// What the user's own penalty of the weight adds to its gradients before the update. Nothing if there is none.
 template <class M, auto Training, class Machine, std::size_t Parameter>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>
-#include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/ipu/lowering/planned_weights.hpp>
 #include <stagecraft/ipu/lowering/weight_plan.hpp>
@@ -14,6 +14,8 @@
 #include <stagecraft/plan/program.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 namespace stagecraft {
 
@@ -50,6 +52,33 @@ constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype ty
   return sum;
 }
 
+/// What updates a weight, on one of the machine's replicas.
+template <class M, auto Training, class Machine, std::size_t Parameter>
+inline constexpr auto const& update_on_machine =
+    update_of_weight<M, Training, Parameter, replicas_of<M, Training, Machine>>;
+
+/// The optimizer's state of a weight, a tensor for each slot.
+template <auto Optimizer>
+constexpr void list_state(lowered_step& step, int* state, dtype type, std::int64_t elements,
+                          weight_mapping const* planned) {
+  for (int i = 0; i < slots_of<Optimizer>; ++i)
+    state[i] = step.tensor(tensor_role::optimizer_state, i, type, elements, planned);
+}
+
+/// Calls append(constant of norm i)() for each norm that an optimizer's step reads.
+template <auto Optimizer, class Append>
+constexpr void for_each_norm(Append const& append) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (append.template operator()<static_cast<int>(I)>(), ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(norms_of<Optimizer>.count)>{});
+}
+
+/// Whether a weight's gradient has been summed over the calls of its layer before its update, for the norm of all.
+template <auto Optimizer>
+constexpr bool sums_calls_before(dtype accumulator) {
+  return norms_of<Optimizer>.has_global() && accumulator == dtype::float32;
+}
+
 }  // namespace detail
 
 /// Tensors: the weight (0) and the optimizer's state, by slots, in the policy's variable_dtype; an accumulator for each
@@ -70,19 +99,60 @@ constexpr lowered_step lower_update() {
       detail::planned_weights<M, Training, execution_mode::training, Machine>[Parameter];
   int const weight = step.tensor(tensor_role::weight, 0, variable_type, elements, planned);
   bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
-  int const gradient =
-      detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, elements, planned);
-  constexpr int slots = detail::slots_of<Training.optimizer>;
-  static_assert(update_tracer::first_slot + update_tracer::most_slots <= tile_operation::most_inputs &&
+  dtype const accumulator_type = halves ? dtype::float16 : dtype::float32;
+  constexpr auto const& optimizer = detail::update_on_machine<M, Training, Machine, Parameter>;
+  int const gradient = detail::sums_calls_before<optimizer>(accumulator_type)
+                           ? step.tensor(tensor_role::accumulator, 0, accumulator_type, elements, planned)
+                           : detail::append_sum_of_calls(step, accumulators, accumulator_type, elements, planned);
+  static_assert(update_tracer::first_slot + update_tracer::most_slots + update_tracer::most_norms <=
+                    tile_operation::most_inputs &&
                 1 + update_tracer::most_slots <= tile_operation::most_outputs);
   int state[update_tracer::most_slots]{};
-  for (int i = 0; i < slots; ++i)
-    state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements, planned);
-  constexpr float times = detail::penalties_in_gradient<M, Training, replicas_of<M, Training, Machine>>;
-  append_update(step, detail::view_of_optimizer<detail::optimizer_of_weight<M, Training, Parameter>>, weight, gradient,
-                state, {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
+  detail::list_state<optimizer>(step, state, variable_type, elements, planned);
+  given_norm norms[update_tracer::most_norms]{};
+  std::size_t found = 0;
+  detail::for_each_norm<optimizer>([&]<int Norm>() {
+    if (detail::norms_of<optimizer>.norms[Norm].is_global) return;
+    int const result = step.temporary(1, dtype::float32);
+    append_norm(step, detail::view_of_norms<optimizer, 1U << Norm>, weight, gradient, state,
+                detail::slots_of<optimizer>, std::span(norms, found), result);
+    norms[found++] = {result, update_tracer::first_norm + Norm};
+  });
+  append_update(step, detail::view_of_optimizer<optimizer>, weight, gradient, state,
+                detail::penalty_of_update<M, Training, Parameter, replicas_of<M, Training, Machine>>,
+                std::span(norms, found));
   if (!info.regularizer.empty() && !info.regularizer.is_own())
     append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
+  return step;
+}
+
+/// A weight's part of norms over all weights, before any of them changes. Tensors: as in the update, and a sum of
+/// squares for each of these norms, by its number; the first accumulator becomes the sum of all unless they are in half
+/// precision. Nothing where there is no such norm.
+template <class M, auto Training, class Machine, std::size_t Parameter>
+constexpr lowered_step lower_squares() {
+  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  lowered_step step;
+  if constexpr (detail::norms_of<Training.optimizer>.has_global() && info.trainable) {
+    int const accumulators = detail::accumulators_of_weight<M, Training, Parameter>();
+    if (accumulators == 0) return step;
+    constexpr auto const& optimizer = detail::update_on_machine<M, Training, Machine, Parameter>;
+    constexpr pipelining_options options = options_of<M, Training>;
+    constexpr dtype type = Training.dtype_policy.variable_dtype;
+    weight_mapping const* const planned =
+        detail::planned_weights<M, Training, execution_mode::training, Machine>[Parameter];
+    int const weight = step.tensor(tensor_role::weight, 0, type, info.size(), planned);
+    bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
+    int const gradient =
+        detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, info.size(), planned);
+    int state[update_tracer::most_slots]{};
+    detail::list_state<optimizer>(step, state, type, info.size(), planned);
+    detail::for_each_norm<optimizer>([&]<int Norm>() {
+      if (detail::norms_of<optimizer>.norms[Norm].is_global)
+        append_norm(step, detail::view_of_norms<optimizer, 1U << Norm>, weight, gradient, state,
+                    detail::slots_of<optimizer>, {}, step.tensor(tensor_role::norm, Norm, dtype::float32, 1), true);
+    });
+  }
   return step;
 }
 

@@ -11,6 +11,7 @@
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <cstdint>
+#include <span>
 
 namespace stagecraft {
 
@@ -23,11 +24,30 @@ constexpr void write_penalty(tile_operation& operation, regularizer const& penal
 
 }  // namespace detail
 
+/// A norm that an optimizer's step reads: a tensor of one number, and its place among what is given everywhere.
+struct given_norm {
+  int tensor;
+  int number;
+};
+
+namespace detail {
+
+constexpr void write_norms(tile_operation& operation, std::span<given_norm const> norms) {
+  operation.sizes[update_norms] = static_cast<std::int64_t>(norms.size());
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    operation.inputs[operation.input_count++] = norms[i].tensor;
+    operation.sizes[update_first_norm + i] = norms[i].number;
+  }
+}
+
+}  // namespace detail
+
 /// An optimizer's step on a weight and its state: `state` names a tensor of the weight's type for each slot. The
-/// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate and number of the
-/// update are those of step_values.
+/// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate, number of the update
+/// and norms are those of step_values, but for `norms`.
 constexpr void append_update(lowered_step& step, operations::formula_view const& optimizer, int weight, int gradient,
-                             int const* state, regularizer const& penalty = {}) {
+                             int const* state, regularizer const& penalty = {},
+                             std::span<given_norm const> norms = {}) {
   auto& operation =
       step.add(operation_kind::update, static_cast<int>(update_function::optimizer), {weight, gradient}, {weight});
   for (std::size_t i = 1; i < optimizer.results.size(); ++i) {
@@ -35,7 +55,20 @@ constexpr void append_update(lowered_step& step, operations::formula_view const&
     operation.outputs[operation.output_count++] = state[i - 1];
   }
   operation.formula = &optimizer;
+  detail::write_norms(operation, norms);
   detail::write_penalty(operation, penalty);
+}
+
+/// result = the norm over a weight of what a formula of the same operands says, or its square; one number.
+constexpr void append_norm(lowered_step& step, operations::formula_view const& of, int weight, int gradient,
+                           int const* state, int slots, std::span<given_norm const> norms, int result,
+                           bool is_square = false) {
+  auto& operation =
+      step.add(operation_kind::update, static_cast<int>(update_function::norm), {weight, gradient}, {result});
+  for (int i = 0; i < slots; ++i) operation.inputs[operation.input_count++] = state[i];
+  operation.formula = &of;
+  operation.sizes[detail::update_is_square] = is_square ? 1 : 0;
+  detail::write_norms(operation, norms);
 }
 
 /// result = l1 * sum|w| + l2 * sum w^2, one number.
@@ -70,6 +103,15 @@ constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t
 
 namespace detail {
 
+/// What tile 0 does with the sums of all tiles.
+constexpr vertex_work added_sums(tile_operation const& operation, int tiles, ipu_target const& target) {
+  vertex_work work = added_partials(tiles, target);
+  if (static_cast<update_function>(operation.function) == update_function::norm &&
+      operation.sizes[update_is_square] == 0)
+    work.add(vertices::unary_op{vertices::unary_operation::sqrt, dtype::float32, 1, true}, target);
+  return work;
+}
+
 /// Whether an operand lies where the first one does; else a tile receives what it needs of it.
 constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation const& operation, int input,
                                       ipu_target const& target) {
@@ -78,8 +120,8 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
 
 }  // namespace detail
 
-/// A tile's copies: operands of another type, whose pieces are others; of a penalty, the tile's sum, and on tile 0 what
-/// all tiles have found, which is added up there.
+/// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
+/// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.
 [[nodiscard]] constexpr operation_cost cost_of_update(lowered_step const& step, tile_operation const& operation,
                                                       ipu_target const& target) {
   operation_cost cost;
@@ -88,6 +130,12 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
   detail::equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
   std::int64_t received = 0;
   for (int i = 1; i < operation.input_count; ++i) {
+    bool const is_norm = i >= detail::weight_operands(operation);
+    if (is_norm) {
+      received += size_of(dtype::float32);
+      cost.temporary_bytes += rounded_bytes(size_of(dtype::float32));
+      continue;
+    }
     if (detail::update_reads_own_piece(step, operation, i, target)) continue;
     auto const bytes = mapping.elements_of(0) * size_of(step.input_of(operation, i).type);
     received += bytes;
@@ -96,10 +144,14 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
   cost.add_exchange(target, received);
   detail::add_compute_set(
       cost, pieces, [&](std::int64_t elements) { return detail::update_work(step, operation, elements, target); });
-  if (static_cast<update_function>(operation.function) != update_function::penalty) return cost;
+  auto const function = static_cast<update_function>(operation.function);
+  bool const is_norm = function == update_function::norm;
+  if (!is_norm && function != update_function::penalty) return cost;
+  if (is_norm && !detail::is_norm_of_operand(operation))
+    cost.temporary_bytes += rounded_bytes(mapping.elements_of(0) * size_of(dtype::float32));
   int const tiles = pieces.tiles_used();
   cost.add_exchange(target, tiles * size_of(dtype::float32));
-  auto const sum = detail::added_partials(tiles, target);
+  auto const sum = detail::added_sums(operation, tiles, target);
   cost.add_compute_set(sum.cycles);
   cost.flops += sum.flops;
   cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));

@@ -80,6 +80,7 @@ struct tile_places {
     switch (tensor.role) {
       case tensor_role::weight: return all.weight.offset;
       case tensor_role::optimizer_state: return all.state.at(tensor.index);
+      case tensor_role::norm: return all.norms.at(tensor.index);
       case tensor_role::accumulator: return tensor.index < all.accumulator_count ? all.accumulators[tensor.index] : -1;
       default: return -1;
     }

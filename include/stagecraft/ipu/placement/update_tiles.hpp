@@ -18,6 +18,7 @@ struct update_tiles {
   /// The sums of gradients of each call of the layer, in the order of the calls.
   std::array<std::int64_t, CallsOfLayer> accumulators{};
   int accumulator_count = 0;
+  tile_place norms;  ///< a ring of the weight's parts of norms over all weights
   /// Where the memory that is in use ends.
   std::int64_t end = 0;
 };
@@ -70,6 +71,8 @@ constexpr auto place_update() {
                                                           ? fetch(1, variables::accumulator_bytes(Weight)).offset
                                                           : own.accumulators[i].offset + offset;
   }
+  if (constexpr auto const& norms = detail::norms_of<Training.optimizer>; norms.has_global())
+    result.norms = fetch(norms.count, rounded_bytes(size_of(dtype::float32)));
   return result;
 }
 

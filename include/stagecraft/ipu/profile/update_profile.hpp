@@ -68,6 +68,8 @@ constexpr weight_profile profile_weight() {
       result.temporary_bytes = larger(result.temporary_bytes, of.temporary_bytes);
       result.code += step_code(step, of.cost);
     };
+    if constexpr (norms_of<Training.optimizer>.has_global())
+      add(lowered_squares_of<M, Training, Machine, Weight>, squares_cost_of<M, Training, Machine, Weight>);
     if constexpr (weight.regularizer.is_own())
       add(lowered_penalty_of<M, Training, Machine, Weight>, penalty_cost_of<M, Training, Machine, Weight>);
     if constexpr (!weight.constraint.empty())
@@ -167,6 +169,35 @@ template <class M, auto Training, class Machine>
 inline constexpr auto update_profiles = list_update_profiles<M, Training, Machine>(
     std::make_index_sequence<planning_timetable<M, Training, execution_mode::training>.devices()>{});
 
+/// What IPUs tell each other of norms: in each round, the sums of squares of all of them come to the first one and go
+/// back to the others. Of norms over all weights one number from each IPU; where replicas share the work, also of each
+/// weight's own.
+template <class M, auto Training, class Machine>
+constexpr std::int64_t count_norm_cycles() {
+  constexpr auto const& norms = norms_of<Training.optimizer>;
+  constexpr auto const& options = options_of<M, Training>;
+  constexpr int devices = static_cast<int>(update_profiles<M, Training, Machine>.size());
+  constexpr int replicas = replicas_of<M, Training, Machine>;
+  bool const shares =
+      replicas > 1 && (options.replicated_optimizer_state_sharding || options.replicated_weight_sharding);
+  int const ipus = shares ? replicas * static_cast<int>(devices_of_replica(devices)) : devices;
+  std::int64_t cycles = 0;
+  for (int round = 0; round < norms.rounds && ipus > 1; ++round) {
+    std::int64_t numbers = 0;
+    for (auto const& norm : norms)
+      if (norm.round == round) numbers += norm.is_global ? 1 : shares ? graph_of<M>.parameters.size() : 0;
+    if (numbers == 0) continue;
+    growing_array<ipu_transfer> gathered, given;
+    for (int ipu = 1; ipu < ipus; ++ipu) {
+      gathered.push_back({ipu, 0, numbers * size_of(dtype::float32)});
+      given.push_back({0, ipu, numbers * size_of(dtype::float32)});
+    }
+    cycles += inter_ipu_cycles(Machine::target, ipus, gathered) + inter_ipu_cycles(Machine::target, ipus, given) +
+              2 * sync_cycles(Machine::target, ipus);
+  }
+  return cycles;
+}
+
 template <class M, auto Training, class Machine>
 constexpr std::int64_t count_collective_cycles() {
   using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
@@ -185,10 +216,11 @@ constexpr std::int64_t count_collective_cycles() {
 
 }  // namespace detail
 
-/// Cycles of all that the replicas send to each other in a weight update: gradients are reduced in a ring, each replica
-/// a part of them, and then either the sums are gathered by all, or, where each updates a part of the weights, the
-/// weights.
+/// Cycles of all that IPUs send to each other in a weight update: the gradients of replicas are reduced in a ring, each
+/// replica a part of them, and then either the sums are gathered by all, or, where each updates a part of the weights,
+/// the weights; and sums for norms, of all devices of a replica, too.
 template <class M, auto Training, class Machine>
-inline constexpr std::int64_t collective_cycles_of = detail::count_collective_cycles<M, Training, Machine>();
+inline constexpr std::int64_t collective_cycles_of =
+    detail::count_collective_cycles<M, Training, Machine>() + detail::count_norm_cycles<M, Training, Machine>();
 
 }  // namespace stagecraft

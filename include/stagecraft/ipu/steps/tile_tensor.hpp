@@ -22,6 +22,7 @@ enum class tensor_role : unsigned char {
   sample_scale,     ///< of a loss: the weight of each row
   loss,             ///< of an output: one number
   optimizer_state,  ///< of a weight update, by its slot
+  norm,             ///< of a weight update: a sum of squares for a norm of all weights, by the norm's number
   temporary         ///< of this step alone, by its number
 };
 

@@ -14,8 +14,9 @@
 namespace stagecraft {
 
 enum class update_function : int {
-  optimizer,  ///< weight, gradient, slots -> weight, slots: the operation's formula
+  optimizer,  ///< weight, gradient, slots, norms -> weight, slots: the operation's formula
   penalty,    ///< weight -> one number
+  norm,       ///< weight, gradient, slots, norms -> one number: the norm of the operation's formula, or its square
   // What batch_normalization needs of the samples that are valid.
   move_statistic,  ///< moving, statistic of the batch -> moving
   valid_mean,      ///< sums over the batch -> means
@@ -26,9 +27,22 @@ namespace detail {
 
 /// Where an operation keeps the factors of a weight's penalty.
 inline constexpr int update_l1 = 6, update_l2 = 7;
+/// Where it keeps how many of its inputs, the last ones, are norms; whether a norm is still to be squared; and from
+/// there on which of the numbers that are given everywhere each of these inputs is.
+inline constexpr int update_norms = 2, update_is_square = 3, update_first_norm = 4;
+
+/// How many operands have an element for each of the weight's.
+constexpr int weight_operands(tile_operation const& operation) {
+  return operation.input_count - static_cast<int>(operation.sizes[update_norms]);
+}
+/// Whether a norm is that of an operand as it is.
+constexpr bool is_norm_of_operand(tile_operation const& operation) {
+  return operation.formula->steps[operation.formula->results[0]].from == operations::formula_source::place;
+}
 
 /// The vertices for `elements` elements of a tile, one after the other: popops' operations.
 /// - the gradient of l2: scaled_add; of l1: sign, scaled_add. Penalties: absolute values, sums; sums of squares.
+/// - norms: the formula, and sums of its squares.
 /// - moving statistics: scaled_add (a m + b s); means: multiply; zeros: fill, as if all were to be filled.
 class update_vertices {
  public:
@@ -48,6 +62,9 @@ class update_vertices {
       work += reduced_elements(add, weight_, elements_, target_);
     }
     if (l2) work += reduced_elements(square_add, weight_, elements_, target_);
+  }
+  constexpr void norm(dtype type) noexcept {
+    work += reduced_elements(vertices::reduce_operation::square_add, type, elements_, target_);
   }
   constexpr void move_statistic() noexcept { scaled(vertices::scaled_operation::ax_plus_by, weight_, gradient_); }
   constexpr void valid_mean() noexcept { scalar(vertices::binary_operation::multiply); }
@@ -82,6 +99,14 @@ constexpr vertex_work update_work(lowered_step const& step, tile_operation const
   bool const l1 = operation.scalars[update_l1] != 0, l2 = operation.scalars[update_l2] != 0;
   switch (static_cast<update_function>(operation.function)) {
     case update_function::penalty: vertices.penalty(l1, l2); break;
+    case update_function::norm:
+      if (is_norm_of_operand(operation)) {
+        vertices.norm(types[operation.formula->steps[operation.formula->results[0]].index]);
+      } else {
+        vertices.work += formula_vertices(*operation.formula, types, elements, target, false).work;
+        vertices.norm(dtype::float32);
+      }
+      break;
     case update_function::move_statistic: vertices.move_statistic(); break;
     case update_function::valid_mean: vertices.valid_mean(); break;
     case update_function::clear_filling: vertices.clear_filling(); break;

@@ -23,6 +23,10 @@ struct packed_groups : detail::row_major_copies<packed_groups<Rows, Columns, Gro
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / matrix::columns * matrix::size + matrix::index(row, column % matrix::columns);
   }
+  /// How many of the `width` floats from float i on are elements: those come first.
+  [[nodiscard]] static constexpr int elements_from(std::int64_t i, int width) noexcept {
+    return matrix::elements_from(i % matrix::size, width);
+  }
 };
 
 }  // namespace stagecraft::kernels

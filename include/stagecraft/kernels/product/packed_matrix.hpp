@@ -5,6 +5,7 @@
 
 #include <stagecraft/kernels/product/register_tile.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
+#include <cstdint>
 
 namespace stagecraft::kernels {
 
@@ -55,6 +56,15 @@ struct packed_matrix : detail::row_major_copies<packed_matrix<Rows, Columns, Arc
   /// Where element (row, column) lies.
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / panel_columns * panel_stride + row * panel_columns + column % panel_columns;
+  }
+  /// How many of the `width` floats from float i on are elements: those come first. Both are multiples of a register's
+  /// floats.
+  [[nodiscard]] static constexpr int elements_from(std::int64_t i, int width) noexcept {
+    if constexpr (panels * panel_columns == columns && panels * panel_stride == size) return width;
+    auto const panel = static_cast<int>(i / panel_stride);
+    if (panel >= panels) return 0;
+    int const rest = columns - panel * panel_columns - static_cast<int>(i % panel_columns);
+    return rest < width ? rest : width;
   }
 };
 

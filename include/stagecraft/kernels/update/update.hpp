@@ -10,16 +10,28 @@
 
 namespace stagecraft::kernels {
 
-/// One optimizer step on a batch of weights: `update_function<Optimizer, Arch> f(learning_rate, step)`, then
-/// `f(w, g, slots)` changes the weights w and their slots by the gradients g. `step` counts from 1.
+/// What an optimizer's step is given everywhere: the learning rate, the number of the update from 1 on, and the norms
+/// that it reads.
+template <auto Optimizer>
+[[nodiscard]] inline auto given_everywhere(float learning_rate, std::int64_t step, double const* norms) {
+  constexpr int count = stagecraft::detail::norms_of<Optimizer>.count;
+  std::array<double, update_tracer::first_norm + count> given{static_cast<double>(learning_rate),
+                                                              static_cast<double>(step)};
+  for (int i = 0; i < count; ++i) given[static_cast<std::size_t>(update_tracer::first_norm + i)] = norms[i];
+  return given;
+}
+
+/// One optimizer step on a batch of weights: `update_function<Optimizer, Arch> f(learning_rate, step, norms)`, then
+/// `f(w, g, slots)` changes the weights w and their slots by the gradients g. `step` counts from 1. `norms` may be null
+/// for an optimizer that reads none.
 template <auto Optimizer, class Arch = default_architecture>
 class update_function {
   static constexpr auto const& formula = stagecraft::detail::formula_of_optimizer<Optimizer>;
   using value = batch<Arch>;
 
  public:
-  explicit update_function(float learning_rate, std::int64_t step)
-      : function_(std::array{static_cast<double>(learning_rate), static_cast<double>(step)}) {}
+  explicit update_function(float learning_rate, std::int64_t step, double const* norms = nullptr)
+      : function_(given_everywhere<Optimizer>(learning_rate, step, norms)) {}
 
   [[gnu::always_inline]] inline void operator()(value& w, value const& g, value* slots) const {
     constexpr int count = stagecraft::detail::slots_of<Optimizer>;
@@ -69,13 +81,13 @@ struct updated_weights {
 };
 
 /// One optimizer step over n weights w with the gradients g. Slot number s of weight i is slots[s * slot_stride + i];
-/// all slots start at 0. `step` counts from 1. Elementwise, so a range may be split in any way; slots may be null for
-/// an optimizer without state.
+/// all slots start at 0. `step` counts from 1; `norms` are those that the optimizer reads. Elementwise, so a range may
+/// be split in any way; slots may be null for an optimizer without state, and norms for one that reads none.
 template <auto Optimizer, class Arch = default_architecture>
 inline void update(float learning_rate, std::int64_t step, float* w, float const* g, float* slots,
-                   std::int64_t slot_stride, std::int64_t n) {
+                   std::int64_t slot_stride, std::int64_t n, double const* norms = nullptr) {
   constexpr int width = lanes<Arch>;
-  update_function<Optimizer, Arch> const function(learning_rate, step);
+  update_function<Optimizer, Arch> const function(learning_rate, step, norms);
   updated_weights<Optimizer, Arch> const weights{w, slots, slot_stride};
   std::int64_t i = 0;
   for (; i + width <= n; i += width) weights.step(function, i, batch<Arch>::load_unaligned(g + i));

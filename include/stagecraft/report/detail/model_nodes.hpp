@@ -104,14 +104,14 @@ class model_nodes {
     for (int i = 0; i < static_cast<int>(own_inputs.size()); ++i) level.nodes.push_back(input_node(model, i));
     for (int call = 0; call < static_cast<int>(graph_.calls.size()); ++call) {
       int const child = child_holding(call, model);
-      if (child < 0 || (child != model && node_of_child[child] >= 0)) continue;
+      if (child < 0 || graph_.call(call).is_part() || (child != model && node_of_child[child] >= 0)) continue;
       (child == model ? node_of_call[call] : node_of_child[child]) = static_cast<int>(level.nodes.size());
       level.nodes.push_back(child == model ? call_node(call) : child_node(child));
       if (child != model && expand_) level.nodes.back().level = add_level(child);
     }
     auto const find = [&](int call) -> source {
       int const child = child_holding(call, model);
-      if (child == model) return {node_of_call[call], 0};
+      if (child == model) return {node_of_call[graph_.producer(call)], 0};
       if (child >= 0) {
         auto const outputs = graph_.outputs_of(child);
         auto const place = std::find(outputs.begin(), outputs.end(), call) - outputs.begin();
@@ -204,19 +204,24 @@ class model_nodes {
   /// "[(None, 3), (None, 5)] → (None, 8)".
   [[nodiscard]] std::string shapes(std::span<int const> inputs, std::span<int const> outputs) const {
     std::string text;
-    auto const append = [&](std::span<int const> calls) {
-      if (calls.size() > 1) text += '[';
-      for (std::size_t i = 0; i < calls.size(); ++i) {
+    auto const shapes_of = [&](std::span<int const> calls) {
+      std::vector<shape> result;
+      for (int const call : calls) result.push_back(graph_.call(call).shape);
+      return result;
+    };
+    auto const append = [&](std::span<shape const> each) {
+      if (each.size() > 1) text += '[';
+      for (std::size_t i = 0; i < each.size(); ++i) {
         if (i > 0) text += ", ";
         fixed_text<96> one;
-        graph_.call(calls[i]).shape.append_with_batch_to(one, graph_.batch_size());
+        each[i].append_with_batch_to(one, graph_.batch_size());
         text += one.view();
       }
-      if (calls.size() > 1) text += ']';
+      if (each.size() > 1) text += ']';
     };
-    append(inputs);
+    append(shapes_of(inputs));
     if (!inputs.empty()) text += " \xe2\x86\x92 ";
-    append(outputs);
+    append(outputs.size() == 1 ? graph_.shapes_of_outputs(outputs[0]) : std::span<shape const>(shapes_of(outputs)));
     return text;
   }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What layers with a loop over time have in common: masks, states that go in and come out. Keras counterpart: RNN.
+#pragma once
+
+#include <stagecraft/layers/layer.hpp>
+#include <array>
+#include <cstddef>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// What a loop over time gives: its output, and each state after the last step.
+template <std::size_t States>
+struct recurrent_result {
+  operations::tensor output;
+  std::array<operations::tensor, States> states{};
+};
+
+}  // namespace detail
+
+namespace layers {
+
+/// Base of recurrent layers of `States` states, between them and Base. `Derived::run(ops, x, mask, initial)` is the
+/// loop: steps where the mask (batch, steps) is 0 leave the states as they are; `initial` are the first states, or
+/// nothing for zeros. The layer is called on x, or on x and all first states: Keras's `initial_state`. With
+/// `options.return_state` it has 1 + States outputs. Errors: E1085 another number of states.
+template <class Base, class Derived, int States>
+struct recurrent_layer : Base {
+  static constexpr bool supports_masking = true;
+  static constexpr int state_count = States, most_outputs = 1 + States;
+
+  step_masks masks;  ///< of its first call; the library finds them
+
+  using Base::Base;
+
+  [[nodiscard]] constexpr bool passes_mask() const { return self().options.return_sequences; }
+  /// How many outputs a call has.
+  [[nodiscard]] constexpr int output_count() const { return self().options.return_state ? most_outputs : 1; }
+
+  constexpr operations::tensor call(operations::tracer& ops, tensor_list in) const { return call_masked(ops, in, {}); }
+  constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
+    if (in.size() != 1 && in.size() != most_outputs) {
+      ops.error(1085, "has ", States, States == 1 ? " state" : " states", ", but is called with ",
+                static_cast<int>(in.size()) - 1, " behind its input; give it all first states or none");
+      return in[0];
+    }
+    auto const done = self().run(ops, in[0], counts[0], in.subspan(1));
+    if (self().output_count() == 1 || ops.list().problem.failed()) return done.output;
+    std::array<operations::tensor, most_outputs> all{done.output};
+    for (std::size_t i = 0; i < States; ++i) all[i + 1] = done.states[i];
+    return ops.outputs(all);
+  }
+
+ private:
+  [[nodiscard]] constexpr Derived const& self() const { return static_cast<Derived const&>(*this); }
+};
+
+}  // namespace layers
+
+namespace detail {
+
+/// The states that a loop begins with: those that are given, or zeros of the shape `of(index)`. Errors: E1085.
+template <std::size_t States, class Shape>
+constexpr std::array<operations::tensor, States> first_states(operations::tracer& ops, tensor_list given,
+                                                              Shape const& of) {
+  std::array<operations::tensor, States> result{};
+  for (std::size_t i = 0; i < States; ++i) {
+    operations::extents const expected = of(i);
+    result[i] = given.empty() ? ops.full(expected, 0) : given[i];
+    if (result[i].shape() == expected) continue;
+    ops.error(1085, "has a state ", static_cast<int>(i), " of shape ", sample_of(expected), ", but is given ",
+              sample_shape(result[i]));
+    result[i] = ops.full(expected, 0);
+  }
+  return result;
+}
+
+/// Runs `step(x_t, states)` along the steps of x, (batch, steps, ...); see recurrent_layer for the mask. The output is
+/// the state with the number `output`. `begins_with_zeros`: whether no first states are given.
+template <std::size_t States, class Options, class Step>
+constexpr recurrent_result<States> loop_over_steps(operations::tracer& ops, operations::tensor x,
+                                                   operations::tensor mask, bool begins_with_zeros,
+                                                   std::array<operations::tensor, States> const& initial,
+                                                   Options const& options, Step const& step, std::size_t output = 0) {
+  operations::tensor counts;
+  if (mask.list != nullptr) {
+    operations::extents of = mask.shape();
+    while (of.rank <= initial[0].rank()) of.push_back(1);
+    counts = ops.reshape(mask, of);
+  }
+  if (counts.list == nullptr || begins_with_zeros) {
+    auto const done = ops.scan(x, 1, initial, step, options.go_backwards, counts);
+    return {options.return_sequences ? done.all[output] : done.last[output], done.last};
+  }
+  // Up to the first step that counts the output is 0, and not what the state begins with.
+  std::array<operations::tensor, States + 1> with_output{};
+  for (std::size_t i = 0; i < States; ++i) with_output[i] = initial[i];
+  with_output[States] = ops.full(initial[output].shape(), 0);
+  auto const step_and_output = [&](operations::tensor at, std::array<operations::tensor, States + 1> const& all) {
+    std::array<operations::tensor, States> before{};
+    for (std::size_t i = 0; i < States; ++i) before[i] = all[i];
+    auto const next = step(at, before);
+    std::array<operations::tensor, States + 1> result{};
+    for (std::size_t i = 0; i < States; ++i) result[i] = next[i];
+    result[States] = next[output];
+    return result;
+  };
+  auto const done = ops.scan(x, 1, with_output, step_and_output, options.go_backwards, counts);
+  recurrent_result<States> result{options.return_sequences ? done.all[States] : done.last[States]};
+  for (std::size_t i = 0; i < States; ++i) result.states[i] = done.last[i];
+  return result;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The products of a loop's step, whose values its gradient would else compute again.
+#pragma once
+
+#include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/operations/operation_list.hpp>
+
+namespace stagecraft::operations {
+
+/// What the products of the loop that is open are, or become by sums with others; not those of loops inside it.
+class loop_products {
+ public:
+  constexpr loop_products(operation_list const& list, int loop_id) : list_(&list) {
+    int depth = 0;  // of loops inside
+    for (int id = loop_id + 1, end = list.size(); id < end; ++id) {
+      auto const& what = list.node_of(id).what;
+      depth += (what.is<loop>() ? 1 : 0) - (what.is<loop_end>() ? 1 : 0);
+      if (depth == 0 && what.is<product>()) sums.push_back(sum_with(id));
+    }
+  }
+
+  growing_array<int> sums;
+
+ private:
+  /// The last of the sums that `id` alone goes into, or itself.
+  [[nodiscard]] constexpr int sum_with(int id) const {
+    int reader = -1, readers = 0;
+    for (int other = id + 1; other < list_->size(); ++other)
+      for (int i = 0; i < list_->node_of(other).operand_count; ++i)
+        if (list_->operand(other, i) == id) {
+          reader = other;
+          ++readers;
+        }
+    if (readers != 1 || list_->node_of(reader).shape != list_->node_of(id).shape) return id;
+    auto const* what = list_->node_of(reader).what.if_is<map>();
+    bool const is_sum = what != nullptr && (what->apply == function::add || what->apply == function::subtract);
+    return is_sum ? sum_with(reader) : id;
+  }
+
+  operation_list const* list_;
+};
+
+}  // namespace stagecraft::operations
