@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Executions of pipelines allocate nothing after the first, whatever is recomputed, sent to remote memory or sharded.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/host_pipeline.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include "../pipelined/made_data.hpp"
@@ -41,7 +41,7 @@ inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{
                                               .pipeline = Options,
                                               .num_replicas = Replicas};
 template <sc::pipelining_options Options, int Threads, int Replicas = 1>
-using session = sc::host_pipeline<staged, training<Options, Replicas>, sc::host<Threads>>;
+using session = sc::session_of<staged, training<Options, Replicas>, sc::host<Threads>>;
 
 constexpr sc::pipelining_options grouped{.gradient_accumulation_steps_per_replica = 6};
 constexpr sc::pipelining_options interleaved{.gradient_accumulation_steps_per_replica = 6,

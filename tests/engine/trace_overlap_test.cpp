@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the traces of real runs show: devices at work at the same time on two threads, and the laws of pipelines.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/host_pipeline.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/plan/timetable_of.hpp>
 
@@ -48,7 +48,7 @@ int pass_of(sc::trace_event const& event) {
 
 template <sc::schedule Schedule, int Threads>
 class recorded_run {
-  using session = sc::host_pipeline<staged, training<Schedule>, sc::host<Threads>>;
+  using session = sc::session_of<staged, training<Schedule>, sc::host<Threads>>;
 
  public:
   static constexpr int micro_batches = table<Schedule>.micro_batches();

@@ -24,7 +24,7 @@ using one_number = sc::sequential<input{1}, dense{1, sc::sigmoid}>;
 
 /// What Keras's losses are: after softmax and sigmoid, those of the logits.
 template <class M, auto Loss>
-constexpr bool with_logits = sc::takes_logits<M, sc::training{.loss = Loss}, 0>;
+constexpr bool with_logits = sc::takes_logits<sc::job<M, sc::training{.loss = Loss}>, 0>;
 static_assert(with_logits<probabilities, sparse_categorical_crossentropy{}> &&
               with_logits<probabilities, sparse_categorical_crossentropy{.from_logits = true}> &&
               with_logits<probabilities, binary_crossentropy{}> && with_logits<shares, categorical_crossentropy{}>);
@@ -34,7 +34,7 @@ static_assert(with_logits<nested_head, categorical_crossentropy{}> &&
               !with_logits<nested_head, binary_crossentropy{}>);
 static_assert(!with_logits<rows, categorical_crossentropy{}> && !with_logits<shares, mean_squared_error{}>);
 static_assert(!with_logits<read_twice, categorical_crossentropy{}> &&
-              sc::takes_logits<read_twice, sc::training{.loss = categorical_crossentropy{}}, 1>);
+              sc::takes_logits<sc::job<read_twice, sc::training{.loss = categorical_crossentropy{}}>, 1>);
 
 }  // namespace
 
@@ -70,10 +70,10 @@ TEST_CASE("errors") {
 // In Keras 2.6 the losses of this are 20, 15.99, ... 0.08: a probability of 1 - 2e-9 is 1 in float32, and clipped.
 TEST_CASE("a saturated output learns") {
   session_steps<one_number,
-                   sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.01F},
-                                .loss = binary_crossentropy{},
-                                .batch_size = 1},
-                   sc::host<>>
+                sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.01F},
+                             .loss = binary_crossentropy{},
+                             .batch_size = 1},
+                sc::host<>>
       session;
   float const one = 1;
   session.write_weight<0>(&one);

@@ -32,7 +32,7 @@ static_assert(sc::training_on<chosen, recomputing>.pipeline.recomputation_mode =
 /// Steps of the backward pass of the first stage.
 template <class Machine>
 inline constexpr std::size_t backward_steps =
-    sc::pass_plan_of<staged, sc::training_on<plain, Machine>, sc::execution_mode::training, 3>.steps.size();
+    sc::pass_plan_of<sc::job<staged, sc::training_on<plain, Machine>, sc::execution_mode::training>, 3>.steps.size();
 static_assert(backward_steps<recomputing> > backward_steps<keeping>);
 
 }  // namespace

@@ -2,7 +2,7 @@
 // What a feed, a user's layer or who looks at results throws, on any thread and at any micro-batch, reaches the caller;
 // weights are those of the last complete update, and the session goes on.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/host_pipeline.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include <doctest/doctest.h>
@@ -136,8 +136,9 @@ struct failures {
 };
 
 template <class M, auto Training, int Threads>
-struct session_with : sc::host_pipeline<M, Training, sc::host<Threads>> {
-  using sc::host_pipeline<M, Training, sc::host<Threads>>::host_pipeline;
+struct session_with : sc::session_of<M, Training, sc::host<Threads>> {
+  using base = sc::session_of<M, Training, sc::host<Threads>>;
+  using base::base;
   static constexpr auto training = Training;
 };
 

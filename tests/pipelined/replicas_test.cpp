@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What replicas do, compared with one: with the same batches, with all batches, and whatever the threads.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/host_pipeline.hpp>
 #include <stagecraft/engine/session_of.hpp>
 #include <stagecraft/pipeline.hpp>
 
@@ -74,9 +73,9 @@ std::vector<float> train(auto const& feed) {
 }
 
 template <class M, auto Training, int Threads = 1>
-using pipeline = sc::host_pipeline<M, Training, sc::host<Threads>>;
+using pipeline = sc::session_of<M, Training, sc::host<Threads>>;
 template <auto Training>
-using single = sc::host_pipeline<network, Training, sc::host<>>;
+using single = sc::session_of<network, Training, sc::host<>>;
 
 constexpr int steps = 6;  // a round of the grouped schedule of three stages
 

@@ -3,7 +3,7 @@
 #include "../pipelined/made_data.hpp"
 
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/host_pipeline.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/plan/timetable_of.hpp>
 #include <stagecraft/report/chrome_trace.hpp>
@@ -52,7 +52,7 @@ std::vector<done> planned(int device) {
 
 template <int Threads>
 void check_run() {
-  using session = sc::host_pipeline<staged, training, sc::host<Threads>>;
+  using session = sc::session_of<staged, training, sc::host<Threads>>;
   session pipeline(1);
   sc::trace record;
   pipeline.record(&record);

@@ -20,17 +20,17 @@ constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph,
   return result.append(graph.parameters[static_cast<std::size_t>(weight)].name.view());
 }
 
-template <class M, auto Training, std::size_t Weight>
+template <class Job, std::size_t Weight>
 constexpr auto find_optimizer_of_weight() {
-  constexpr auto optimizer = Training.optimizer;
+  constexpr auto optimizer = Job::training.optimizer;
   if constexpr (excludes_weights<std::remove_cv_t<decltype(optimizer)>>())
-    return optimizer_of(optimizer, full_name(graph_of<M>, static_cast<int>(Weight)));
+    return optimizer_of(optimizer, full_name(Job::graph, static_cast<int>(Weight)));
   else
     return optimizer;
 }
 
 /// The training's optimizer, without what the weight is excluded from.
-template <class M, auto Training, std::size_t Weight>
-inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<M, Training, Weight>();
+template <class Job, std::size_t Weight>
+inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<Job, Weight>();
 
 }  // namespace stagecraft::detail

@@ -2,7 +2,7 @@
 // Options of Poplar for single stages: what they become with a machine's, and their rules.
 #pragma once
 
-#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/pipeline_checks.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/text.hpp>
@@ -22,10 +22,10 @@ namespace stagecraft::detail {
 }
 
 /// What is given for the passes of a stage; without stages, nothing.
-template <class M, auto Training>
+template <class Job>
 [[nodiscard]] constexpr pipeline_stage_options options_of_pass(bool backward, int stage) {
-  constexpr auto const& options = options_of<M, Training>;
-  if (!is_pipelined<M>) return {};
+  constexpr auto const& options = Job::options;
+  if (!is_pipelined<typename Job::model>) return {};
   return (backward ? options.backward_propagation_stages_poplar_options
                    : options.forward_propagation_stages_poplar_options)
       .of(stage);

@@ -3,7 +3,7 @@
 // norms, which contain it.
 #pragma once
 
-#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/description/replication.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
@@ -15,12 +15,12 @@ namespace stagecraft::detail {
 
 /// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each
 /// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss.
-template <class M, auto Training, int Replicas>
+template <class Job, int Replicas>
 inline constexpr float penalties_in_gradient = [] {
-  constexpr pipelining_options options = options_of<M, Training>;
+  constexpr pipelining_options options = Job::options;
   bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
-  bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
-  constexpr auto optimizer = Training.optimizer;
+  bool const sum_of_replicas = Job::training.cross_replica_reduction == cross_replica_reduction::sum;
+  constexpr auto optimizer = Job::training.optimizer;
   return loss_scale_of(optimizer) *
          static_cast<float>((sum ? options.accumulation_steps() : 1) * (sum_of_replicas ? Replicas : 1));
 }();
@@ -43,12 +43,12 @@ struct penalized {
   friend constexpr bool operator==(penalized const&, penalized const&) = default;
 };
 
-template <class M, auto Training, std::size_t Weight, int Replicas>
+template <class Job, std::size_t Weight, int Replicas>
 constexpr auto find_update_of_weight() {
-  constexpr auto optimizer = optimizer_of_weight<M, Training, Weight>;
-  constexpr regularizer penalty = graph_of<M>.parameters[Weight].regularizer;
+  constexpr auto optimizer = optimizer_of_weight<Job, Weight>;
+  constexpr regularizer penalty = Job::graph.parameters[Weight].regularizer;
   if constexpr (norms_of<optimizer>.count > 0 && !penalty.empty() && !penalty.is_own()) {
-    constexpr float times = penalties_in_gradient<M, Training, Replicas>;
+    constexpr float times = penalties_in_gradient<Job, Replicas>;
     return penalized{optimizer, penalty.l1 * times, penalty.l2 * times};
   } else {
     return optimizer;
@@ -56,17 +56,17 @@ constexpr auto find_update_of_weight() {
 }
 
 /// What updates a weight, of whose model there are `Replicas`.
-template <class M, auto Training, std::size_t Weight, int Replicas>
-inline constexpr auto update_of_weight = find_update_of_weight<M, Training, Weight, Replicas>();
+template <class Job, std::size_t Weight, int Replicas>
+inline constexpr auto update_of_weight = find_update_of_weight<Job, Weight, Replicas>();
 
 /// The penalty whose gradient has to be added to the weight's before that.
-template <class M, auto Training, std::size_t Weight, int Replicas>
+template <class Job, std::size_t Weight, int Replicas>
 inline constexpr regularizer penalty_of_update = [] {
-  constexpr regularizer penalty = graph_of<M>.parameters[Weight].regularizer;
-  if constexpr (penalty.empty() || penalty.is_own() || norms_of<optimizer_of_weight<M, Training, Weight>>.count > 0)
+  constexpr regularizer penalty = Job::graph.parameters[Weight].regularizer;
+  if constexpr (penalty.empty() || penalty.is_own() || norms_of<optimizer_of_weight<Job, Weight>>.count > 0)
     return regularizer{};
   else {
-    constexpr float times = penalties_in_gradient<M, Training, Replicas>;
+    constexpr float times = penalties_in_gradient<Job, Replicas>;
     return regularizer{.l1 = penalty.l1 * times, .l2 = penalty.l2 * times};
   }
 }();

@@ -30,21 +30,21 @@ namespace stagecraft {
 /// Between two passes on different devices there are bounded rings in the receiver's memory, guarded by a count of each
 /// pass: nothing is locked or allocated. What a layer, `feed` or `results` throws ends the execution on all threads and
 /// comes out; weight updates are carried out whole or not at all.
-template <Model M, auto Training, class Machine>
-class host_pipeline : public session_shape<M, Training> {
+template <class Job>
+class host_pipeline : public session_shape<typename Job::described> {
  public:
-  using architecture = typename Machine::architecture;
-  using shape_type = session_shape<M, Training>;
-  using policy = policy_of<Machine>;
-  static constexpr int replicas = replicas_of<M, Training, Machine>;
-  using sizes = pipeline_sizes<M, Training, Machine, replicas>;
+  using architecture = typename Job::machine::architecture;
+  using shape_type = session_shape<typename Job::described>;
+  using policy = policy_of<typename Job::machine>;
+  static constexpr int replicas = Job::replicas;
+  using sizes = pipeline_sizes<Job, replicas>;
   using memory_type = pipeline_memory<sizes>;
   template <execution_mode Mode, int Pass>
-  using plan = step_plan<M, Training, Mode, Machine, Pass>;
+  using plan = step_plan<typename Job::template in<Mode>, Pass>;
   using first_plan = plan<sizes::main_mode, 0>;
   template <int Call>
-  using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<M>(Call)>;
-  using folded_type = detail::folded_weights<M, Training, architecture, plan_of_call>;
+  using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<typename Job::model>(Call)>;
+  using folded_type = detail::folded_weights<typename Job::model, Job::training, architecture, plan_of_call>;
   static constexpr int devices = sizes::devices;
   /// Whether batch normalizations are parts of other layers' weights.
   static constexpr bool folds = folded_type::count > 0;
@@ -148,9 +148,9 @@ class host_pipeline : public session_shape<M, Training> {
     layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
   }
   template <std::size_t Parameter>
-  static constexpr bool is_packed = weight_layout<M, architecture>::template is_packed<Parameter>;
+  static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
   template <std::size_t Parameter>
-  using packed = typename weight_layout<M, architecture>::template packed<Parameter>;
+  using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
 
   /// What the emulated IPUs of a replica have done.
   [[nodiscard]] auto const& counted(int replica = 0) const
@@ -161,7 +161,7 @@ class host_pipeline : public session_shape<M, Training> {
 
   /// The tiles of a device, where steps run tile by tile.
   [[nodiscard]] auto const& tiles(int device, int replica = 0) const
-    requires requires(memory_type const& own) { own.of_policy.devices; } && (Machine::checked)
+    requires requires(memory_type const& own) { own.of_policy.devices; } && (Job::machine::checked)
   {
     return *replicas_[static_cast<std::size_t>(replica)]->of_policy.devices[static_cast<std::size_t>(device)];
   }
@@ -195,7 +195,7 @@ class host_pipeline : public session_shape<M, Training> {
   }();
 
  private:
-  using layout = weight_layout<M, architecture>;
+  using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<host_pipeline>;
   static constexpr int workers = sizes::workers;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();

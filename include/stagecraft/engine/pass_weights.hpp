@@ -17,8 +17,7 @@ class pass_weights {
   using memory_type = pipeline_memory<Sizes>;
   using policy = typename Plan::policy;
   static constexpr auto const& graph = Plan::graph;
-  static constexpr auto const& pass =
-      pass_on<typename Plan::model, Plan::training, Plan::mode, typename Plan::machine, Pass>;
+  static constexpr auto const& pass = pass_on<typename Plan::job, Pass>;
   using parameters = std::make_index_sequence<Plan::weights.count>;
 
  public:

@@ -21,62 +21,63 @@
 namespace stagecraft {
 
 /// Sizes of a model's memory, for one replica.
-template <Model M, auto Training, class Machine, int Replicas>
-struct pipeline_sizes : session_shape<M, Training> {
-  using shape = session_shape<M, Training>;
-  using model = M;
-  using machine = Machine;
-  using policy = policy_of<Machine>;
-  using architecture = typename Machine::architecture;
-  static constexpr auto training = Training;
+template <class Job, int Replicas>
+struct pipeline_sizes : session_shape<typename Job::described> {
+  using shape = session_shape<typename Job::described>;
+  using job = Job;
+  using model = typename Job::model;
+  using machine = typename Job::machine;
+  using policy = policy_of<machine>;
+  using architecture = typename machine::architecture;
+  static constexpr auto const& training = Job::training;
   template <execution_mode Mode>
   [[nodiscard]] static constexpr timetable const& table() {
-    return detail::planning_timetable<M, Training, Mode>;
+    return detail::planning_timetable<typename Job::template in<Mode>>;
   }
-  static constexpr pipelining_options options = options_of<M, Training>;
-  static constexpr auto const& weights = weight_storage_of<M, architecture>;
+  static constexpr auto const& options = Job::options;
+  static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::output_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::output_count) : 0;
   /// What most memory is planned for: training, if it is said how weights are updated.
-  static constexpr execution_mode main_mode = detail::main_mode<M, Training>;
+  static constexpr execution_mode main_mode = detail::main_mode<Job>;
   static constexpr bool trains = main_mode == execution_mode::training;
   static constexpr int stages = table<main_mode>().stages();
   static constexpr int passes = table<main_mode>().passes();
   static constexpr int devices = table<main_mode>().devices();
   /// Threads that work on one device: at most; and all of them.
-  static constexpr int threads_of_device = detail::threads_of_device<M, Training, Machine>;
-  static constexpr int workers = std::min(Machine::threads, replicas* devices);
-  static constexpr int threads = threads_of_device > 1 ? Machine::threads : workers;
+  static constexpr int threads_of_device = detail::threads_of_device<Job>;
+  static constexpr int workers = std::min(machine::threads, replicas* devices);
+  static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
   /// How many of them work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
     return threads * (worker + 1) / workers - threads * worker / workers;
   }
   /// Whether tensors lie where the program of the whole model says.
-  static constexpr bool is_whole = detail::is_whole<M, Machine>;
+  static constexpr bool is_whole = detail::is_whole<model, machine>;
   /// Floats of gradients, and of the optimizer's numbers of each weight: none without training.
   static constexpr long long gradient_floats = [] {
     if constexpr (trains)
-      return gradient_storage_of<M, Training, architecture>.floats;
+      return gradient_storage_of<typename Job::described, architecture>.floats;
     else
       return 0LL;
   }();
   static constexpr float learning_rate = [] {
     if constexpr (shape::has_losses)
-      return Training.optimizer.learning_rate;
+      return Job::training.optimizer.learning_rate;
     else
       return 0.0F;
   }();
   static constexpr int slots = [] {
     if constexpr (trains)
-      return detail::slots_of<Training.optimizer>;
+      return detail::slots_of<Job::training.optimizer>;
     else
       return 0;
   }();
   /// Norms that the optimizer reads of each weight at most, and blocks of the weights whose squares are added up.
   static constexpr int norms = [] {
     if constexpr (trains)
-      return detail::norms_of<Training.optimizer>.count;
+      return detail::norms_of<Job::training.optimizer>.count;
     else
       return 0;
   }();
@@ -90,10 +91,11 @@ struct pipeline_sizes : session_shape<M, Training> {
   static constexpr bool shards_state = Replicas > 1 && options.replicated_optimizer_state_sharding;
   static constexpr bool shards_weights = Replicas > 1 && options.replicated_weight_sharding;
   /// Passes work on copies of weights: of what is in remote memory, or rounded ones.
-  static constexpr bool fetches_weights = options.offloads_weights() || rounds_copies_of_weights<Training.dtype_policy>;
+  static constexpr bool fetches_weights =
+      options.offloads_weights() || rounds_copies_of_weights<Job::training.dtype_policy>;
   /// The copies last until the weights change.
   static constexpr bool keeps_copies =
-      is_half(Training.dtype_policy.storage_dtype) && fetches_weights && !options.offloads_weights();
+      is_half(Job::training.dtype_policy.storage_dtype) && fetches_weights && !options.offloads_weights();
   static constexpr bool fetches_gradients = options.offload_gradient_accumulation_buffers == offload::remote;
   static constexpr bool fetches_state = options.offloads_optimizer_state();
 
@@ -127,7 +129,7 @@ struct pipeline_sizes : session_shape<M, Training> {
   }
   /// Floats of remote memory that a stage's activations take.
   template <int Stage>
-  static constexpr long long remote_floats = pass_on<M, Training, main_mode, Machine, Stage>.places.remote_floats;
+  static constexpr long long remote_floats = pass_on<typename Job::template in<main_mode>, Stage>.places.remote_floats;
 
   /// Micro-batches whose targets, and whose numbers of samples, are alive at once.
   template <execution_mode Mode>
@@ -143,17 +145,18 @@ struct pipeline_sizes : session_shape<M, Training> {
     long long most = 0;
     for (auto const& [pass, floats] :
          {std::pair<int, long long>{0, 0},
-          std::pair<int, long long>{static_cast<int>(Pass),
-                                    pass_plan_of<M, Training, Mode, static_cast<int>(Pass)>.places.scratch_floats}...})
+          std::pair<int, long long>{
+              static_cast<int>(Pass),
+              pass_plan_of<typename Job::planned::template in<Mode>, static_cast<int>(Pass)>.places.scratch_floats}...})
       if (table<Mode>().device_of_pass(pass) == Device && floats > most) most = floats;
     return most;
   }
   template <int Device, execution_mode Mode>
   [[nodiscard]] static constexpr long long block_floats() {
     if constexpr (is_whole)
-      return program_for<M, Training, Mode>.floats;
+      return program_for<typename Job::template in<Mode>>.floats;
     else
-      return detail::device_buffers_of<M, Training, Mode, Device>.floats +
+      return detail::device_buffers_of<typename Job::planned::template in<Mode>, Device>.floats +
              most_scratch<Device, Mode>(std::make_index_sequence<static_cast<std::size_t>(table<Mode>().passes())>{});
   }
 };

@@ -38,12 +38,12 @@ class pipeline_pass {
   static constexpr bool is_narrow = is_half(plan::stored);
 
   static constexpr auto const& graph = plan::graph;
-  static constexpr auto const& pass = pass_on<typename plan::model, plan::training, Mode, typename plan::machine, Pass>;
+  static constexpr auto const& pass = pass_on<typename plan::job, Pass>;
   static constexpr timetable const& table = sizes::template table<Mode>();
   static constexpr int stage = table.stage_of_pass(Pass);
   static constexpr int device = table.device_of_pass(Pass);
   static constexpr bool backward = table.is_backward(Pass);
-  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool trains = plan::trains;
   static constexpr bool is_last_forward = !backward && stage + 1 == sizes::stages;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr bool waits = sizes::workers > 1 && pass.waits.size() > 0;
@@ -331,11 +331,11 @@ class pipeline_pass {
   }
   template <std::size_t Output>
   static void finish_output([[maybe_unused]] host_memory const& memory) {
-    if constexpr (takes_logits<typename plan::model, plan::training, Output>) {
+    if constexpr (takes_logits<typename plan::job, Output>) {
       float* const value = plan::address(memory, plan::value(Session::outputs[Output]));
       policy::template output<plan, Output>(memory, value, [&] {
         auto const make = [](float* values) {
-          detail::output_step<typename sizes::shape, plan::training, Output, architecture>(values);
+          detail::output_step<typename sizes::shape, Output, architecture>(values);
         };
         if constexpr (is_narrow)
           narrow::template output<Output>(memory, value, make);
@@ -369,8 +369,8 @@ class pipeline_pass {
     float const* const logits = plan::address(memory, plan::value(call));
     return policy::template loss<plan, Output>(memory, logits, targets, scales, gradient, [&] {
       auto const find = [&](float const* values, detail::loss_gradient const& to) {
-        return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
-            values, targets, scales, to, factor, memory.valid_samples);
+        return detail::loss_step<typename sizes::shape, Output, architecture>(values, targets, scales, to, factor,
+                                                                              memory.valid_samples);
       };
       if constexpr (is_narrow)
         return narrow::template loss<Output>(memory, logits, gradient, find);

@@ -91,7 +91,7 @@ class pipeline_update {
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
   static bool add_penalty_gradients(job const& what, device_thread const& self) {
-    constexpr float times = detail::penalties_in_gradient<typename Plan::model, Plan::training, replicas>;
+    constexpr float times = detail::penalties_in_gradient<typename Plan::job::described, replicas>;
     auto memory = memory_of(what, self);
     return team::alone(memory, [&] {
       policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);

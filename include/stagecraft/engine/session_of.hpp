@@ -2,13 +2,13 @@
 // Which session runs a model on a machine.
 #pragma once
 
-#include <stagecraft/description/training_on.hpp>
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/engine/host_pipeline.hpp>
 
 namespace stagecraft {
 
 /// The session of a model, whose description is that which holds on the machine.
 template <Model M, auto Training, class Machine>
-using session_of = host_pipeline<M, training_on<Training, Machine>, Machine>;
+using session_of = host_pipeline<job_on<M, Training, Machine>>;
 
 }  // namespace stagecraft

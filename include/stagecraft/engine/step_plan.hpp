@@ -2,7 +2,7 @@
 // Everything that the steps of a pass know at compile time. Constants only.
 #pragma once
 
-#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/steps/weight_storage.hpp>
@@ -20,58 +20,57 @@ namespace detail {
 template <class M, class Machine>
 inline constexpr bool is_whole = !is_pipelined<M> && policy_of<Machine>::joins_passes;
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 constexpr auto const& plan_on_machine() {
-  if constexpr (is_whole<M, Machine>)
-    return whole_pass_of < M, Training, Mode, Pass != 0 > ;
+  if constexpr (is_whole<typename Job::model, typename Job::machine>)
+    return whole_pass_of < typename Job::planned, Pass != 0 > ;
   else
-    return pass_plan_of<M, Training, Mode, Pass>;
+    return pass_plan_of<typename Job::planned, Pass>;
 }
 
 /// The devices of all replicas, and the threads of a machine that work on one of them: at most.
-template <class M, auto Training, class Machine>
+template <class Job>
 inline constexpr int devices_of_all =
-    replicas_of<M, Training, Machine> * planning_timetable<M, Training, main_mode<M, Training>>.devices();
-template <class M, auto Training, class Machine>
-inline constexpr int threads_of_device =
-    policy_of<Machine>::devices_have_teams
-        ? (Machine::threads + devices_of_all<M, Training, Machine> - 1) / devices_of_all<M, Training, Machine>
-        : 1;
+    Job::replicas * planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+template <class Job>
+inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
+                                             ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
+                                             : 1;
 
 }  // namespace detail
 
 /// A pass as a machine carries it out.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
-inline constexpr auto const& pass_on = detail::plan_on_machine<M, Training, Mode, Machine, Pass>();
+template <class Job, int Pass>
+inline constexpr auto const& pass_on = detail::plan_on_machine<Job, Pass>();
 
 /// What the calls of one pass see.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 struct step_plan {
-  using model = M;
-  using machine = Machine;
-  using policy = policy_of<Machine>;
-  using architecture = typename Machine::architecture;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr auto const& weights = weight_storage_of<M, architecture>;
-  static constexpr auto const& gradients = gradient_storage_of<M, Training, architecture>;
-  static constexpr auto const& pass = pass_on<M, Training, Mode, Machine, Pass>;
+  using job = Job;
+  using model = typename Job::model;
+  using machine = typename Job::machine;
+  using policy = policy_of<machine>;
+  using architecture = typename machine::architecture;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& weights = weight_storage_of<model, architecture>;
+  static constexpr auto const& gradients = gradient_storage_of<typename Job::described, architecture>;
+  static constexpr auto const& pass = pass_on<Job, Pass>;
   static constexpr int pass_number = Pass;
-  static constexpr execution_mode mode = Mode;
-  static constexpr bool trains = Mode == execution_mode::training;
-  /// Copies, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
-  static constexpr auto training = Training;
-  static constexpr pipelining_options options = options_of<M, Training>;
+  static constexpr execution_mode mode = Job::mode;
+  static constexpr bool trains = Job::trains;
+  static constexpr auto const& training = Job::training;
+  static constexpr auto const& options = Job::options;
   /// The type in which values and gradients lie in the block.
-  static constexpr dtype stored = Training.dtype_policy.storage_dtype;
+  static constexpr dtype stored = Job::training.dtype_policy.storage_dtype;
   /// That work on the device together.
-  static constexpr int threads = detail::threads_of_device<M, Training, Machine>;
+  static constexpr int threads = detail::threads_of_device<Job>;
   /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
   static constexpr bool accumulates_halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   /// Whether backward steps add the gradients of weights to what is there.
   static constexpr bool adds_parameter_gradients =
-      !accumulates_halves && (options.accumulation_steps() > 1 || !detail::is_whole<M, Machine>);
+      !accumulates_halves && (options.accumulation_steps() > 1 || !detail::is_whole<model, machine>);
 
   /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.
@@ -87,7 +86,7 @@ struct step_plan {
     else
       return index < 32 && (program.calls[static_cast<std::size_t>(call)].needs.row_gradients >> index & 1U) != 0 &&
              is_updated_at_once(call, index, parameter_layout::plain) &&
-             detail::rests_without_gradient<Training.optimizer>;
+             detail::rests_without_gradient<training.optimizer>;
   }
 
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
@@ -120,13 +119,13 @@ struct step_plan {
   /// Norms take the whole gradient.
   static constexpr bool reads_norms() {
     if constexpr (trains)
-      return detail::norms_of<Training.optimizer>.count > 0;
+      return detail::norms_of<training.optimizer>.count > 0;
     else
       return false;
   }
   static constexpr bool updates_at_once =
-      trains && detail::is_whole<M, Machine> && Training.dtype_policy == dtype_policies::float32 &&
-      replicas_of<M, Training, Machine> == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
+      trains && detail::is_whole<model, machine> && Job::training.dtype_policy == dtype_policies::float32 &&
+      Job::replicas == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
       !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote &&
       !reads_norms();
   static constexpr bool is_updated_at_once(int call, int index, parameter_layout layout) {

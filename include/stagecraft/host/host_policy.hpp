@@ -31,7 +31,7 @@ struct host_policy {
 
   template <class Sizes>
   struct replica_memory {};
-  template <class M, auto Training, class Machine>
+  template <class Job>
   static constexpr diagnostic const& memory_problem() {
     return detail::no_memory_problem;
   }

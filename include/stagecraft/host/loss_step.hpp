@@ -16,10 +16,10 @@
 namespace stagecraft::detail {
 
 /// The loss of an output's batch, of which `valid_samples` count. Its gradient is scaled by `factor`.
-template <class Shape, auto Training, std::size_t Output, class Arch>
+template <class Shape, std::size_t Output, class Arch>
 float loss_step(float const* prediction, void const* targets, float const* scale, loss_gradient const& gradient,
                 float factor, int valid_samples) {
-  constexpr auto loss = computed_loss_of<typename Shape::shaped_model, Training, Output>;
+  constexpr auto loss = computed_loss_of<typename Shape::described, Output>;
   constexpr int columns = Shape::output_shape(Output).back();
   constexpr int rows = Shape::batch * Shape::rows_per_sample(Output);
   constexpr auto floats = static_cast<std::int64_t>(rows) * columns;
@@ -34,11 +34,10 @@ float loss_step(float const* prediction, void const* targets, float const* scale
 }
 
 /// After the loss, or without one: logits that it takes become the model's output, in their place.
-template <class Shape, auto Training, std::size_t Output, class Arch>
+template <class Shape, std::size_t Output, class Arch>
 void output_step(float* value, kernels::share const& part = {}) {
-  using model = typename Shape::shaped_model;
-  if constexpr (takes_logits<model, Training, Output>) {
-    constexpr activation function = last_activations_of<model>[Output].function;
+  if constexpr (takes_logits<typename Shape::described, Output>) {
+    constexpr activation function = last_activations_of<typename Shape::described::model>[Output].function;
     constexpr int columns = Shape::output_shape(Output).back();
     constexpr int rows = Shape::batch * Shape::rows_per_sample(Output);
     if constexpr (function.kind == activation_kind::softmax) {

@@ -22,9 +22,8 @@ namespace stagecraft {
 /// `Plan` is that of a pass. Gradients of weights, and what layers keep for themselves, are floats all the same.
 template <class Plan>
 class narrow_storage {
-  using model = typename Plan::model;
   using architecture = typename Plan::architecture;
-  using session = session_shape<model, Plan::training>;
+  using session = session_shape<typename Plan::job::described>;
   static constexpr auto const& graph = Plan::graph;
   static constexpr dtype type = Plan::stored;
 

@@ -24,7 +24,7 @@ struct parameter_update {
   static constexpr auto const& info = Plan::graph.parameters[Parameter];
   static constexpr long long size = Plan::weights.size[Parameter];
   static constexpr long long offset = Plan::weights.offset[Parameter];
-  static constexpr auto optimizer = update_of_weight<typename Plan::model, Plan::training, Parameter, Replicas>;
+  static constexpr auto optimizer = update_of_weight<typename Plan::job::described, Parameter, Replicas>;
 
   /// Whether a call's layer has this weight.
   [[nodiscard]] static constexpr bool used_by(int call) {
@@ -95,7 +95,7 @@ struct parameter_update {
     auto const count = elements.last - elements.first;
     float* const gradient = memory.gradients + offset + elements.first;
     float* const values = memory.weights + offset + elements.first;
-    constexpr regularizer penalty = penalty_of_update<typename Plan::model, Plan::training, Parameter, Replicas>;
+    constexpr regularizer penalty = penalty_of_update<typename Plan::job::described, Parameter, Replicas>;
     if constexpr (!penalty.empty())
       kernels::add_regularization_gradient<architecture>(penalty, values, gradient, count);
     kernels::update<optimizer, architecture>(memory.learning_rate, memory.update, values, gradient, state.slots,

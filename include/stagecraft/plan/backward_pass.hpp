@@ -9,9 +9,9 @@
 
 namespace stagecraft::detail {
 
-template <class M, auto Training>
-class backward_pass_planner : pass_planner<M, Training, execution_mode::training> {
-  using base = pass_planner<M, Training, execution_mode::training>;
+template <class Job>
+class backward_pass_planner : pass_planner<Job> {
+  using base = pass_planner<Job>;
   using base::at, base::root, base::graph, base::program, base::flow, base::table, base::calls, base::edges,
       base::floats_of, base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
 
@@ -42,7 +42,7 @@ class backward_pass_planner : pass_planner<M, Training, execution_mode::training
   }
 
  private:
-  static constexpr auto const& recomputation(int stage) { return recomputations_of<M, Training>[at(stage)]; }
+  static constexpr auto const& recomputation(int stage) { return recomputations_of<Job>[at(stage)]; }
   [[nodiscard]] constexpr bool again(std::size_t call) const {
     return flow.stage[call] == stage_ && recomputation(stage_).again[call];
   }

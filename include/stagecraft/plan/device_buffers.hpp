@@ -16,29 +16,31 @@ namespace stagecraft {
 namespace detail {
 
 /// What most of a session is made for: inference alone, where it is not said how weights are updated.
-template <class M, auto Training>
+template <class Job>
 inline constexpr execution_mode main_mode =
-    is_trained<M, Training> ? execution_mode::training : execution_mode::inference;
+    is_trained<typename Job::model, Job::training> ? execution_mode::training : execution_mode::inference;
 
 /// The timetable that the plan of memory follows: in inference, executions of any length have room.
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 constexpr timetable plan_timetable() {
-  constexpr int stages = static_cast<int>(devices_of_stages<M>.size());
-  if constexpr (Mode == execution_mode::training)
-    return timetable_of<M, Training, Mode>;
-  else
-    return {options_of<M, Training>.schedule, devices_of_stages<M>, 4 * stages * stages, false};
+  constexpr int stages = static_cast<int>(devices_of_stages<typename Job::model>.size());
+  if constexpr (Job::trains) {
+    static_assert(report<timetable_problem<typename Job::planned>>());
+    return unchecked_timetable<typename Job::planned>;
+  } else {
+    return {Job::options.schedule, devices_of_stages<typename Job::model>, 4 * stages * stages, false};
+  }
 }
-template <class M, auto Training, execution_mode Mode>
-inline constexpr timetable planning_timetable = plan_timetable<M, Training, Mode>();
+template <class Job>
+inline constexpr timetable planning_timetable = plan_timetable<Job>();
 
-template <class M, auto Training, std::size_t... Stage>
+template <class Job, std::size_t... Stage>
 constexpr auto list_recomputations(std::index_sequence<Stage...>) {
-  return std::array{recomputation_of<M, Training, static_cast<int>(Stage)>...};
+  return std::array{recomputation_of<Job, static_cast<int>(Stage)>...};
 }
-template <class M, auto Training>
+template <class Job>
 inline constexpr auto recomputations_of =
-    list_recomputations<M, Training>(std::make_index_sequence<devices_of_stages<M>.size()>{});
+    list_recomputations<Job>(std::make_index_sequence<devices_of_stages<typename Job::model>.size()>{});
 
 }  // namespace detail
 
@@ -55,16 +57,15 @@ struct device_buffers {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, int Device>
+template <class Job, int Device>
 class device_buffer_planner {
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size();
-  static constexpr bool trains = Mode == execution_mode::training;
-  static constexpr bool offloads =
-      trains && options_of<M, Training>.offload_activations == offload::remote && flow.stages > 1;
+  static constexpr bool trains = Job::trains;
+  static constexpr bool offloads = trains && Job::options.offload_activations == offload::remote && flow.stages > 1;
 
  public:
   constexpr device_buffers<calls, edges> make() {
@@ -86,7 +87,7 @@ class device_buffer_planner {
   static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
   static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
   static constexpr long long floats_of(std::size_t call) {
-    return stored_floats(static_cast<long long>(Training.batch_size) * graph.calls[call].shape.size(),
+    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
                          program.calls[call].stored);
   }
   /// Whether a stage finds what it has kept in remote memory. The last one needs it at once.
@@ -110,7 +111,7 @@ class device_buffer_planner {
   }
 
   constexpr void find_backward_readers(std::size_t i, int stage) {
-    auto const& again = recomputations_of<M, Training>[at(stage)].again;
+    auto const& again = recomputations_of<Job>[at(stage)].again;
     backward_reads const reads(program.calls[i]);
     if (reads.output && !again[i]) read(i, table.backward_pass(stage));
     if (!reads.inputs && !again[i]) return;
@@ -122,8 +123,7 @@ class device_buffer_planner {
     auto const& own = program.calls[i];
     if (!own.needs_gradient || own.root != static_cast<int>(i)) return;
     int const stage = flow.stage[i], backward = table.backward_pass(stage);
-    if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<M, Training>[at(stage)].again[i] &&
-        !offloads_stage(stage))
+    if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<Job>[at(stage)].again[i] && !offloads_stage(stage))
       result_.saved[i] = rings_.place(table.alive(table.forward_pass(stage), backward), own.needs.saved);
     if (flow.loss_first[i])
       result_.gradient[i] = rings_.place(table.alive(table.forward_pass(flow.stages - 1), backward), floats_of(i));
@@ -145,8 +145,8 @@ class device_buffer_planner {
   ring_allocator rings_;
 };
 
-template <class M, auto Training, execution_mode Mode, int Device>
-inline constexpr auto device_buffers_of = device_buffer_planner<M, Training, Mode, Device>().make();
+template <class Job, int Device>
+inline constexpr auto device_buffers_of = device_buffer_planner<Job, Device>().make();
 
 }  // namespace detail
 

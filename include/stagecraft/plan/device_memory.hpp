@@ -2,6 +2,7 @@
 // What a device of a pipeline needs in its own memory and in remote memory: answers of the plan, known to the compiler.
 #pragma once
 
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
@@ -40,14 +41,13 @@ struct device_memory {
 
 namespace detail {
 
-template <class M, auto Training, int Device>
+template <class Job, int Device>
 class device_memory_finder {
-  static constexpr auto mode = mode_of<Training>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, mode>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, mode>;
-  static constexpr pipelining_options options = options_of<M, Training>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr pipelining_options options = Job::options;
   static constexpr long long float_bytes = sizeof(float);
 
  public:
@@ -59,7 +59,7 @@ class device_memory_finder {
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
         add_weight(graph.parameters[i], gradients_of(layer));
     }
-    result_.activations.on_device = device_buffers_of<M, Training, mode, Device>.floats * float_bytes;
+    result_.activations.on_device = device_buffers_of<Job, Device>.floats * float_bytes;
     [this]<std::size_t... Pass>(std::index_sequence<Pass...>) {
       (this->template add_pass<static_cast<int>(Pass)>(), ...);
     }(std::make_index_sequence<table.passes()>{});
@@ -85,14 +85,14 @@ class device_memory_finder {
     result_.weights.on_device += bytes;
     if (options.offloads_weights())
       result_.weights.remote += part(options.replicated_weight_sharding && weight.trainable, bytes);
-    if constexpr (mode == execution_mode::training)
+    if constexpr (Job::trains)
       if (weight.trainable) add_state(weight, gradients);
   }
 
   constexpr void add_state(parameter const& weight, int gradients) {
     long long const bytes = weight.size() * float_bytes;
     long long const state =
-        part(options.replicated_optimizer_state_sharding, bytes) * detail::slots_of<Training.optimizer>;
+        part(options.replicated_optimizer_state_sharding, bytes) * detail::slots_of<Job::training.optimizer>;
     auto& place = result_.optimizer_state;
     if (options.offloads_optimizer_state()) {
       place.remote += state;
@@ -110,7 +110,7 @@ class device_memory_finder {
   template <int Pass>
   constexpr void add_pass() {
     if (table.device_of_pass(Pass) != Device) return;
-    auto const& places = pass_plan_of<M, Training, mode, Pass>.places;
+    auto const& places = pass_plan_of<Job, Pass>.places;
     if (places.scratch_floats * float_bytes > result_.working.on_device)
       result_.working.on_device = places.scratch_floats * float_bytes;
     if (!table.is_backward(Pass)) result_.activations.remote += places.remote_floats * float_bytes;
@@ -128,14 +128,14 @@ class device_memory_finder {
 template <Model M, auto Training, int Device, class Machine = detail::machine_without_limit>
   requires(Device >= 0 && Device < timetable_of<M, Training>.devices())
 inline constexpr device_memory device_memory_of =
-    detail::device_memory_finder<M, Training, Device>(replicas_of<M, Training, Machine>).find();
+    detail::device_memory_finder<job<M, Training>, Device>(replicas_of<M, Training, Machine>).find();
 
 /// Forward steps that a stage carries out again in its backward pass.
 template <Model M, auto Training, int Stage>
   requires(Stage >= 0 && Stage < timetable_of<M, Training>.stages())
 inline constexpr int recomputed_steps = [] {
   int count = 0;
-  for (bool const again : detail::recomputation_of<M, Training, Stage>.again) count += again ? 1 : 0;
+  for (bool const again : detail::recomputation_of<job<M, Training>, Stage>.again) count += again ? 1 : 0;
   return count;
 }();
 
@@ -144,7 +144,7 @@ template <Model M, auto Training, int Pass, execution_mode Mode = detail::mode_o
   requires(Pass >= 0 && Pass < timetable_of<M, Training, Mode>.passes())
 inline constexpr long long bytes_sent = [] {
   long long bytes = 0;
-  for (auto const& transfer : pass_plan_of<M, Training, Mode, Pass>.transfers)
+  for (auto const& transfer : pass_plan_of<job<M, Training, Mode>, Pass>.transfers)
     if (transfer.device >= 0) bytes += transfer.floats * static_cast<long long>(sizeof(float));
   return bytes;
 }();

@@ -8,9 +8,9 @@
 
 namespace stagecraft::detail {
 
-template <class M, auto Training, execution_mode Mode>
-class forward_pass_planner : pass_planner<M, Training, Mode> {
-  using base = pass_planner<M, Training, Mode>;
+template <class Job>
+class forward_pass_planner : pass_planner<Job> {
+  using base = pass_planner<Job>;
   using base::at, base::root, base::graph, base::program, base::flow, base::table, base::calls, base::outputs,
       base::floats_of, base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
 

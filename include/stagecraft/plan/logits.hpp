@@ -45,32 +45,33 @@ constexpr bool loss_takes_logits(Loss const& loss) {
   }
 }
 
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr bool find_logits() {
-  if constexpr (only_infers<Training>) {
+  if constexpr (only_infers<Job::training>) {
     return false;
-  } else if constexpr (!last_activations_of<M>[Output].has_logits()) {
+  } else if constexpr (!last_activations_of<typename Job::model>[Output].has_logits()) {
     return false;
   } else {
-    constexpr int call = last_activations_of<M>[Output].call;
-    constexpr auto const& graph = graph_of<M>;
+    constexpr int call = last_activations_of<typename Job::model>[Output].call;
+    constexpr auto const& graph = Job::graph;
     // Where another layer reads the output, it must be there before the loss.
     for (int const input : graph.inputs)
       if (input == call) return false;
     int times = 0;
     for (int const output : graph.outputs_of(0)) times += output == call ? 1 : 0;
-    return times == 1 && loss_takes_logits<layer_t<M, call>>(losses::loss_of_output<Output>(Training.loss));
+    return times == 1 &&
+           loss_takes_logits<layer_t<typename Job::model, call>>(losses::loss_of_output<Output>(Job::training.loss));
   }
 }
 
 /// A bit for each output whose loss takes logits.
-template <class M, auto Training>
+template <class Job>
 inline constexpr std::uint64_t outputs_with_logits = []<std::size_t... Output>(std::index_sequence<Output...>) {
   std::uint64_t bits = 0;
   [[maybe_unused]] int const done[]{
-      0, (Output < 64 && find_logits<M, Training, Output>() ? (bits |= std::uint64_t{1} << (Output & 63U), 0) : 0)...};
+      0, (Output < 64 && find_logits<Job, Output>() ? (bits |= std::uint64_t{1} << (Output & 63U), 0) : 0)...};
   return bits;
-}(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>{});
+}(std::make_index_sequence<Job::graph.outputs_of(0).size()>{});
 
 /// Whether a call's activation is applied to logits after the loss.
 constexpr bool leaves_activation_to_loss(graph_view const& graph, int call, std::uint64_t outputs) {
@@ -96,15 +97,15 @@ inline constexpr auto const& planned_layer<M, Call, false> = layer_of<M, Call>;
 }  // namespace detail
 
 /// Whether the loss of an output takes the logits of its softmax or sigmoid.
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
-    (detail::outputs_with_logits<M, Training> >> (Output & 63U) & 1U) != 0 && Output < 64;
+    (detail::outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
 
 /// The loss of an output, as it is computed.
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 inline constexpr auto computed_loss_of = [] {
-  auto loss = losses::loss_of_output<Output>(Training.loss);
-  if constexpr (takes_logits<M, Training, Output>) loss.from_logits = true;
+  auto loss = losses::loss_of_output<Output>(Job::training.loss);
+  if constexpr (takes_logits<Job, Output>) loss.from_logits = true;
   return loss;
 }();
 

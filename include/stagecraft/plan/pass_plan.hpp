@@ -87,19 +87,18 @@ struct pass_draft {
   growing_array<pass_scratch> scratch;
 };
 
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 class pass_planner {
  protected:
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
                                outputs = graph.outputs_of(0).size();
   static constexpr int last_stage = flow.stages - 1;
-  static constexpr bool trains = Mode == execution_mode::training;
-  static constexpr bool offloads =
-      trains && options_of<M, Training>.offload_activations == offload::remote && flow.stages > 1;
+  static constexpr bool trains = Job::trains;
+  static constexpr bool offloads = trains && Job::options.offload_activations == offload::remote && flow.stages > 1;
   using buffers = device_buffers<calls, edges>;
 
   constexpr pass_planner(int stage, buffers const* const* devices)
@@ -110,7 +109,7 @@ class pass_planner {
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
   static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
   static constexpr long long floats_of(std::size_t call) {
-    return stored_floats(static_cast<long long>(Training.batch_size) * graph.calls[call].shape.size(),
+    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
                          program.calls[call].stored);
   }
   [[nodiscard]] constexpr bool runs(std::size_t call) const {
@@ -169,7 +168,7 @@ class pass_planner {
   }
   template <class Each>
   constexpr void visit_stashed(Each each) const {
-    auto const& again = recomputations_of<M, Training>[at(stage_)].again;
+    auto const& again = recomputations_of<Job>[at(stage_)].again;
     std::array<bool, calls> value{};
     for (std::size_t i = 0; i < calls; ++i) {
       if (!runs(i)) continue;

@@ -92,8 +92,9 @@ constexpr auto find_flow() {
 template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype Stored>
 inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode, Stored>();
 
-template <class M, auto Training>
-inline constexpr auto const& flow_of = flow_of_plan<M, Training.batch_size, outputs_with_logits<M, Training>,
-                                                    mode_of<Training>, Training.dtype_policy.storage_dtype>;
+template <class Job>
+inline constexpr auto const& flow_of =
+    flow_of_plan<typename Job::model, Job::training.batch_size, outputs_with_logits<typename Job::described>,
+                 Job::described::mode, Job::training.dtype_policy.storage_dtype>;
 
 }  // namespace stagecraft::detail

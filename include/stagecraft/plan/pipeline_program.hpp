@@ -26,39 +26,39 @@ struct pass_plan {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, std::size_t... Device>
+template <class Job, std::size_t... Device>
 constexpr auto list_device_buffers(std::index_sequence<Device...>) {
-  return std::array{&device_buffers_of<M, Training, Mode, static_cast<int>(Device)>...};
+  return std::array{&device_buffers_of<Job, static_cast<int>(Device)>...};
 }
-template <class M, auto Training, execution_mode Mode>
-inline constexpr auto all_device_buffers = list_device_buffers<M, Training, Mode>(
-    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.devices())>{});
+template <class Job>
+inline constexpr auto all_device_buffers =
+    list_device_buffers<Job>(std::make_index_sequence<static_cast<std::size_t>(planning_timetable<Job>.devices())>{});
 
-template <class M, auto Training, execution_mode Mode, int Pass>
+template <class Job, int Pass>
 constexpr auto draft_pass() {
-  constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  constexpr auto const& devices = all_device_buffers<M, Training, Mode>;
+  constexpr auto const& table = planning_timetable<Job>;
+  constexpr auto const& devices = all_device_buffers<Job>;
   if constexpr (table.is_backward(Pass))
-    return backward_pass_planner<M, Training>(table.stage_of_pass(Pass), devices.data()).make();
+    return backward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
   else
-    return forward_pass_planner<M, Training, Mode>(table.stage_of_pass(Pass), devices.data()).make();
+    return forward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
 }
 
 struct pass_sizes {
   std::size_t steps, fetches, transfers, additions, waits, scratch;
 };
 
-template <class M, auto Training, execution_mode Mode, int Pass>
+template <class Job, int Pass>
 inline constexpr pass_sizes sizes_of_pass = [] {
-  auto const draft = draft_pass<M, Training, Mode, Pass>();
+  auto const draft = draft_pass<Job, Pass>();
   return pass_sizes{draft.steps.size(),     draft.fetches.size(), draft.transfers.size(),
                     draft.additions.size(), draft.waits.size(),   draft.scratch.size()};
 }();
 
-template <class M, auto Training, execution_mode Mode, int Pass>
+template <class Job, int Pass>
 constexpr auto plan_pass() {
-  constexpr auto sizes = sizes_of_pass<M, Training, Mode, Pass>;
-  auto const draft = draft_pass<M, Training, Mode, Pass>();
+  constexpr auto sizes = sizes_of_pass<Job, Pass>;
+  auto const draft = draft_pass<Job, Pass>();
   pass_plan<decltype(draft.places), sizes.steps, sizes.fetches, sizes.transfers, sizes.additions, sizes.waits,
             sizes.scratch>
       plan;
@@ -75,7 +75,7 @@ constexpr auto plan_pass() {
 }  // namespace detail
 
 /// The plan of a pass; passes count as in `timetable`.
-template <Model M, auto Training, execution_mode Mode, int Pass>
-inline constexpr auto pass_plan_of = detail::plan_pass<M, Training, Mode, Pass>();
+template <class Job, int Pass>
+inline constexpr auto pass_plan_of = detail::plan_pass<Job, Pass>();
 
 }  // namespace stagecraft

@@ -385,10 +385,10 @@ constexpr auto plan_program() {
 template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, dtype Stored = dtype::float32>
 inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored>();
 
-/// The program of a model that is trained, or predicts, as a description says.
-template <Model M, auto Training, execution_mode Mode>
+/// The program of a job.
+template <class Job>
 inline constexpr auto const& program_for =
-    program_of<M, Training.batch_size, Mode, detail::outputs_with_logits<M, Training>,
-               Training.dtype_policy.storage_dtype>;
+    program_of<typename Job::model, Job::training.batch_size, Job::mode,
+               detail::outputs_with_logits<typename Job::described>, Job::training.dtype_policy.storage_dtype>;
 
 }  // namespace stagecraft

@@ -2,7 +2,7 @@
 // Which forward steps a stage's backward pass carries out again, instead of finding their results kept.
 #pragma once
 
-#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/plan/pipeline_flow.hpp>
 #include <array>
 #include <cstddef>
@@ -27,14 +27,13 @@ struct backward_reads {
         inputs(call.needs_gradient && !call.needs.view && call.needs.input) {}
 };
 
-template <class M, auto Training, int Stage>
+template <class Job, int Stage>
 class recomputation_finder {
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, execution_mode::training>;
-  static constexpr auto const& flow = flow_of<M, Training>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<typename Job::in_training>;
+  static constexpr auto const& flow = flow_of<Job>;
   static constexpr std::size_t calls = graph.calls.size();
-  static constexpr recomputation_mode mode =
-      mode_in(options_of<M, Training>.schedule, options_of<M, Training>.recomputation_mode);
+  static constexpr recomputation_mode mode = mode_in(Job::options.schedule, Job::options.recomputation_mode);
   static constexpr bool interleaves = mode == recomputation_mode::recompute_and_backpropagate_interleaved;
   static constexpr bool is_last = Stage + 1 == flow.stages;
 
@@ -98,7 +97,7 @@ class recomputation_finder {
   std::array<bool, calls> candidate_{};
 };
 
-template <class M, auto Training, int Stage>
-inline constexpr auto recomputation_of = recomputation_finder<M, Training, Stage>().find();
+template <class Job, int Stage>
+inline constexpr auto recomputation_of = recomputation_finder<Job, Stage>().find();
 
 }  // namespace stagecraft::detail

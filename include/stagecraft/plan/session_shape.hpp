@@ -12,15 +12,15 @@
 
 namespace stagecraft {
 
-/// Base of sessions: what callers ask them at compile time.
-template <Model M, auto Training>
+/// Base of sessions: what callers ask them at compile time. `Job` is a described one.
+template <class Job>
 struct session_shape {
-  using shaped_model = M;
-  static constexpr int batch = Training.batch_size;
+  using described = Job;
+  static constexpr int batch = Job::training.batch_size;
   /// Whether there are targets and losses: not in an inference.
-  static constexpr bool has_losses = !detail::only_infers<Training>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& outputs = outputs_of<M>;
+  static constexpr bool has_losses = !detail::only_infers<Job::training>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& outputs = outputs_of<typename Job::model>;
   static constexpr std::size_t output_count = outputs.size();
 
   [[nodiscard]] static constexpr int input_count() {
@@ -42,7 +42,7 @@ struct session_shape {
       return false;
     else
       return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-        bool const sparse[]{losses::loss_of_output<Output>(Training.loss).sparse_targets...};
+        bool const sparse[]{losses::loss_of_output<Output>(Job::training.loss).sparse_targets...};
         return sparse[output];
       }(std::make_index_sequence<output_count>{});
   }
@@ -52,7 +52,7 @@ struct session_shape {
     if constexpr (!has_losses)
       return float{};
     else
-      return kernels::target_type<losses::loss_of_output<Output>(Training.loss)>{};
+      return kernels::target_type<losses::loss_of_output<Output>(Job::training.loss)>{};
   }());
 
   /// The call of the graph that stands for an input.

@@ -5,7 +5,7 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/pipeline_checks.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/schedule/timetable.hpp>
@@ -50,22 +50,24 @@ constexpr int stage_of_timetable() {
   return Stage < 0 || Stage >= static_cast<int>(devices_of_stages<M>.size()) ? 0 : Stage;
 }
 
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 inline constexpr timetable unchecked_timetable = [] {
-  constexpr pipelining_options options = options_of<M, Training>;
-  constexpr bool trains = Mode == execution_mode::training;
-  constexpr int micro_batches = trains ? options.accumulation_steps() : Training.steps_per_execution;
+  constexpr pipelining_options options = Job::options;
+  constexpr bool trains = Job::trains;
+  constexpr int micro_batches = trains ? options.accumulation_steps() : Job::training.steps_per_execution;
   // A loop without stages overlaps if there is a next micro-batch.
   constexpr bool overlaps_io =
-      Training.overlaps_io && (is_pipelined<M> ? options.schedule == schedule::grouped : micro_batches > 1);
-  return trains ? timetable(options.schedule, devices_of_stages<M>, micro_batches, true,
+      Job::training.overlaps_io &&
+      (is_pipelined<typename Job::model> ? options.schedule == schedule::grouped : micro_batches > 1);
+  return trains ? timetable(options.schedule, devices_of_stages<typename Job::model>, micro_batches, true,
                             options.batch_serialization_iterations, options.recomputation_mode, overlaps_io)
-                : timetable(options.schedule, devices_of_stages<M>, micro_batches, false, 1, recomputation_mode::none,
-                            overlaps_io);
+                : timetable(options.schedule, devices_of_stages<typename Job::model>, micro_batches, false, 1,
+                            recomputation_mode::none, overlaps_io);
 }();
 
-template <class M, auto Training, execution_mode Mode>
-inline constexpr diagnostic const& timetable_problem = schedule_problem<M, Training, Mode == execution_mode::training>;
+template <class Job>
+inline constexpr diagnostic const& timetable_problem =
+    schedule_problem<typename Job::model, Job::training, Job::trains>;
 
 }  // namespace detail
 
@@ -80,8 +82,8 @@ inline constexpr diagnostic const& timetable_problem = schedule_problem<M, Train
 /// E4021.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr timetable timetable_of = [] {
-  static_assert(detail::report<detail::timetable_problem<M, Training, Mode>>());
-  return detail::unchecked_timetable<M, Training, Mode>;
+  static_assert(detail::report<detail::timetable_problem<job<M, Training, Mode>>>());
+  return detail::unchecked_timetable<job<M, Training, Mode>>;
 }();
 
 /// The part of the devices' time in which they have nothing to do: timetable::bubble. 0 without stages: there, nothing
@@ -89,8 +91,8 @@ inline constexpr timetable timetable_of = [] {
 ///
 ///     static_assert(sc::pipeline_bubble<two_stages, training> < 0.2);
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
-    detail::unchecked_timetable<M, Training, Mode>.bubble());
+inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::timetable_problem<job<M, Training, Mode>>>(
+    detail::unchecked_timetable<job<M, Training, Mode>>.bubble());
 
 /// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
 /// With overlapped input and output they are not, but at least two more. It may be asked before these numbers are
@@ -98,25 +100,25 @@ inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::time
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_overlap_length =
     detail::timetable_answer<M, detail::form_of_schedule_problem<M, Training, Mode == execution_mode::training>>(
-        detail::unchecked_timetable<M, Training, Mode>.overlap_length());
+        detail::unchecked_timetable<job<M, Training, Mode>>.overlap_length());
 
 /// Slots per weight update (in inference: per execution).
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
-    detail::unchecked_timetable<M, Training, Mode>.slots());
+inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::timetable_problem<job<M, Training, Mode>>>(
+    detail::unchecked_timetable<job<M, Training, Mode>>.slots());
 
 /// The depth of the queue between a stage's forward and its backward pass.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_fifo_depth =
-    detail::timetable_answer<M, detail::timetable_problem<M, Training, execution_mode::training>>(
-        detail::unchecked_timetable<M, Training, execution_mode::training>.fifo_depth(
+    detail::timetable_answer<M, detail::timetable_problem<job<M, Training, execution_mode::training>>>(
+        detail::unchecked_timetable<job<M, Training, execution_mode::training>>.fifo_depth(
             detail::stage_of_timetable<M, Stage>()));
 
 /// Micro-batches of which a stage holds activations at once, with the one that it works on.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_activations_alive =
-    detail::timetable_answer<M, detail::timetable_problem<M, Training, execution_mode::training>>(
-        detail::unchecked_timetable<M, Training, execution_mode::training>.activations_alive(
+    detail::timetable_answer<M, detail::timetable_problem<job<M, Training, execution_mode::training>>>(
+        detail::unchecked_timetable<job<M, Training, execution_mode::training>>.activations_alive(
             detail::stage_of_timetable<M, Stage>()));
 
 }  // namespace stagecraft

@@ -13,32 +13,32 @@ namespace stagecraft {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, bool Backward>
+template <class Job, bool Backward>
 constexpr bool has_step(std::size_t call) {
-  constexpr auto const& program = program_for<M, Training, Mode>;
+  constexpr auto const& program = program_for<Job>;
   auto const& planned = program.calls[call];
-  return !graph_of<M>.calls[call].is_input && !planned.needs.view && (!Backward || planned.needs_gradient);
+  return !Job::graph.calls[call].is_input && !planned.needs.view && (!Backward || planned.needs_gradient);
 }
 
-template <class M, auto Training, execution_mode Mode, bool Backward>
+template <class Job, bool Backward>
 inline constexpr std::size_t steps_of_whole_pass = [] {
   std::size_t count = 0;
-  for (std::size_t i = 0; i < graph_of<M>.calls.size(); ++i) count += has_step<M, Training, Mode, Backward>(i) ? 1 : 0;
+  for (std::size_t i = 0; i < Job::graph.calls.size(); ++i) count += has_step<Job, Backward>(i) ? 1 : 0;
   return count;
 }();
 
 /// What is written to places of its own, and added afterwards.
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 inline constexpr std::size_t additions_of_whole_pass = [] {
   std::size_t count = 0;
-  for (long long const own : program_for<M, Training, Mode>.own_gradient) count += own >= 0 ? 1 : 0;
+  for (long long const own : program_for<Job>.own_gradient) count += own >= 0 ? 1 : 0;
   return count;
 }();
 
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 constexpr auto place_whole_pass() {
-  constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_for<M, Training, Mode>;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& program = program_for<Job>;
   pass_places<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()> result;
   for (std::size_t i = 0; i < graph.calls.size(); ++i) {
     auto const& planned = program.calls[i];
@@ -59,19 +59,19 @@ constexpr auto place_whole_pass() {
   return result;
 }
 
-template <class M, auto Training, execution_mode Mode, bool Backward>
+template <class Job, bool Backward>
 constexpr auto plan_whole_pass() {
-  constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_for<M, Training, Mode>;
-  constexpr std::size_t steps = steps_of_whole_pass<M, Training, Mode, Backward>,
-                        additions = Backward ? additions_of_whole_pass<M, Training, Mode> : 0;
-  auto const places = place_whole_pass<M, Training, Mode>();
-  pass_plan<decltype(place_whole_pass<M, Training, Mode>()), steps, 0, 0, additions, 0, 0> plan;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& program = program_for<Job>;
+  constexpr std::size_t steps = steps_of_whole_pass<Job, Backward>,
+                        additions = Backward ? additions_of_whole_pass<Job> : 0;
+  auto const places = place_whole_pass<Job>();
+  pass_plan<decltype(place_whole_pass<Job>()), steps, 0, 0, additions, 0, 0> plan;
   plan.places = places;
   std::size_t step = 0, added = 0;
   for (std::size_t i = 0; i < graph.calls.size(); ++i) {
     auto const call = Backward ? graph.calls.size() - 1 - i : i;
-    if (!has_step<M, Training, Mode, Backward>(call)) continue;
+    if (!has_step<Job, Backward>(call)) continue;
     plan.steps[step++] = {static_cast<int>(call), Backward};
     if constexpr (additions > 0) {
       auto const& node = graph.calls[call];
@@ -93,7 +93,7 @@ constexpr auto plan_whole_pass() {
 }  // namespace detail
 
 /// The forward or the backward pass of a model without stages that has a device for itself.
-template <Model M, auto Training, execution_mode Mode, bool Backward>
-inline constexpr auto whole_pass_of = detail::plan_whole_pass<M, Training, Mode, Backward>();
+template <class Job, bool Backward>
+inline constexpr auto whole_pass_of = detail::plan_whole_pass<Job, Backward>();
 
 }  // namespace stagecraft

@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_on.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/report/detail/profile_tiles.hpp>
@@ -20,25 +21,25 @@ namespace stagecraft {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 class profile_data_maker {
-  using own_profile = model_profile<M, Training, Machine, Mode>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& table = unchecked_timetable<M, Training, Mode>;
-  static constexpr bool trains = Mode == execution_mode::training;
+  using own_profile = model_profile<Job>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& table = unchecked_timetable<typename Job::planned>;
+  static constexpr bool trains = Job::trains;
   /// Of the steady state, beyond the one in the shortened timetable.
   static constexpr std::int64_t periods_shown_again = 4;
 
  public:
   [[nodiscard]] profile_data make() {
     data_.model = graph.name();
-    data_.machine = {std::string(std::string_view(Machine::target.name)),
+    data_.machine = {std::string(std::string_view(Job::machine::target.name)),
                      own_profile::replicas(),
                      own_profile::ipus(),
-                     Machine::target.tiles_per_ipu + Machine::io_tiles,
-                     Machine::io_tiles,
-                     Machine::target.bytes_per_tile,
-                     Machine::target.tile_clock_frequency};
+                     Job::machine::target.tiles_per_ipu + Job::machine::io_tiles,
+                     Job::machine::io_tiles,
+                     Job::machine::target.bytes_per_tile,
+                     Job::machine::target.tile_clock_frequency};
     data_.dtype_policy = policy_name();
     data_.trains = trains;
     data_.schedule = table.schedule();
@@ -47,7 +48,7 @@ class profile_data_maker {
       data_.device_of_stage.push_back(table.device_of_stage(stage));
       if (table.is_beside(stage)) data_.stages_beside.push_back(stage);
     }
-    data_.batch_size = Training.batch_size;
+    data_.batch_size = Job::training.batch_size;
     data_.micro_batches = table.micro_batches();
     data_.batch_serialization = table.batch_serialization();
     data_.recomputation_mode = table.recomputation();
@@ -69,8 +70,8 @@ class profile_data_maker {
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   static std::string policy_name() {
-    if (Training.dtype_policy == dtype_policies::mixed_float16) return "mixed_float16";
-    return Training.dtype_policy == dtype_policies::float16 ? "float16" : "float32";
+    if (Job::training.dtype_policy == dtype_policies::mixed_float16) return "mixed_float16";
+    return Job::training.dtype_policy == dtype_policies::float16 ? "float16" : "float32";
   }
   /// As pictures of models name calls: "shared[1]" is the second one of a layer.
   static std::string call_name(int call) {
@@ -96,7 +97,7 @@ class profile_data_maker {
           add_step(data_.layers[at(row)], step);
     add_weights();
     double const peak = static_cast<double>(own_profile::peak_flops_per_second()) /
-                        static_cast<double>(Machine::target.tile_clock_frequency);
+                        static_cast<double>(Job::machine::target.tile_clock_frequency);
     for (auto& layer : data_.layers)
       if (layer.cycles() > 0)
         layer.utilisation = static_cast<double>(layer.flops) / (static_cast<double>(layer.cycles()) * peak);
@@ -129,15 +130,14 @@ class profile_data_maker {
       int const row = layer.call_count > 0 ? row_of_call_[at(layer.first_call)] : -1;
       for (int i = layer.first_parameter; row >= 0 && i < layer.first_parameter + layer.parameter_count; ++i) {
         data_.layers[at(row)].weight_bytes +=
-            graph.parameters[at(i)].size() * std::int64_t{size_of(Training.dtype_policy.variable_dtype)};
-        if constexpr (trains)
-          add_cycles(data_.layers[at(row)].update, weight_profiles<M, Training, Machine>[at(i)].cost);
+            graph.parameters[at(i)].size() * std::int64_t{size_of(Job::training.dtype_policy.variable_dtype)};
+        if constexpr (trains) add_cycles(data_.layers[at(row)].update, weight_profiles<Job>[at(i)].cost);
       }
     }
   }
 
   void find_time_line() {
-    constexpr auto const& shortened = short_timetable_of<M, Training, Mode>;
+    constexpr auto const& shortened = short_timetable_of<typename Job::planned>;
     profile_time_line_maker line(shortened.table);
     for (int pass = 0; pass < table.passes(); ++pass) {
       std::vector<profile_work> work;
@@ -149,9 +149,7 @@ class profile_data_maker {
       work.push_back({kind, -1, own_profile::pass(pass).additions});
       line.add_pass(own_profile::pass(pass), std::move(work));
     }
-    auto const add_slot = [&line](int slot) {
-      line.add_slot(slot, slot_time_of<M, Training, Mode, Machine>(slot), pass_times<M, Training, Mode, Machine>);
-    };
+    auto const add_slot = [&line](int slot) { line.add_slot(slot, slot_time_of<Job>(slot), pass_times<Job>); };
     int const period_end = shortened.first_slot + shortened.period;
     for (int slot = 0; slot < period_end; ++slot) add_slot(slot);
     if (shortened.left_out > 0) {
@@ -167,9 +165,8 @@ class profile_data_maker {
     for (int slot = period_end; slot < shortened.table.slots(); ++slot) add_slot(slot);
     if constexpr (trains) {
       std::int64_t longest = 0;
-      for (update_profile const& own : update_profiles<M, Training, Machine>) longest = std::max(longest, own.cycles());
-      line.add_updates(update_profiles<M, Training, Machine>, longest, own_profile::update_cycles(),
-                       time_profile_of<M, Training, Mode, Machine>.update_sync);
+      for (update_profile const& own : update_profiles<Job>) longest = std::max(longest, own.cycles());
+      line.add_updates(update_profiles<Job>, longest, own_profile::update_cycles(), time_profile_of<Job>.update_sync);
     }
     data_.time_line = line.take();
   }
@@ -180,7 +177,7 @@ class profile_data_maker {
     profile_ipu ipu;
     ipu.ipu = Device;
     ipu.streaming_bytes = own_profile::streaming_bytes(Device);
-    ipu.tiles = tiles_of_profile<M, Training, Mode, Machine, Device>();
+    ipu.tiles = tiles_of_profile<Job, Device>();
     auto const cycles = own_profile::cycles_of(Device);
     ipu.cycles_of = {cycles.compute, cycles.exchange,  cycles.sync, cycles.inter_ipu,
                      cycles.host,    cycles.streaming, cycles.idle};
@@ -201,8 +198,7 @@ class profile_data_maker {
     if constexpr (trains)
       for (auto const& layer : graph.layers)
         for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
-          if (auto const& weight = weight_profiles<M, Training, Machine>[at(i)];
-              weight.device == Device && weight.live_bytes > 0)
+          if (auto const& weight = weight_profiles<Job>[at(i)]; weight.device == Device && weight.live_bytes > 0)
             add_step(std::string(std::string_view(layer.name)) + "/" +
                          std::string(std::string_view(graph.parameters[at(i)].name)),
                      pass_kind::weight_update, -1, weight.bytes(), weight.cost);
@@ -230,7 +226,7 @@ class profile_data_maker {
 /// Errors: those of `profile`, except that the model need not fit.
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
 [[nodiscard]] profile_data profile_data_of() {
-  return detail::profile_data_maker<M, training_on<Training, Machine>, Mode, Machine>().make();
+  return detail::profile_data_maker<job_on<M, Training, Machine, Mode>>().make();
 }
 
 }  // namespace stagecraft

@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_checks.hpp>
 #include <stagecraft/description/training_on.hpp>
 #include <stagecraft/engine/session_of.hpp>
@@ -72,8 +73,7 @@ constexpr diagnostic const& run_problem() {
   else if constexpr (execution_problem<Machine>.failed())
     return execution_problem<Machine>;
   else
-    return policy_of<Machine>::template memory_problem<model_of_session<M>, training_on<Description, Machine>,
-                                                       Machine>();
+    return policy_of<Machine>::template memory_problem<job_on<model_of_session<M>, Description, Machine>>();
 }
 
 }  // namespace stagecraft::detail

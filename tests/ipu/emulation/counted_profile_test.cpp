@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What emulated IPUs count while they run is what the profile said before.
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
@@ -21,12 +22,12 @@ template <class M, auto Training, class Machine, int Device>
 class all_steps {
   static constexpr auto mode = sc::execution_mode::training;
   static constexpr auto const& table = sc::timetable_of<M, Training>;
-  using places = sc::tile_places<M, Training, mode, Machine>;
+  using places = sc::tile_places<sc::job<M, Training, mode, Machine>>;
 
  public:
   static std::int64_t high_water_mark() {
     // No more memory than that: whatever lies higher throws.
-    sc::tile_machine tiles(Machine::target, sc::bytes_of_tile<M, Training, Machine, Device>);
+    sc::tile_machine tiles(Machine::target, sc::bytes_of_tile<sc::job_on<M, Training, Machine>, Device>);
     [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
       (run_pass<static_cast<int>(Pass)>(tiles), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(table.passes())>{});
@@ -49,29 +50,32 @@ class all_steps {
     if constexpr (table.device_of_pass(Pass) == Device) {
       [&]<std::size_t... Step>(std::index_sequence<Step...>) {
         (run_step<Pass, static_cast<int>(Step)>(tiles), ...);
-      }(std::make_index_sequence<sc::pass_plan_of<M, Training, mode, Pass>.steps.size()>{});
+      }(std::make_index_sequence<sc::pass_plan_of<sc::job<M, Training, mode>, Pass>.steps.size()>{});
       if constexpr (Pass + 1 == table.stages())
         for (int micro_batch = 0; micro_batch < 8; ++micro_batch)
-          run(tiles, sc::lowered_loss_of<M, Training, mode, Machine, 0>, places::end_of_losses(),
+          run(tiles, sc::lowered_loss_of<sc::job<M, Training, mode, Machine>, 0>, places::end_of_losses(),
               [&](auto const& tensor) { return places::template of_loss<0>(tensor, micro_batch); });
     }
   }
   template <int Pass, int Step>
   static void run_step(sc::tile_machine& tiles) {
-    constexpr auto own = sc::pass_plan_of<M, Training, mode, Pass>.steps[Step];
+    constexpr auto own = sc::pass_plan_of<sc::job<M, Training, mode>, Pass>.steps[Step];
     constexpr int lowered_in = own.backward ? Pass : table.forward_pass(table.stage_of_pass(Pass));
     for (int micro_batch = 0; micro_batch < 8; ++micro_batch)
-      run(tiles, sc::lowered_step_of<M, Training, mode, Machine, lowered_in, own.call, own.backward>,
+      run(tiles, sc::lowered_step_of<sc::job<M, Training, mode, Machine>, lowered_in, own.call, own.backward>,
           places::template end_of_step<Pass>(Step),
           [&](auto const& tensor) { return places::template of_step<Pass>(Step, tensor, micro_batch); });
   }
   template <std::size_t Weight>
   static void run_update(sc::tile_machine& tiles) {
-    if constexpr (sc::weight_profile_of<M, Training, Machine, Weight>.device == Device) {
+    if constexpr (sc::weight_profile_of<sc::job_on<M, Training, Machine>, Weight>.device == Device) {
       auto const place = [&](auto const& tensor) { return places::template of_update<Weight>(tensor); };
-      run(tiles, sc::lowered_penalty_of<M, Training, Machine, Weight>, places::template end_of_update<Weight>(), place);
-      run(tiles, sc::lowered_update_of<M, Training, Machine, Weight>, places::template end_of_update<Weight>(), place);
-      run(tiles, sc::lowered_constraint_of<M, Training, Weight>, places::template end_of_update<Weight>(), place);
+      run(tiles, sc::lowered_penalty_of<sc::job_on<M, Training, Machine>, Weight>,
+          places::template end_of_update<Weight>(), place);
+      run(tiles, sc::lowered_update_of<sc::job_on<M, Training, Machine>, Weight>,
+          places::template end_of_update<Weight>(), place);
+      run(tiles, sc::lowered_constraint_of<sc::job<M, Training>, Weight>, places::template end_of_update<Weight>(),
+          place);
     }
   }
 };

@@ -3,6 +3,7 @@
 // was counted with what was foretold.
 #pragma once
 
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/host/operations/operations.hpp>
@@ -41,8 +42,8 @@ template <class M, auto Training, stagecraft::execution_mode Mode, int Tiles, in
 class call_on_tiles {
   /// Each step by itself, also if the host does it as the epilogue of another one: what then is never stored has a
   /// place behind the others.
-  struct plan : stagecraft::step_plan<M, Training, Mode, stagecraft::host<>, 0> {
-    using base = stagecraft::step_plan<M, Training, Mode, stagecraft::host<>, 0>;
+  struct plan : stagecraft::step_plan<stagecraft::job<M, Training, Mode, stagecraft::host<>>, 0> {
+    using base = stagecraft::step_plan<stagecraft::job<M, Training, Mode, stagecraft::host<>>, 0>;
     [[nodiscard]] static constexpr int epilogue(int) { return -1; }
     [[nodiscard]] static constexpr bool is_epilogue(int) { return false; }
     /// Tiles make all gradients.
@@ -63,7 +64,7 @@ class call_on_tiles {
   };
   using on_host = stagecraft::host_call<plan, Index>;
   template <int Pass>
-  using lowered = stagecraft::lowered_call<M, Training, Mode, few_tiles<Tiles>, Pass, Index>;
+  using lowered = stagecraft::lowered_call<stagecraft::job<M, Training, Mode, few_tiles<Tiles>>, Pass, Index>;
   using layer_type = std::remove_cvref_t<decltype(on_host::layer)>;
   using layout = stagecraft::weight_layout<M, typename plan::architecture>;
   static constexpr auto first = static_cast<std::size_t>(on_host::first_parameter);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lowered steps of dense and the convolution layers give what the host's kernels give, at the cost that is
 // foretold.
+#include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/lowering/lowerings.hpp>
 #include <stagecraft/stagecraft.hpp>
 
@@ -81,8 +82,9 @@ TEST_CASE("images") { check_model<images, sc::execution_mode::training, 7>(); }
 TEST_CASE("a layer that is called twice") {
   check_model<sizes, sc::execution_mode::training, 7>();
   using machine = tests::few_tiles<7>;
-  auto const& first = sc::lowered_step_of<sizes, training, sc::execution_mode::training, machine, 0, 1, false>;
-  auto const& second = sc::lowered_step_of<sizes, training, sc::execution_mode::training, machine, 0, 3, false>;
+  auto const& first = sc::lowered_step_of<sc::job<sizes, training, sc::execution_mode::training, machine>, 0, 1, false>;
+  auto const& second =
+      sc::lowered_step_of<sc::job<sizes, training, sc::execution_mode::training, machine>, 0, 3, false>;
   CHECK(first.input_of(first.operations[0], 1).planned != nullptr);
   CHECK(first.input_of(first.operations[0], 1).planned == second.input_of(second.operations[0], 1).planned);
   CHECK(sc::detail::division_of(first, first.operations[0], machine::target).kernel_is_there);

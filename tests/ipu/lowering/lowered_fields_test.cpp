@@ -163,8 +163,8 @@ constexpr bool is_here = !std::is_same_v<Layer, layers::input> && !std::is_same_
 template <class Model, int Tiles, int Index>
 void check_call() {
   using layer = sc::layer_t<Model, Index>;
-  using forward = sc::lowered_call<Model, training, sc::execution_mode::training, machine<Tiles>, 0, Index>;
-  using backward = sc::lowered_call<Model, training, sc::execution_mode::training, machine<Tiles>, 1, Index>;
+  using forward = sc::lowered_call<sc::job<Model, training, sc::execution_mode::training, machine<Tiles>>, 0, Index>;
+  using backward = sc::lowered_call<sc::job<Model, training, sc::execution_mode::training, machine<Tiles>>, 1, Index>;
   if constexpr (is_here<layer>) {
     CAPTURE(Tiles);
     CAPTURE(forward::graph.layer_of(Index).name.characters);

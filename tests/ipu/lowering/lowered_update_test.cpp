@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lowered losses and updates of whole trainings: what they read, and what comes out.
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/loss.hpp>
@@ -60,7 +61,7 @@ tests::run_result run(sc::lowered_step const& step, std::vector<std::vector<floa
 }  // namespace
 
 TEST_CASE("the gradients of all calls of a layer move its weight") {
-  constexpr auto step = sc::lower_update<shared_layer, plain, machine, 0>();
+  constexpr auto step = sc::lower_update<sc::job_on<shared_layer, plain, machine>, 0>();
   static_assert(step.tensor_count == 6);  // the weight, three accumulators, the momentum, the penalty
   CHECK(count(step, tensor_role::accumulator) == 3);
   std::vector<std::vector<float>> values;
@@ -85,7 +86,7 @@ TEST_CASE("half precision accumulators are added up in float32") {
     training.optimizer.momentum = 0;
     return training;
   }();
-  constexpr auto step = sc::lower_update<shared_layer, halves, machine, 0>();
+  constexpr auto step = sc::lower_update<sc::job_on<shared_layer, halves, machine>, 0>();
   std::vector<std::vector<float>> values;
   for (int i = 0; i < step.tensor_count; ++i) {
     auto const& tensor = step.tensors[i];
@@ -100,8 +101,8 @@ TEST_CASE("half precision accumulators are added up in float32") {
 }
 
 TEST_CASE("the penalty counts once for each micro-batch where gradients are added up") {
-  constexpr auto once = sc::lower_update<shared_layer, plain, machine, 0>();
-  constexpr auto four_times = sc::lower_update<shared_layer, accumulates, machine, 0>();
+  constexpr auto once = sc::lower_update<sc::job_on<shared_layer, plain, machine>, 0>();
+  constexpr auto four_times = sc::lower_update<sc::job_on<shared_layer, accumulates, machine>, 0>();
   auto const l2 = [](sc::lowered_step const& step) {
     return step.operations[step.operation_count - 2].scalars[sc::detail::update_l2];
   };
@@ -116,8 +117,8 @@ TEST_CASE("the penalty counts once for each micro-batch where gradients are adde
 }
 
 TEST_CASE("the second loss of an output adds to its gradient") {
-  constexpr auto first = sc::lower_loss<shared_layer, plain, training, machine, 0>();
-  constexpr auto second = sc::lower_loss<shared_layer, plain, training, machine, 1>();
+  constexpr auto first = sc::lower_loss<sc::job<shared_layer, plain, training, machine>, 0>();
+  constexpr auto second = sc::lower_loss<sc::job<shared_layer, plain, training, machine>, 1>();
   CHECK(count(first, tensor_role::temporary) == 0);
   CHECK(count(second, tensor_role::temporary) == 1);
   std::vector<std::vector<float>> const values{
@@ -131,14 +132,14 @@ TEST_CASE("the second loss of an output adds to its gradient") {
 }
 
 TEST_CASE("without training there is no gradient, and a running mean takes its share") {
-  constexpr auto step = sc::lower_loss<shared_layer, plain, inference, machine, 0>();
+  constexpr auto step = sc::lower_loss<sc::job<shared_layer, plain, inference, machine>, 0>();
   CHECK(step.tensor_count == 4);
   static constexpr auto running = [] {
     auto training = accumulates;
     training.gradient_accumulation.reduction_method = sc::gradient_accumulation_reduction_method::running_mean;
     return training;
   }();
-  constexpr auto of_running_mean = sc::lower_loss<shared_layer, running, training, machine, 0>();
+  constexpr auto of_running_mean = sc::lower_loss<sc::job<shared_layer, running, training, machine>, 0>();
   std::vector<std::vector<float>> const values{{1, 2, 3, 4, 5, 6}, {0, 0, 0, 0, 0, 0}, {0.5F, 0.5F}, {}, {}};
   auto const third = run(of_running_mean, values, {.valid_samples = 2, .accumulated = 2}).tensors;
   for (std::size_t i = 0; i < 6; ++i) CHECK(third[4][i] == doctest::Approx(values[0][i] / 9));

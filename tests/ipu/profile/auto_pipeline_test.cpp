@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages that the compiler chooses are the best that there are: compared with all ways to cut small models.
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/ipu/emulation/ipu.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
@@ -101,7 +102,7 @@ division best_of_all(sc::partition_costs const& costs, int stages, sc::auto_pipe
 
 template <class M, class Machine, sc::auto_pipeline_priority Priority, int Stages>
 void check_stages(bool& found, sc::partition const& chosen) {
-  auto const costs = sc::detail::auto_pipeline_costs_of<M, training, Machine, Stages>.costs(true);
+  auto const costs = sc::detail::auto_pipeline_costs_of<sc::job_on<M, training, Machine>, Stages>.costs(true);
   auto const best = best_of_all(costs, Stages, Priority);
   if (found) return;
   if (!best.fits) {
@@ -205,10 +206,10 @@ TEST_CASE("as few IPUs as the memory asks for") {
   // With one IPU fewer, neither the fastest division does nor the one that takes least memory.
   constexpr int fewer = found.stages - 1;
   constexpr auto cycle = sc::auto_pipeline_priority::cycle;
-  constexpr auto const& fastest = sc::detail::best_partition_into<uneven, training, machine, cycle, fewer>;
-  constexpr auto const& least = sc::detail::least_partition_into<uneven, training, machine, fewer>;
-  static_assert(!sc::detail::partition_fits<uneven, training, machine, fastest>());
-  static_assert(!sc::detail::partition_fits<uneven, training, machine, least>());
+  constexpr auto const& fastest = sc::detail::best_partition_into<sc::job_on<uneven, training, machine>, cycle, fewer>;
+  constexpr auto const& least = sc::detail::least_partition_into<sc::job_on<uneven, training, machine>, fewer>;
+  static_assert(!sc::detail::partition_fits<sc::job_on<uneven, training, machine>, fastest>());
+  static_assert(!sc::detail::partition_fits<sc::job_on<uneven, training, machine>, least>());
 }
 
 TEST_CASE("stages of the model itself are replaced") {

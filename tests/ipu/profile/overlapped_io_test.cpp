@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Profiles of machines whose I/O tiles talk to the host while the others compute, and the latency of micro-batches.
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
@@ -106,7 +107,8 @@ constexpr std::int64_t stage_cycles(int stage) {
 constexpr std::int64_t slowest = most(most(stage_cycles(0), stage_cycles(1)), most(stage_cycles(2), stage_cycles(3)));
 static_assert(slowest == stage_cycles(0), "what comes after it has a part in the latency");
 constexpr std::int64_t slot_of_four =
-    sc::slot_time_of<four_stages, sc::training_on<executing<16>, in_turn>, execution_mode::inference, in_turn>(3)
+    sc::slot_time_of<sc::job<four_stages, sc::training_on<executing<16>, in_turn>, execution_mode::inference, in_turn>>(
+        3)
         .cycles();
 static_assert(slot_of_four > slowest && full.latency_cycles() == 4 * slot_of_four);
 static_assert(sc::profile<four_stages, executing<4>, in_turn>.latency_cycles() == full.latency_cycles(),
@@ -117,7 +119,8 @@ template <class M, auto Training, execution_mode Mode, class Machine>
 std::int64_t longest_latency() {
   constexpr auto profile = sc::profile<M, Training, Machine, Mode>;
   auto const& table = profile.timetable();
-  constexpr auto const& shortened = sc::detail::short_timetable_of<M, sc::training_on<Training, Machine>, Mode>;
+  constexpr auto const& shortened =
+      sc::detail::short_timetable_of<sc::job<M, sc::training_on<Training, Machine>, Mode>>;
   auto const cycles_of = [&](int slot) {
     int place = slot;
     if (shortened.left_out > 0 && slot >= shortened.first_slot + shortened.period) {
@@ -126,7 +129,7 @@ std::int64_t longest_latency() {
                   ? shortened.first_slot + (slot - shortened.first_slot) % shortened.period
                   : slot - left_out;
     }
-    return sc::slot_time_of<M, sc::training_on<Training, Machine>, Mode, Machine>(place).cycles();
+    return sc::slot_time_of<sc::job<M, sc::training_on<Training, Machine>, Mode, Machine>>(place).cycles();
   };
   std::int64_t longest = 0, all = 0;
   for (int slot = 0; slot < table.slots(); ++slot) all += cycles_of(slot);

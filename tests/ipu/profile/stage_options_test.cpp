@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Options of Poplar for single stages change the plans of these stages, and nothing else.
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
@@ -99,9 +100,9 @@ constexpr auto everywhere = sc::profile<two_stages, half_everywhere, four_ipus>;
 constexpr auto by_machine = sc::profile<two_stages, plain, half_ipus>;
 static_assert(everywhere.cycles() == by_machine.cycles() && everywhere.memory(0) == by_machine.memory(0) &&
               everywhere.peak_flops_per_second() == by_machine.peak_flops_per_second());
-static_assert(
-    std::is_same_v<sc::lowered_call<two_stages, half_everywhere, execution_mode::training, half_ipus, 0, 1>::machine,
-                   half_ipus::one_ipu>);
+static_assert(std::is_same_v<sc::lowered_call<sc::job<two_stages, half_everywhere, execution_mode::training, half_ipus>,
+                                              0, 1>::machine,
+                             half_ipus::one_ipu>);
 
 // A predictor's description has those of forward steps; a model without stages has none.
 constexpr sc::inference predicting{

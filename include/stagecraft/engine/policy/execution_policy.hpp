@@ -47,7 +47,7 @@ struct any_host_loss {
 ///
 /// Allocate a device's memory:
 /// - `replica_memory<Sizes>`: what one replica needs besides the host's memory; made once, never copied.
-/// - `memory_problem<M, Training, Machine>()`: why a model does not fit, if it does not; shown where a trainer is
+/// - `memory_problem<Job>()`: why a model does not fit, if it does not; shown where a trainer is
 /// named.
 /// - `begin_pass<Sizes>(own, trains, pass, device, memory)`: tells the steps of a pass where that is.
 /// - `begin_update<Sizes>(own, device, memory, first)`: the same for a weight update, which consists of several parts.

@@ -87,8 +87,8 @@ struct host_call {
   }
   /// What updates a weight of the layer.
   template <int Index>
-  static constexpr auto optimizer = detail::optimizer_of_weight<typename Plan::model, Plan::training,
-                                                                static_cast<std::size_t>(first_parameter + Index)>;
+  static constexpr auto optimizer =
+      detail::optimizer_of_weight<typename Plan::job::described, static_cast<std::size_t>(first_parameter + Index)>;
   [[nodiscard]] static constexpr long long weight_offset(int index) {
     return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
   }

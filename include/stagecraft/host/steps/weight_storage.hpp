@@ -69,7 +69,8 @@ struct gradient_storage {
   }
 };
 
-template <class M, auto Training, class Arch>
-inline constexpr gradient_storage<M, Arch> gradient_storage_of{program_for<M, Training, execution_mode::training>};
+template <class Job, class Arch>
+inline constexpr gradient_storage<typename Job::model, Arch> gradient_storage_of{
+    program_for<typename Job::in_training>};
 
 }  // namespace stagecraft

@@ -25,7 +25,7 @@ struct emulated_devices {
   std::vector<aligned_block> held_gradients;           ///< of each device
 
   emulated_devices() {
-    using plan = step_plan<typename Sizes::model, Sizes::training, Sizes::main_mode, machine, 0>;
+    using plan = step_plan<typename Sizes::job::template in<Sizes::main_mode>, 0>;
     for (int device = 0; device < Sizes::devices; ++device)
       held_gradients.emplace_back(ipu_arithmetic<plan>::held_floats());
     if constexpr (machine::checked)

@@ -89,7 +89,7 @@ class ipu_arithmetic {
   template <std::size_t Output, class Run>
   static float loss(host_memory const& memory, float const* prediction, void const* targets,
                     detail::loss_gradient const& gradient, Run const& run) {
-    using session = session_shape<model, Plan::training>;
+    using session = session_shape<typename Plan::job::described>;
     using target_type = typename session::template target_type<Output>;
     constexpr long long floats = 1LL * session::batch * session::output_shape(Output).size();
     constexpr int number = static_cast<int>(Output);
@@ -119,7 +119,7 @@ class ipu_arithmetic {
   /// Logits that become an output after its loss, by `run()`.
   template <std::size_t Output, class Run>
   static void output(host_memory const& memory, float* value, Run const& run) {
-    using session = session_shape<model, Plan::training>;
+    using session = session_shape<typename Plan::job::described>;
     constexpr long long floats = 1LL * session::batch * session::output_shape(Output).size();
     constexpr int call = session::outputs[Output];
     [[maybe_unused]] half_rounding const stores(halves::rules(halves::key(memory, rounded_value::tiles, call, 3)));
@@ -314,9 +314,8 @@ class ipu_arithmetic {
   /// Those parts of what a forward step keeps that are of the type of values.
   template <int Call, class Each>
   static void for_each_saved(call_type<Call> const& call, Each const& each) {
-    constexpr int pass = detail::planning_timetable<model, Plan::training, Plan::mode>.stage_of_pass(Plan::pass_number);
-    constexpr auto const& step =
-        lowered_step_of<model, Plan::training, Plan::mode, typename Plan::machine, pass, Call, false>;
+    constexpr int pass = detail::planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);
+    constexpr auto const& step = lowered_step_of<typename Plan::job, pass, Call, false>;
     for (int i = 0; i < step.tensor_count; ++i)
       if (auto const& tensor = step.tensors[i]; tensor.role == tensor_role::saved && tensor.type == dtype::float16)
         each(call.saved() + tensor.index, static_cast<long long>(tensor.elements), rounded_value::saved, i);

@@ -18,15 +18,15 @@ template <class Plan, std::size_t Output>
 class ipu_loss {
   using model = typename Plan::model;
   using machine = typename Plan::machine;
-  using shape = session_shape<model, Plan::training>;
-  static constexpr lowered_step const& step = lowered_loss_of<model, Plan::training, Plan::mode, machine, Output>;
+  using shape = session_shape<typename Plan::job::described>;
+  static constexpr lowered_step const& step = lowered_loss_of<typename Plan::job, Output>;
 
  public:
   template <class HostLoss>
   static float run(host_memory const& memory, float const* prediction, void const* targets, float const* scales,
                    detail::loss_gradient const& gradient, HostLoss const& host_loss) {
     if constexpr (runs_on_tiles<Plan>) {
-      using places = tile_places<model, Plan::training, Plan::mode, machine>;
+      using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(step, [&](tile_tensor const& tensor) {
         return places::template of_loss<Output>(tensor, memory.micro_batch);
       });
@@ -59,7 +59,7 @@ class ipu_loss {
           [](tile_operation const&) {});
       return result;
     } else {
-      *memory.counted += loss_cost_of<model, Plan::training, Plan::mode, machine, Output>.cost;
+      *memory.counted += loss_cost_of<typename Plan::job, Output>.cost;
       return host_loss();
     }
   }
@@ -75,8 +75,8 @@ class ipu_output {
   template <class HostStep>
   static void run(host_memory const& memory, [[maybe_unused]] float* value, HostStep const& host_step) {
     if constexpr (runs_on_tiles<Plan>) {
-      static constexpr lowered_step const& step = lowered_output_of<model, Plan::training, machine, Output>;
-      using places = tile_places<model, Plan::training, Plan::mode, machine>;
+      static constexpr lowered_step const& step = lowered_output_of<typename Plan::job, Output>;
+      using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(step, [&](tile_tensor const& tensor) {
         return places::template of_loss<Output>(tensor, memory.micro_batch);
       });
@@ -90,7 +90,7 @@ class ipu_output {
           [&](tile_tensor const& tensor, float const* from) { std::copy_n(from, tensor.elements, value); },
           [](tile_operation const&) {});
     } else {
-      *memory.counted += output_cost_of<model, Plan::training, machine, Output>.cost;
+      *memory.counted += output_cost_of<typename Plan::job, Output>.cost;
       host_step();
     }
   }

@@ -36,9 +36,9 @@ struct ipu_policy : host_policy {
   template <class Sizes>
   using replica_memory = emulated_devices<Sizes>;
   /// E3010 or E3012 where a training, or what can be evaluated only, needs more memory than there is.
-  template <class M, auto Training, class Machine>
+  template <class Job>
   static constexpr diagnostic const& memory_problem() {
-    return detail::memory_problem<M, Training, detail::main_mode<M, Training>, Machine>;
+    return detail::memory_problem<typename Job::template in<detail::main_mode<Job>>>;
   }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, host_memory& memory) {

@@ -19,7 +19,7 @@ class ipu_squares {
   using model = typename Plan::model;
   using machine = typename Plan::machine;
   using layout = weight_layout<model, typename Plan::architecture>;
-  static constexpr lowered_step const& step = lowered_squares_of<model, Plan::training, machine, Parameter>;
+  static constexpr lowered_step const& step = lowered_squares_of<typename Plan::job, Parameter>;
   static constexpr long long offset = Plan::weights.offset[Parameter];
 
  public:
@@ -29,9 +29,9 @@ class ipu_squares {
     constexpr bool on_tiles = runs_on_tiles<Plan> && !Plan::accumulates_halves;
     if (!on_tiles || is_shared) {
       on_host();
-      *memory.counted += squares_cost_of<model, Plan::training, machine, Parameter>.cost;
+      *memory.counted += squares_cost_of<typename Plan::job, Parameter>.cost;
     } else if constexpr (on_tiles) {
-      using places = tile_places<model, Plan::training, Plan::mode, machine>;
+      using places = tile_places<typename Plan::job>;
       auto const offsets =
           offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
       *memory.counted += run_step(

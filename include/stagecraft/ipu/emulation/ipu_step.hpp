@@ -18,7 +18,7 @@ struct ipu_step {
   template <class HostStep>
   static void run(host_memory const& memory, HostStep const& host_step) {
     if constexpr (runs_on_tiles<Plan>) {
-      using places = tile_places<typename Plan::model, Plan::training, Plan::mode, typename Plan::machine>;
+      using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
         return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
       });

@@ -18,7 +18,7 @@ class ipu_update {
   using model = typename Plan::model;
   using machine = typename Plan::machine;
   using layout = weight_layout<model, typename Plan::architecture>;
-  static constexpr lowered_step const& step = lowered_update_of<model, Plan::training, machine, Parameter>;
+  static constexpr lowered_step const& step = lowered_update_of<typename Plan::job, Parameter>;
   static constexpr long long size = Plan::weights.size[Parameter], offset = Plan::weights.offset[Parameter];
 
  public:
@@ -28,9 +28,9 @@ class ipu_update {
     constexpr bool on_tiles = runs_on_tiles<Plan> && !Plan::accumulates_halves;
     if (!on_tiles || elements.last - elements.first != size) {
       on_host();
-      *memory.counted += update_cost_of<model, Plan::training, machine, Parameter>.cost;
+      *memory.counted += update_cost_of<typename Plan::job, Parameter>.cost;
     } else if constexpr (on_tiles) {
-      using places = tile_places<model, Plan::training, Plan::mode, machine>;
+      using places = tile_places<typename Plan::job>;
       auto const offsets =
           offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
       step_values values{.update = static_cast<std::int64_t>(memory.update), .learning_rate = memory.learning_rate};

@@ -20,15 +20,15 @@ class ipu_weight_step {
   using layout = weight_layout<model, typename Plan::architecture>;
   static constexpr lowered_step const& step = []() -> lowered_step const& {
     if constexpr (IsConstraint)
-      return lowered_constraint_of<model, Plan::training, Parameter>;
+      return lowered_constraint_of<typename Plan::job::described, Parameter>;
     else
-      return lowered_penalty_of<model, Plan::training, machine, Parameter>;
+      return lowered_penalty_of<typename Plan::job, Parameter>;
   }();
   static constexpr step_cost const& cost = []() -> step_cost const& {
     if constexpr (IsConstraint)
-      return constraint_cost_of<model, Plan::training, machine, Parameter>;
+      return constraint_cost_of<typename Plan::job, Parameter>;
     else
-      return penalty_cost_of<model, Plan::training, machine, Parameter>;
+      return penalty_cost_of<typename Plan::job, Parameter>;
   }();
   static constexpr long long offset = Plan::weights.offset[Parameter];
 
@@ -37,7 +37,7 @@ class ipu_weight_step {
   static void run(host_memory const& memory, [[maybe_unused]] bool is_shared, OnHost const& on_host) {
     if constexpr (runs_on_tiles<Plan> && !Plan::accumulates_halves) {
       if (!is_shared) {
-        using places = tile_places<model, Plan::training, Plan::mode, machine>;
+        using places = tile_places<typename Plan::job>;
         auto const offsets =
             offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
         *memory.counted += run_step(

@@ -97,14 +97,11 @@ class tile_step {
   using machine_type = typename Plan::machine;
   /// Recomputed forward steps are those of the stage's forward pass.
   static constexpr int pass =
-      Backward ? Plan::pass_number
-               : detail::planning_timetable<model, Plan::training, Plan::mode>.stage_of_pass(Plan::pass_number);
+      Backward ? Plan::pass_number : detail::planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);
 
  public:
-  static constexpr lowered_step const& step =
-      lowered_step_of<model, Plan::training, Plan::mode, machine_type, pass, Call, Backward>;
-  static constexpr operation_cost cost =
-      step_cost_of<model, Plan::training, Plan::mode, machine_type, pass, Call, Backward>.cost;
+  static constexpr lowered_step const& step = lowered_step_of<typename Plan::job, pass, Call, Backward>;
+  static constexpr operation_cost cost = step_cost_of<typename Plan::job, pass, Call, Backward>.cost;
 
   static operation_cost run(host_memory const& memory, tile_machine& machine, std::int64_t const* offsets,
                             std::int64_t step_offset) {

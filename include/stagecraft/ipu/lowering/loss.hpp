@@ -2,7 +2,7 @@
 // The loss of an output, and its gradient, as operations on the tiles of an IPU; and what becomes of logits afterwards.
 #pragma once
 
-#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/losses/per_output.hpp>
@@ -19,36 +19,36 @@ namespace stagecraft {
 /// Tensors: the output (input 0), targets (class numbers as float32), the rows' scales, the loss as one number, and in
 /// training the gradient of the output, to which this is added if another loss has written it. It is scaled by the
 /// output's weight, and so that gradients of micro-batches only have to be added; the loss is not.
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr lowered_step lower_loss() {
-  using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>;
+  using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Job::training.loss))>;
   static_assert(
       detail::HasLossCall<loss_type>,
       "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
       "ipu/lowering/loss.hpp [E2062]");
-  constexpr auto const& graph = graph_of<M>;
+  constexpr auto const& graph = Job::graph;
   constexpr int call = graph.outputs_of(0)[Output];
   constexpr shape const& output_shape = graph.call(call).shape;
-  constexpr dtype type = Training.dtype_policy.compute_dtype;
-  constexpr pipelining_options options = options_of<M, Training>;
+  constexpr dtype type = Job::training.dtype_policy.compute_dtype;
+  constexpr pipelining_options options = Job::options;
   std::int64_t const columns = output_shape.back();
-  std::int64_t const elements = std::int64_t{Training.batch_size} * output_shape.size(), rows = elements / columns;
+  std::int64_t const elements = std::int64_t{Job::training.batch_size} * output_shape.size(), rows = elements / columns;
   lowered_step step;
   if constexpr (detail::HasLossCall<loss_type>) {
-    constexpr loss_type loss = computed_loss_of<M, Training, Output>;
+    constexpr loss_type loss = computed_loss_of<typename Job::described, Output>;
     int const prediction = step.tensor(tensor_role::input, 0, type, elements);
     int const targets =
         step.tensor(tensor_role::target, 0, dtype::float32, loss_type::sparse_targets ? rows : elements);
     int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, rows);
     int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
     auto role = detail::gradient_role::none;
-    if constexpr (Mode == execution_mode::training) role = detail::flow_of<M, Training>.loss_role[Output];
+    if constexpr (Job::trains) role = detail::flow_of<Job>.loss_role[Output];
     int gradient = -1, written = -1;
     if (role != detail::gradient_role::none)
       written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
     if (role == detail::gradient_role::add) written = step.temporary(elements, type);
-    constexpr auto optimizer = Training.optimizer;
-    loss_scale scale{.factor = Training.loss_weights.of(Output) * detail::loss_scale_of(optimizer)};
+    constexpr auto optimizer = Job::training.optimizer;
+    loss_scale scale{.factor = Job::training.loss_weights.of(Output) * detail::loss_scale_of(optimizer)};
     if (options.reduction_method == gradient_accumulation_reduction_method::mean)
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
@@ -62,15 +62,15 @@ constexpr lowered_step lower_loss() {
 
 /// Logits become the output that they are those of, in their place; tensor: the output. Without an operation where the
 /// loss takes no logits.
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr lowered_step lower_output() {
   lowered_step step;
-  if constexpr (takes_logits<M, Training, Output>) {
-    constexpr activation function = last_activations_of<M>[Output].function;
-    constexpr shape const& output_shape = graph_of<M>.call(graph_of<M>.outputs_of(0)[Output]).shape;
+  if constexpr (takes_logits<Job, Output>) {
+    constexpr activation function = last_activations_of<typename Job::model>[Output].function;
+    constexpr shape const& output_shape = Job::graph.call(Job::graph.outputs_of(0)[Output]).shape;
     std::int64_t const columns = output_shape.back(),
-                       elements = std::int64_t{Training.batch_size} * output_shape.size();
-    int const output = step.tensor(tensor_role::output, 0, Training.dtype_policy.compute_dtype, elements);
+                       elements = std::int64_t{Job::training.batch_size} * output_shape.size();
+    int const output = step.tensor(tensor_role::output, 0, Job::training.dtype_policy.compute_dtype, elements);
     if (function.kind == activation_kind::softmax)
       append_softmax(step, output, output, elements / columns, columns, 1);
     else

@@ -2,7 +2,7 @@
 // One call of a layer as its lowering sees it: shapes as constants, tensors as numbers in the lowered step.
 #pragma once
 
-#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/stage_options_checks.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/models/queries.hpp>
@@ -47,27 +47,26 @@ struct step_variant {
 ///
 /// `WeightMachine` is the machine whose plans say how the layer's weights lie: other than `Machine` where options of
 /// Poplar are given for single stages.
-template <class M, auto Training, execution_mode Mode, class Machine, step_variant Variant, int Call,
-          class WeightMachine = Machine>
+template <class Job, step_variant Variant, int Call, class WeightMachine = typename Job::machine>
 struct lowered_call_variant {
-  using model = M;
-  using machine = Machine;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
+  using model = typename Job::model;
+  using machine = typename Job::machine;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
   static constexpr auto const& planned = program.calls[Call];
   /// Without the activation, if the loss applies it.
-  static constexpr auto const& layer = detail::planned_layer<M, Call, planned.activation_in_loss>;
-  static constexpr auto const& target = Machine::target;
-  static constexpr auto const& config = Machine::config;
+  static constexpr auto const& layer = detail::planned_layer<typename Job::model, Call, planned.activation_in_loss>;
+  static constexpr auto const& target = Job::machine::target;
+  static constexpr auto const& config = Job::machine::config;
   static constexpr int call = Call;
-  static constexpr int batch = Training.batch_size;
+  static constexpr int batch = Job::training.batch_size;
   static constexpr int input_count = graph.call(Call).input_count;
-  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool trains = Job::trains;
   static constexpr bool has_running_mean = Variant.has_running_mean;
   /// The type of values and gradients, and of copies of weights that are multiplied with them.
-  static constexpr dtype type = Training.dtype_policy.compute_dtype;
+  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
   /// The type in which weights are stored.
-  static constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
+  static constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
 
   [[nodiscard]] static constexpr int input_call(int index) {
     return graph.inputs[graph.call(Call).first_input + index];
@@ -114,8 +113,8 @@ struct lowered_call_variant {
   [[nodiscard]] static constexpr weight_mapping const* planned_weight(int index) {
     if (!parameter_info(index).constraint.empty() || parameter_info(index).regularizer.is_own()) return nullptr;
     using first =
-        lowered_call_variant<M, Training, Mode, WeightMachine, step_variant{}, graph.layer_of(Call).first_call>;
-    return detail::planned_weight<lowering<layer_t<M, first::call>>, first>(index);
+        lowered_call_variant<typename Job::template on<WeightMachine>, step_variant{}, graph.layer_of(Call).first_call>;
+    return detail::planned_weight<lowering<layer_t<typename Job::model, first::call>>, first>(index);
   }
   /// As it is stored; may be written if it is not trained.
   [[nodiscard]] static constexpr int stored_weight(lowered_step& step, int index) {
@@ -186,10 +185,10 @@ struct machine_with_options : Machine {
 };
 
 /// One IPU, with the options of Poplar that are given for a pass. Those that are the machine's are not told apart.
-template <class M, auto Training, class Machine, bool Backward, int Stage>
+template <class Job, bool Backward, int Stage>
 constexpr auto find_machine_of_stage() {
-  using one_ipu = typename machine_with_one_ipu<Machine>::type;
-  constexpr pipeline_stage_options own = options_of_pass<M, Training>(Backward, Stage);
+  using one_ipu = typename machine_with_one_ipu<typename Job::machine>::type;
+  constexpr pipeline_stage_options own = options_of_pass<Job>(Backward, Stage);
   if constexpr (own.given()) {
     constexpr auto matmuls = with_options_of_stage(one_ipu::config.matmuls, own.matmul_options);
     constexpr auto convolutions = with_options_of_stage(one_ipu::config.convolutions, own.convolution_options);
@@ -201,29 +200,29 @@ constexpr auto find_machine_of_stage() {
     return std::type_identity<one_ipu>{};
   }
 }
-template <class M, auto Training, class Machine, bool Backward, int Stage>
-using machine_of_stage = typename decltype(find_machine_of_stage<M, Training, Machine, Backward, Stage>())::type;
+template <class Job, bool Backward, int Stage>
+using machine_of_stage = typename decltype(find_machine_of_stage<Job, Backward, Stage>())::type;
 
 /// That of a pass.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
-using machine_of_pass = machine_of_stage<M, Training, Machine, planning_timetable<M, Training, Mode>.is_backward(Pass),
-                                         planning_timetable<M, Training, Mode>.stage_of_pass(Pass)>;
+template <class Job, int Pass>
+using machine_of_pass =
+    machine_of_stage<Job, planning_timetable<Job>.is_backward(Pass), planning_timetable<Job>.stage_of_pass(Pass)>;
 
 /// That of the forward step of the first call of a call's layer, as whose plan wants it the weights lie.
-template <class M, auto Training, class Machine, int Call>
+template <class Job, int Call>
 using machine_of_weights =
-    machine_of_stage<M, Training, Machine, false, stage_of_graph_call<M>(graph_of<M>.layer_of(Call).first_call)>;
+    machine_of_stage<Job, false, stage_of_graph_call<typename Job::model>(Job::graph.layer_of(Call).first_call)>;
 
-template <class M, auto Training, execution_mode Mode, int Pass, int Call>
+template <class Job, int Pass, int Call>
 constexpr step_variant find_step_variant() {
-  constexpr auto const& options = options_of<M, Training>;
-  constexpr auto const& node = graph_of<M>.call(Call);
+  constexpr auto const& options = Job::options;
+  constexpr auto const& node = Job::graph.call(Call);
   step_variant result{
       .has_running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean,
       .accumulator_type = options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32};
-  if constexpr (planning_timetable<M, Training, Mode>.is_backward(Pass)) {
+  if constexpr (planning_timetable<Job>.is_backward(Pass)) {
     static_assert(node.input_count <= step_variant::most_inputs, "stagecraft: a call on an IPU has at most 64 inputs");
-    auto const& adds = pass_plan_of<M, Training, Mode, Pass>.places.adds_gradient;
+    auto const& adds = pass_plan_of<Job, Pass>.places.adds_gradient;
     for (int i = 0; i < node.input_count; ++i)
       if (adds[node.first_input + i]) result.adds_input_gradients |= std::uint64_t{1} << i;
   }
@@ -234,10 +233,10 @@ constexpr step_variant find_step_variant() {
 
 /// A call in a pass (pipeline_program.hpp), which decides only where gradients are added to others, and which options
 /// of Poplar hold.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass, int Call>
-using lowered_call = lowered_call_variant<typename detail::model_without_stages<M>::type, Training, Mode,
-                                          detail::machine_of_pass<M, Training, Mode, Machine, Pass>,
-                                          detail::find_step_variant<M, Training, Mode, Pass, Call>(), Call,
-                                          detail::machine_of_weights<M, Training, Machine, Call>>;
+template <class Job, int Pass, int Call>
+using lowered_call =
+    lowered_call_variant<typename Job::template of<typename detail::model_without_stages<typename Job::model>::type>::
+                             template on<detail::machine_of_pass<Job, Pass>>,
+                         detail::find_step_variant<Job, Pass, Call>(), Call, detail::machine_of_weights<Job, Call>>;
 
 }  // namespace stagecraft

@@ -22,10 +22,9 @@ template <class Call>
 struct call_without_variant {
   using type = Call;
 };
-template <class M, auto Training, execution_mode Mode, class Machine, step_variant Variant, int Call,
-          class WeightMachine>
-struct call_without_variant<lowered_call_variant<M, Training, Mode, Machine, Variant, Call, WeightMachine>> {
-  using type = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, Call, WeightMachine>;
+template <class Job, step_variant Variant, int Call, class WeightMachine>
+struct call_without_variant<lowered_call_variant<Job, Variant, Call, WeightMachine>> {
+  using type = lowered_call_variant<Job, step_variant{}, Call, WeightMachine>;
 };
 
 template <class Call>

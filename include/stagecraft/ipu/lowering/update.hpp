@@ -22,10 +22,10 @@ namespace stagecraft {
 namespace detail {
 
 /// The calls of a weight's layer that have a gradient, and so an accumulator.
-template <class M, auto Training, std::size_t Parameter>
+template <class Job, std::size_t Parameter>
 constexpr int accumulators_of_weight() {
-  constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_for<M, Training, execution_mode::training>;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& program = program_for<typename Job::in_training>;
   int count = 0;
   for (std::size_t call = 0; call < graph.calls.size(); ++call) {
     auto const& layer = graph.layer_of(static_cast<int>(call));
@@ -53,9 +53,8 @@ constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype ty
 }
 
 /// What updates a weight, on one of the machine's replicas.
-template <class M, auto Training, class Machine, std::size_t Parameter>
-inline constexpr auto const& update_on_machine =
-    update_of_weight<M, Training, Parameter, replicas_of<M, Training, Machine>>;
+template <class Job, std::size_t Parameter>
+inline constexpr auto const& update_on_machine = update_of_weight<typename Job::described, Parameter, Job::replicas>;
 
 /// The optimizer's state of a weight, a tensor for each slot.
 template <auto Optimizer>
@@ -86,21 +85,20 @@ constexpr bool sums_calls_before(dtype accumulator) {
 /// they are in half precision. What replicas say to each other is no part of it. What the regularizer adds is scaled as
 /// on the host: each micro-batch's loss contains the penalty, in each replica. Last comes the penalty of the new
 /// weight, which the next losses contain.
-template <class M, auto Training, class Machine, std::size_t Parameter>
+template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_update() {
-  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
-  constexpr pipelining_options options = options_of<M, Training>;
-  constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
+  constexpr parameter const& info = Job::graph.parameters[Parameter];
+  constexpr pipelining_options options = Job::options;
+  constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
   lowered_step step;
-  int const accumulators = detail::accumulators_of_weight<M, Training, Parameter>();
+  int const accumulators = detail::accumulators_of_weight<typename Job::described, Parameter>();
   if (!info.trainable || accumulators == 0) return step;
   std::int64_t const elements = info.size();
-  weight_mapping const* const planned =
-      detail::planned_weights<M, Training, execution_mode::training, Machine>[Parameter];
+  weight_mapping const* const planned = detail::planned_weights<typename Job::in_training>[Parameter];
   int const weight = step.tensor(tensor_role::weight, 0, variable_type, elements, planned);
   bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   dtype const accumulator_type = halves ? dtype::float16 : dtype::float32;
-  constexpr auto const& optimizer = detail::update_on_machine<M, Training, Machine, Parameter>;
+  constexpr auto const& optimizer = detail::update_on_machine<Job, Parameter>;
   int const gradient = detail::sums_calls_before<optimizer>(accumulator_type)
                            ? step.tensor(tensor_role::accumulator, 0, accumulator_type, elements, planned)
                            : detail::append_sum_of_calls(step, accumulators, accumulator_type, elements, planned);
@@ -119,8 +117,7 @@ constexpr lowered_step lower_update() {
     norms[found++] = {result, update_tracer::first_norm + Norm};
   });
   append_update(step, detail::view_of_optimizer<optimizer>, weight, gradient, state,
-                detail::penalty_of_update<M, Training, Parameter, replicas_of<M, Training, Machine>>,
-                std::span(norms, found));
+                detail::penalty_of_update<typename Job::described, Parameter, Job::replicas>, std::span(norms, found));
   if (!info.regularizer.empty() && !info.regularizer.is_own())
     append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
   return step;
@@ -129,18 +126,17 @@ constexpr lowered_step lower_update() {
 /// A weight's part of norms over all weights, before any of them changes. Tensors: as in the update, and a sum of
 /// squares for each of these norms, by its number; the first accumulator becomes the sum of all unless they are in half
 /// precision. Nothing where there is no such norm.
-template <class M, auto Training, class Machine, std::size_t Parameter>
+template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_squares() {
-  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  constexpr parameter const& info = Job::graph.parameters[Parameter];
   lowered_step step;
-  if constexpr (detail::norms_of<Training.optimizer>.has_global() && info.trainable) {
-    int const accumulators = detail::accumulators_of_weight<M, Training, Parameter>();
+  if constexpr (detail::norms_of<Job::training.optimizer>.has_global() && info.trainable) {
+    int const accumulators = detail::accumulators_of_weight<typename Job::described, Parameter>();
     if (accumulators == 0) return step;
-    constexpr auto const& optimizer = detail::update_on_machine<M, Training, Machine, Parameter>;
-    constexpr pipelining_options options = options_of<M, Training>;
-    constexpr dtype type = Training.dtype_policy.variable_dtype;
-    weight_mapping const* const planned =
-        detail::planned_weights<M, Training, execution_mode::training, Machine>[Parameter];
+    constexpr auto const& optimizer = detail::update_on_machine<Job, Parameter>;
+    constexpr pipelining_options options = Job::options;
+    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
+    weight_mapping const* const planned = detail::planned_weights<typename Job::in_training>[Parameter];
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size(), planned);
     bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
     int const gradient =
@@ -158,14 +154,14 @@ constexpr lowered_step lower_squares() {
 
 /// What a penalty of the user's own adds to a weight's gradient, before the update, and the penalty itself. Tensors:
 /// the weight (0) and the gradient, an accumulator (0). Nothing where there is none.
-template <class M, auto Training, class Machine, std::size_t Parameter>
+template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_penalty() {
-  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  constexpr parameter const& info = Job::graph.parameters[Parameter];
   lowered_step step;
   if constexpr (info.regularizer.is_own() && info.trainable) {
-    if (detail::accumulators_of_weight<M, Training, Parameter>() == 0) return step;
-    constexpr dtype type = Training.dtype_policy.variable_dtype;
-    constexpr float times = detail::penalties_in_gradient<M, Training, replicas_of<M, Training, Machine>>;
+    if (detail::accumulators_of_weight<typename Job::described, Parameter>() == 0) return step;
+    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
+    constexpr float times = detail::penalties_in_gradient<typename Job::described, Job::replicas>;
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, info.size());
     int const added = step.temporary(info.size(), dtype::float32);
@@ -179,13 +175,13 @@ constexpr lowered_step lower_penalty() {
 }
 
 /// What a weight becomes after its update. Tensors: the weight (0). Nothing where there is no constraint.
-template <class M, auto Training, std::size_t Parameter>
+template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_constraint() {
-  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  constexpr parameter const& info = Job::graph.parameters[Parameter];
   lowered_step step;
   if constexpr (!info.constraint.empty() && info.trainable) {
-    if (detail::accumulators_of_weight<M, Training, Parameter>() == 0) return step;
-    constexpr dtype type = Training.dtype_policy.variable_dtype;
+    if (detail::accumulators_of_weight<Job, Parameter>() == 0) return step;
+    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     detail::append_plan_of_weight(step, detail::plan_of_constraint<info.constraint, info.shape>::value, weight, weight,
                                   type);

@@ -40,20 +40,20 @@ struct device_tiles {
 namespace detail {
 
 /// Which variables of a training stand on the IPU, and what they take on a tile.
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 struct variables_on_tiles {
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr pipelining_options options = options_of<M, Training>;
-  static constexpr bool trains = Mode == execution_mode::training;
-  static constexpr int replicas = replicas_of<M, Training, Machine>;
-  static constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr pipelining_options options = Job::options;
+  static constexpr bool trains = Job::trains;
+  static constexpr int replicas = Job::replicas;
+  static constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
   static constexpr dtype accumulator_type =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1 ? dtype::float16
                                                                                                 : dtype::float32;
 
   [[nodiscard]] static constexpr bool is_remote(bool wanted, std::int64_t elements, dtype type) {
-    return wanted && elements * size_of(type) >= Machine::config.optimizations.minimum_remote_tensor_size;
+    return wanted && elements * size_of(type) >= Job::machine::config.optimizations.minimum_remote_tensor_size;
   }
   [[nodiscard]] static constexpr bool remote_weight(parameter const& weight) {
     return is_remote(options.offloads_weights(), weight.size(), variable_type);
@@ -91,7 +91,7 @@ struct variables_on_tiles {
 
  private:
   [[nodiscard]] static constexpr std::int64_t bytes_of(std::size_t weight, std::int64_t elements, dtype type) {
-    return bytes_on_tile(elements, type, Machine::target, planned_weights<M, Training, Mode, Machine>[weight]);
+    return bytes_on_tile(elements, type, Job::machine::target, planned_weights<Job>[weight]);
   }
   /// The bytes of the accumulators of a layer's first `count` weights.
   [[nodiscard]] static constexpr std::int64_t bytes_of_accumulators(layer_info const& layer, int count, bool remote) {
@@ -103,46 +103,47 @@ struct variables_on_tiles {
   }
 };
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Call>
+template <class Job, std::size_t... Call>
 constexpr auto list_saved_on_tiles(std::index_sequence<Call...>) {
-  return std::array{saved_on_tiles_of<M, Training, Mode, Machine, static_cast<int>(Call)>...};
+  return std::array{saved_on_tiles_of<Job, static_cast<int>(Call)>...};
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 inline constexpr auto all_saved_on_tiles =
-    list_saved_on_tiles<M, Training, Mode, Machine>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+    list_saved_on_tiles<Job>(std::make_index_sequence<Job::graph.calls.size()>{});
 
 /// Bytes of a tile that the targets and the scales of an output take.
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr std::int64_t batch_bytes_of_output(tensor_role role) {
-  constexpr auto const& step = lowered_loss_of<M, Training, Mode, Machine, Output>;
+  constexpr auto const& step = lowered_loss_of<Job, Output>;
   for (int i = 0; i < step.tensor_count; ++i)
-    if (step.tensors[i].role == role) return stagecraft::bytes_on_tile(step.tensors[i], Machine::target);
+    if (step.tensors[i].role == role) return stagecraft::bytes_on_tile(step.tensors[i], Job::machine::target);
   return 0;
 }
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+template <class Job, int Device>
 class device_tile_planner {
-  using variables = variables_on_tiles<M, Training, Mode, Machine>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  static constexpr auto const& rings = device_buffers_of<M, Training, Mode, Device>;
+  using variables = variables_on_tiles<Job>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr auto const& rings = device_buffers_of<typename Job::planned, Device>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
                                outputs = graph.outputs_of(0).size(), weights = graph.parameters.size();
-  static constexpr dtype type = Training.dtype_policy.compute_dtype;
+  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
 
  public:
   constexpr device_tiles<calls, edges, outputs, weights> make() {
     place_variables();
     place_rings();
-    if constexpr (table.device_of_stage(table.stages() - 1) == Device && !only_infers<Training>) place_batches();
+    if constexpr (table.device_of_stage(table.stages() - 1) == Device && !only_infers<Job::training>) place_batches();
     return result_;
   }
 
  private:
   static constexpr std::int64_t value_bytes(std::size_t call) {
-    return bytes_on_tile(std::int64_t{Training.batch_size} * graph.calls[call].shape.size(), type, Machine::target);
+    return bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(), type,
+                         Job::machine::target);
   }
   static constexpr bool is_here(layer_info const& layer) {
     return layer.call_count > 0 && table.device_of_stage(flow.stage[layer.first_call]) == Device;
@@ -166,8 +167,8 @@ class device_tile_planner {
   constexpr void place_state() {
     for_each_weight([&](std::size_t i) {
       auto const& weight = graph.parameters[i];
-      if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0)
-        result_.state[i] = all_.place(detail::slots_of<Training.optimizer>, variables::state_bytes(i));
+      if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Job::training.optimizer> > 0)
+        result_.state[i] = all_.place(detail::slots_of<Job::training.optimizer>, variables::state_bytes(i));
     });
     result_.state_bytes = all_.bytes() - result_.weight_bytes;
     auto const before = all_.bytes();
@@ -185,7 +186,7 @@ class device_tile_planner {
     auto const before = all_.bytes();
     for (std::size_t i = 0; i < calls; ++i) {
       result_.value[i] = ring(rings.value[i], rings.value[i].exists() ? value_bytes(i) : 0);
-      result_.saved[i] = ring(rings.saved[i], all_saved_on_tiles<M, Training, Mode, Machine>[i].bytes);
+      result_.saved[i] = ring(rings.saved[i], all_saved_on_tiles<Job>[i].bytes);
       result_.gradient[i] = ring(rings.gradient[i], rings.gradient[i].exists() ? value_bytes(i) : 0);
       for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
         result_.part[edge] = ring(rings.part[edge], rings.part[edge].exists() ? value_bytes(i) : 0);
@@ -197,11 +198,9 @@ class device_tile_planner {
     auto const before = all_.bytes();
     int const depth = table.alive(0, table.forward_pass(table.stages() - 1));
     [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      ((result_.target[Output] =
-            all_.place(depth, batch_bytes_of_output<M, Training, Mode, Machine, Output>(tensor_role::target)),
-        result_.scale[Output] =
-            all_.place(depth, batch_bytes_of_output<M, Training, Mode, Machine, Output>(tensor_role::sample_scale)),
-        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Machine::target))),
+      ((result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target)),
+        result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale)),
+        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target))),
        ...);
     }(std::make_index_sequence<outputs>{});
     result_.batch_bytes = all_.bytes() - before;
@@ -213,7 +212,7 @@ class device_tile_planner {
 
 }  // namespace detail
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
-inline constexpr auto device_tiles_of = detail::device_tile_planner<M, Training, Mode, Machine, Device>().make();
+template <class Job, int Device>
+inline constexpr auto device_tiles_of = detail::device_tile_planner<Job, Device>().make();
 
 }  // namespace stagecraft

@@ -30,15 +30,15 @@ struct pass_tiles {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 class pass_tile_planner {
-  using variables = variables_on_tiles<M, Training, Mode, Machine>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  static constexpr auto const& pass = pass_plan_of<M, Training, Mode, Pass>;
-  static constexpr auto const& device = device_tiles_of<M, Training, Mode, Machine, table.device_of_pass(Pass)>;
+  using variables = variables_on_tiles<Job>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr auto const& pass = pass_plan_of<typename Job::planned, Pass>;
+  static constexpr auto const& device = device_tiles_of<Job, table.device_of_pass(Pass)>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
                                outputs = graph.outputs_of(0).size(), weights = graph.parameters.size(),
                                steps = pass.steps.size();
@@ -70,8 +70,8 @@ class pass_tile_planner {
  private:
   static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr std::int64_t value_bytes(std::size_t call) {
-    return bytes_on_tile(std::int64_t{Training.batch_size} * graph.calls[call].shape.size(),
-                         Training.dtype_policy.compute_dtype, Machine::target);
+    return bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
+                         Job::training.dtype_policy.compute_dtype, Job::machine::target);
   }
 
   constexpr void request(tile_place* owner, int first, int last, std::int64_t bytes) {
@@ -91,7 +91,7 @@ class pass_tile_planner {
   static constexpr std::int64_t bytes_of(pass_scratch const& scratch) {
     auto const index = scratch.index;
     switch (scratch.kind) {
-      case scratch_kind::saved: return all_saved_on_tiles<M, Training, Mode, Machine>[index].bytes;
+      case scratch_kind::saved: return all_saved_on_tiles<Job>[index].bytes;
       case scratch_kind::input_gradient: return value_bytes(root(graph.inputs[index]));
       case scratch_kind::loss_scratch: return 0;  // a loss's step has a temporary tensor for it
       default: return value_bytes(index);
@@ -125,7 +125,7 @@ class pass_tile_planner {
         if (to.exists() || flow.role[edge] == gradient_role::none) continue;
         to = flow.role[edge] == gradient_role::part ? device.part[edge] : result_.gradient[root(graph.inputs[edge])];
       }
-    } else if constexpr (Mode == execution_mode::training && Pass + 1 == table.stages()) {
+    } else if constexpr (Job::trains && Pass + 1 == table.stages()) {
       for (std::size_t k = 0; k < outputs; ++k) {
         if (flow.loss_role[k] == gradient_role::none) continue;
         auto const i = root(graph.outputs_of(0)[k]);
@@ -143,7 +143,7 @@ class pass_tile_planner {
 
 }  // namespace detail
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
-inline constexpr auto pass_tiles_of = detail::pass_tile_planner<M, Training, Mode, Machine, Pass>().make();
+template <class Job, int Pass>
+inline constexpr auto pass_tiles_of = detail::pass_tile_planner<Job, Pass>().make();
 
 }  // namespace stagecraft

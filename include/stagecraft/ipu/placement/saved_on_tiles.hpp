@@ -41,25 +41,23 @@ constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_targ
   }
 }
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Call>
+template <class Job, int Call>
 constexpr saved_on_tiles find_saved() {
   saved_on_tiles result;
-  constexpr auto const& call = program_for<M, Training, Mode>.calls[Call];
-  if constexpr (call.needs.saved > 0 && !call.needs.view && !graph_of<M>.calls[Call].is_input) {
-    constexpr auto const& table = unchecked_timetable<M, Training, Mode>;
-    constexpr int stage = flow_of<M, Training>.stage[Call];
-    add_saved(result, lowered_step_of<M, Training, Mode, Machine, table.forward_pass(stage), Call, false>,
-              Machine::target);
+  constexpr auto const& call = program_for<Job>.calls[Call];
+  if constexpr (call.needs.saved > 0 && !call.needs.view && !Job::graph.calls[Call].is_input) {
+    constexpr auto const& table = unchecked_timetable<typename Job::planned>;
+    constexpr int stage = flow_of<Job>.stage[Call];
+    add_saved(result, lowered_step_of<Job, table.forward_pass(stage), Call, false>, Job::machine::target);
     if constexpr (call.needs_gradient)
-      add_saved(result, lowered_step_of<M, Training, Mode, Machine, table.backward_pass(stage), Call, true>,
-                Machine::target);
+      add_saved(result, lowered_step_of<Job, table.backward_pass(stage), Call, true>, Job::machine::target);
   }
   return result;
 }
 
 }  // namespace detail
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Call>
-inline constexpr saved_on_tiles saved_on_tiles_of = detail::find_saved<M, Training, Mode, Machine, Call>();
+template <class Job, int Call>
+inline constexpr saved_on_tiles saved_on_tiles_of = detail::find_saved<Job, Call>();
 
 }  // namespace stagecraft

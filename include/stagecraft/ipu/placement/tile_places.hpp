@@ -15,14 +15,14 @@ namespace stagecraft {
 /// vertices and their code are not counted. First lies what lies there all the time (device_tiles), behind it what a
 /// pass needs from one of its steps to another (pass_tiles), behind that what one step makes for itself (step_layout).
 /// -1 for a tensor that the step does not have, or that it makes for itself.
-template <Model M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 struct tile_places {
   /// A tensor of step number `step` of a pass.
   template <int Pass>
   [[nodiscard]] static constexpr std::int64_t of_step(int step, tile_tensor const& tensor,
                                                       std::int64_t micro_batch = 0) {
-    auto const& all = pass_tiles_of<M, Training, Mode, Machine, Pass>;
-    int const call = pass_plan_of<M, Training, Mode, Pass>.steps[step].call;
+    auto const& all = pass_tiles_of<Job, Pass>;
+    int const call = pass_plan_of<typename Job::planned, Pass>.steps[step].call;
     auto const& node = graph.calls[call];
     auto const& layer = graph.layer_of(call);
     switch (tensor.role) {
@@ -30,7 +30,7 @@ struct tile_places {
       case tensor_role::output: return all.value[root(call)].at(micro_batch);
       case tensor_role::weight: return all.weight[layer.first_parameter + tensor.index].at(0);
       case tensor_role::saved: {
-        auto const offset = detail::all_saved_on_tiles<M, Training, Mode, Machine>[call].offset_of(tensor.index);
+        auto const offset = detail::all_saved_on_tiles<Job>[call].offset_of(tensor.index);
         return all.saved[call].exists() && offset >= 0 ? all.saved[call].at(micro_batch) + offset : -1;
       }
       case tensor_role::output_gradient: return all.gradient[root(call)].at(micro_batch);
@@ -47,15 +47,15 @@ struct tile_places {
   /// Where the memory begins in which a step of a pass makes temporary tensors.
   template <int Pass>
   [[nodiscard]] static constexpr std::int64_t end_of_step(int step) {
-    return pass_tiles_of<M, Training, Mode, Machine, Pass>.end_of(step);
+    return pass_tiles_of<Job, Pass>.end_of(step);
   }
 
   /// A tensor of the step that computes the loss of an output, and its gradient.
   template <std::size_t Output>
   [[nodiscard]] static constexpr std::int64_t of_loss(tile_tensor const& tensor, std::int64_t micro_batch = 0) {
     constexpr int pass = last_forward_pass;
-    auto const& all = pass_tiles_of<M, Training, Mode, Machine, pass>;
-    auto const& device = device_tiles_of<M, Training, Mode, Machine, table.device_of_pass(pass)>;
+    auto const& all = pass_tiles_of<Job, pass>;
+    auto const& device = device_tiles_of<Job, table.device_of_pass(pass)>;
     switch (tensor.role) {
       case tensor_role::input:
       case tensor_role::output: return all.value[root(graph.outputs_of(0)[Output])].at(micro_batch);
@@ -70,13 +70,13 @@ struct tile_places {
   /// Where the memory begins in which losses make temporary tensors.
   [[nodiscard]] static constexpr std::int64_t end_of_losses() {
     constexpr int pass = last_forward_pass;
-    return end_of_step<pass>(static_cast<int>(pass_plan_of<M, Training, Mode, pass>.steps.size()));
+    return end_of_step<pass>(static_cast<int>(pass_plan_of<typename Job::planned, pass>.steps.size()));
   }
 
   /// A tensor of the update of a weight; accumulators by the calls of its layer, in their order.
   template <std::size_t Weight>
   [[nodiscard]] static constexpr std::int64_t of_update(tile_tensor const& tensor) {
-    auto const& all = update_tiles_of<M, Training, Machine, Weight>;
+    auto const& all = update_tiles_of<Job, Weight>;
     switch (tensor.role) {
       case tensor_role::weight: return all.weight.offset;
       case tensor_role::optimizer_state: return all.state.at(tensor.index);
@@ -88,16 +88,16 @@ struct tile_places {
   /// Where the memory begins in which the update of a weight makes temporary tensors.
   template <std::size_t Weight>
   [[nodiscard]] static constexpr std::int64_t end_of_update() {
-    return update_tiles_of<M, Training, Machine, Weight>.end;
+    return update_tiles_of<Job, Weight>.end;
   }
 
  private:
-  using variables = detail::variables_on_tiles<M, Training, Mode, Machine>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& table = detail::planning_timetable<M, Training, Mode>;
+  using variables = detail::variables_on_tiles<Job>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& table = detail::planning_timetable<Job>;
   static constexpr int last_forward_pass = table.stages() - 1;
 
-  static constexpr int root(int call) { return program_for<M, Training, Mode>.calls[call].root; }
+  static constexpr int root(int call) { return program_for<Job>.calls[call].root; }
 };
 
 }  // namespace stagecraft

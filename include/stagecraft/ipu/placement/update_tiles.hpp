@@ -40,15 +40,15 @@ inline constexpr auto layers_of_weights = [] {
 template <class M, std::size_t Weight>
 inline constexpr layer_info const& layer_info_of_weight = graph_of<M>.layers[layers_of_weights<M>[Weight]];
 
-template <class M, auto Training, class Machine, std::size_t Weight>
+template <class Job, std::size_t Weight>
 constexpr auto place_update() {
-  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
-  constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& layer = layer_info_of_weight<M, Weight>;
+  using variables = variables_on_tiles<typename Job::in_training>;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& layer = layer_info_of_weight<typename Job::model, Weight>;
   constexpr auto const& weight = graph.parameters[Weight];
-  constexpr int device = planning_timetable<M, Training, execution_mode::training>.device_of_stage(
-      flow_of<M, Training>.stage[layer.first_call]);
-  constexpr auto const& own = device_tiles_of<M, Training, execution_mode::training, Machine, device>;
+  constexpr int device =
+      planning_timetable<typename Job::in_training>.device_of_stage(flow_of<Job>.stage[layer.first_call]);
+  constexpr auto const& own = device_tiles_of<typename Job::in_training, device>;
   update_tiles<layer.call_count> result;
   result.device = device;
   result.end = own.bytes();
@@ -58,27 +58,27 @@ constexpr auto place_update() {
     return place;
   };
   result.weight = variables::remote_weight(weight) ? fetch(1, variables::weight_bytes(Weight)) : own.weight[Weight];
-  result.state = variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0
-                     ? fetch(detail::slots_of<Training.optimizer>, variables::state_bytes(Weight))
+  result.state = variables::remote_state(weight) && detail::slots_of<Job::training.optimizer> > 0
+                     ? fetch(detail::slots_of<Job::training.optimizer>, variables::state_bytes(Weight))
                      : own.state[Weight];
   auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
   int calls = 0;
   for (auto i = static_cast<std::size_t>(layer.first_call); calls < layer.call_count; ++i) {
-    if (graph.calls[i].layer != layers_of_weights<M>[Weight]) continue;
+    if (graph.calls[i].layer != layers_of_weights<typename Job::model>[Weight]) continue;
     ++calls;
     if (!variables::program.calls[i].needs_gradient) continue;
     result.accumulators[result.accumulator_count++] = variables::remote_accumulator(weight)
                                                           ? fetch(1, variables::accumulator_bytes(Weight)).offset
                                                           : own.accumulators[i].offset + offset;
   }
-  if (constexpr auto const& norms = detail::norms_of<Training.optimizer>; norms.has_global())
+  if (constexpr auto const& norms = detail::norms_of<Job::training.optimizer>; norms.has_global())
     result.norms = fetch(norms.count, rounded_bytes(size_of(dtype::float32)));
   return result;
 }
 
 }  // namespace detail
 
-template <class M, auto Training, class Machine, std::size_t Weight>
-inline constexpr auto update_tiles_of = detail::place_update<M, Training, Machine, Weight>();
+template <class Job, std::size_t Weight>
+inline constexpr auto update_tiles_of = detail::place_update<Job, Weight>();
 
 }  // namespace stagecraft

@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_on.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
@@ -58,18 +59,18 @@ template <class Machine, auto_pipeline_options Options>
 inline constexpr int most_ipus = find_most_ipus<Machine, Options>();
 
 /// The best partition into a number of stages, by what layers cost alone; none if that does not fit.
-template <class M, auto Training, class Machine, auto_pipeline_priority Priority, int Stages>
+template <class Job, auto_pipeline_priority Priority, int Stages>
 inline constexpr partition best_partition_into =
-    find_partition(auto_pipeline_costs_of<M, Training, Machine, Stages>.costs(true),
+    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(true),
                    {.min_stages = Stages,
                     .max_stages = Stages,
                     .objective = Priority == auto_pipeline_priority::memory ? partition_objective::memory
                                                                             : partition_objective::cycles});
 
 /// The one whose fullest stage takes least memory.
-template <class M, auto Training, class Machine, int Stages>
+template <class Job, int Stages>
 inline constexpr partition least_partition_into =
-    find_partition(auto_pipeline_costs_of<M, Training, Machine, Stages>.costs(false),
+    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(false),
                    {.min_stages = Stages, .max_stages = Stages, .objective = partition_objective::memory});
 
 /// Stages by a partition of the calls in Keras's order.
@@ -83,28 +84,29 @@ struct partition_stages {
 };
 
 /// Whether a partition fits with all that its program takes, code and exchanges included.
-template <class M, auto Training, class Machine, partition const& Partition>
+template <class Job, partition const& Partition>
 constexpr bool partition_fits() {
-  constexpr auto mode = mode_of<Training>;
-  if constexpr (!Partition.found())
+  if constexpr (!Partition.found()) {
     return false;
-  else if constexpr (Partition.stages == 1)
-    return !memory_problem<M, Training, mode, Machine>.failed();
-  else
-    return !memory_problem<pipelined<M, partition_stages<Partition>{}>, Training, mode, Machine>.failed();
+  } else if constexpr (Partition.stages == 1) {
+    return !memory_problem<Job>.failed();
+  } else {
+    using staged = pipelined<typename Job::model, partition_stages<Partition>{}>;
+    return !memory_problem<typename Job::template of<staged>>.failed();
+  }
 }
 
-template <class M, auto Training, class Machine, auto_pipeline_options Options, int Stages>
+template <class Job, auto_pipeline_options Options, int Stages>
 constexpr partition find_auto_partition() {
-  if constexpr (partition_fits<M, Training, Machine,
-                               best_partition_into<M, Training, Machine, Options.priority, Stages>>())
-    return best_partition_into<M, Training, Machine, Options.priority, Stages>;
-  else if constexpr (partition_fits<M, Training, Machine, least_partition_into<M, Training, Machine, Stages>>())
-    return least_partition_into<M, Training, Machine, Stages>;
-  else if constexpr (Stages < most_ipus<Machine, Options> && Stages < static_cast<int>(graph_of<M>.order.size()))
-    return find_auto_partition<M, Training, Machine, Options, Stages + 1>();
+  if constexpr (partition_fits<Job, best_partition_into<Job, Options.priority, Stages>>())
+    return best_partition_into<Job, Options.priority, Stages>;
+  else if constexpr (partition_fits<Job, least_partition_into<Job, Stages>>())
+    return least_partition_into<Job, Stages>;
+  else if constexpr (Stages < most_ipus<typename Job::machine, Options> &&
+                     Stages < static_cast<int>(Job::graph.order.size()))
+    return find_auto_partition<Job, Options, Stages + 1>();
   else
-    return least_partition_into<M, Training, Machine, Stages>;
+    return least_partition_into<Job, Stages>;
 }
 
 /// A pipeline of one stage is none: a model that has stages of its own gets at least two.
@@ -113,11 +115,11 @@ inline constexpr int fewest_stages = is_pipelined<M> && Options.min_ipus < 2 ? 2
                                      : Options.min_ipus > 1                  ? Options.min_ipus
                                                                              : 1;
 
-template <class M, auto Training, class Machine, auto_pipeline_options Options>
+template <class Job, auto_pipeline_options Options>
 constexpr partition auto_partition_on() {
-  static_assert(report<auto_pipeline_machine_problem<Machine>>());
-  if constexpr (is_ipu<Machine>)
-    return find_auto_partition<M, Training, Machine, Options, fewest_stages<M, Options>>();
+  static_assert(report<auto_pipeline_machine_problem<typename Job::machine>>());
+  if constexpr (is_ipu<typename Job::machine>)
+    return find_auto_partition<Job, Options, fewest_stages<typename Job::model, Options>>();
   else
     return {};
 }
@@ -128,7 +130,7 @@ constexpr partition auto_partition_on() {
 /// of the slowest cut, the memory of the fullest tile. A model that may stay on one IPU, and fits, has one stage.
 /// Errors: E3022 a machine that is no IPU.
 template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{}>
-inline constexpr partition auto_partition = detail::auto_partition_on<M, Training, Machine, Options>();
+inline constexpr partition auto_partition = detail::auto_partition_on<job_on<M, Training, Machine>, Options>();
 
 namespace detail {
 

@@ -23,38 +23,37 @@ struct call_cost {
   long long temporary_bytes = 0;  ///< of a tile, while one of its steps is carried out
 };
 
-template <class M, auto Training, class Machine, int Call>
+template <class Job, int Call>
 constexpr call_cost find_call_cost() {
-  constexpr auto const& graph = graph_of<M>;
-  constexpr auto mode = mode_of<Training>;
-  constexpr auto const& planned = program_for<M, Training, mode>.calls[Call];
-  constexpr auto const& options = options_of<M, Training>;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& planned = program_for<Job>.calls[Call];
+  constexpr auto const& options = Job::options;
   call_cost result;
   if constexpr (!graph.call(Call).is_input && !planned.needs.view) {
     constexpr bool again = options.recomputation_mode != recomputation_mode::none;
-    auto const& forward = step_cost_of<M, Training, mode, Machine, 0, Call, false>;
+    auto const& forward = step_cost_of<Job, 0, Call, false>;
     result.cycles = forward.cost.cycles() * (again ? 2 : 1);
     result.temporary_bytes = forward.temporary_bytes;
     if constexpr (planned.needs_gradient) {
-      constexpr int pass = planning_timetable<M, Training, mode>.backward_pass(flow_of<M, Training>.stage[Call]);
-      auto const& backward = step_cost_of<M, Training, mode, Machine, pass, Call, true>;
+      constexpr int pass = planning_timetable<Job>.backward_pass(flow_of<Job>.stage[Call]);
+      auto const& backward = step_cost_of<Job, pass, Call, true>;
       result.cycles += backward.cost.cycles();
       if (backward.temporary_bytes > result.temporary_bytes) result.temporary_bytes = backward.temporary_bytes;
     }
-    constexpr long long elements = static_cast<long long>(Training.batch_size) * graph.call(Call).shape.size();
+    constexpr long long elements = static_cast<long long>(Job::training.batch_size) * graph.call(Call).shape.size();
     auto const on_tile = [](long long count, dtype type, weight_mapping const* by_plan = nullptr) {
-      return static_cast<long long>(bytes_on_tile(count, type, Machine::target, by_plan));
+      return static_cast<long long>(bytes_on_tile(count, type, Job::machine::target, by_plan));
     };
-    constexpr auto policy = Training.dtype_policy;
+    constexpr auto policy = Job::training.dtype_policy;
     result.kept_bytes = on_tile(elements, policy.compute_dtype) + on_tile(planned.needs.saved, policy.compute_dtype);
     constexpr auto const& layer = graph.layer_of(Call);
     if constexpr (layer.first_call == Call)
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
         auto const& weight = graph.parameters[i];
-        auto const* const planned_weight = planned_weights<M, Training, mode, Machine>[i];
+        auto const* const planned_weight = planned_weights<Job>[i];
         long long const bytes = on_tile(weight.size(), policy.variable_dtype, planned_weight);
         result.variable_bytes += bytes;
-        if constexpr (mode == execution_mode::training) {
+        if constexpr (Job::trains) {
           if (!weight.trainable) continue;
           result.variable_bytes +=
               on_tile(weight.size(),
@@ -62,36 +61,35 @@ constexpr call_cost find_call_cost() {
                       planned_weight) *
               layer.call_count;
           if (!options.offloads_optimizer_state())
-            result.variable_bytes += bytes * detail::slots_of<Training.optimizer>;
+            result.variable_bytes += bytes * detail::slots_of<Job::training.optimizer>;
         }
       }
   }
   return result;
 }
 
-template <class M, auto Training, class Machine, int Call>
-inline constexpr call_cost call_cost_of = find_call_cost<M, Training, Machine, Call>();
+template <class Job, int Call>
+inline constexpr call_cost call_cost_of = find_call_cost<Job, Call>();
 
 /// The costs of all calls, in Keras's order.
-template <class M, auto Training, class Machine, std::size_t... Position>
+template <class Job, std::size_t... Position>
 constexpr auto list_call_costs(std::index_sequence<Position...>) {
-  return std::array{call_cost_of<M, Training, Machine, graph_of<M>.order[Position]>...};
+  return std::array{call_cost_of<Job, Job::graph.order[Position]>...};
 }
-template <class M, auto Training, class Machine>
-inline constexpr auto call_costs_of =
-    list_call_costs<M, Training, Machine>(std::make_index_sequence<graph_of<M>.order.size()>{});
+template <class Job>
+inline constexpr auto call_costs_of = list_call_costs<Job>(std::make_index_sequence<Job::graph.order.size()>{});
 
 /// The lists of partition_costs for a number of stages.
-template <class M, auto Training, class Machine, int Stages>
+template <class Job, int Stages>
 struct auto_pipeline_costs {
-  static constexpr std::size_t count = graph_of<M>.order.size();
-  static constexpr bool trains = mode_of<Training> == execution_mode::training;
+  static constexpr std::size_t count = Job::graph.order.size();
+  static constexpr bool trains = Job::trains;
   std::array<long long, count> cycles{}, transfer{}, exclusive{}, temporary{};
 
   constexpr auto_pipeline_costs() {
-    constexpr auto const& of_calls = call_costs_of<M, Training, Machine>;
-    constexpr auto const& order = linear_order_of<M>;
-    constexpr auto const& target = Machine::target;
+    constexpr auto const& of_calls = call_costs_of<Job>;
+    constexpr auto const& order = linear_order_of<typename Job::model>;
+    constexpr auto const& target = Job::machine::target;
     // Neighbours in the pipeline are pairs, or one above the other.
     constexpr ipu_transfer route{.from = Stages > 2 ? 1 : 0, .to = Stages > 2 ? 3 : 1};
     for (std::size_t i = 0; i < count; ++i) {
@@ -99,13 +97,13 @@ struct auto_pipeline_costs {
       exclusive[i] = of_calls[i].variable_bytes + of_calls[i].kept_bytes * alive();
       temporary[i] = of_calls[i].temporary_bytes;
       long long const bytes = order.bytes_across[i] / static_cast<long long>(sizeof(float)) *
-                              size_of(Training.dtype_policy.compute_dtype) * Training.batch_size;
+                              size_of(Job::training.dtype_policy.compute_dtype) * Job::training.batch_size;
       // In training, values go on while gradients come back, on links of both directions.
       if (i > 0 && bytes > 0)
         transfer[i] = inter_ipu_cycles(target, {.from = route.from, .to = route.to, .bytes = bytes}) +
                       sync_cycles(target, Stages);
     }
-    constexpr auto const& graph = graph_of<M>;
+    constexpr auto const& graph = Job::graph;
     if constexpr (trains)
       for (std::size_t output = 0; output < graph.outputs_of(0).size(); ++output)
         cycles[count - 1] += loss_cycles(output);
@@ -114,10 +112,10 @@ struct auto_pipeline_costs {
   [[nodiscard]] constexpr partition_costs costs(bool within_memory) const {
     return {.cycles = cycles,
             .transfer = transfer,
-            .joined = linear_order_of<M>.joined,
+            .joined = linear_order_of<typename Job::model>.joined,
             .exclusive = exclusive,
             .temporary = temporary,
-            .capacity = within_memory ? Machine::target.bytes_per_tile : -1};
+            .capacity = within_memory ? Job::machine::target.bytes_per_tile : -1};
   }
 
  private:
@@ -126,19 +124,19 @@ struct auto_pipeline_costs {
   static constexpr int alive() {
     int devices[Stages]{};
     for (int i = 0; i < Stages; ++i) devices[i] = i;
-    timetable const table(options_of<M, Training>.schedule, devices, 4 * Stages * Stages, trains);
+    timetable const table(Job::options.schedule, devices, 4 * Stages * Stages, trains);
     return table.alive(table.forward_pass(0), trains ? table.backward_pass(0) : Stages > 1 ? 1 : 0);
   }
   static constexpr long long loss_cycles(std::size_t output) {
     return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-      long long const cycles[]{(loss_cost_of<M, Training, execution_mode::training, Machine, Output>.cost.cycles() +
-                                output_cost_of<M, Training, Machine, Output>.cost.cycles())...};
+      long long const cycles[]{(loss_cost_of<typename Job::in_training, Output>.cost.cycles() +
+                                output_cost_of<Job, Output>.cost.cycles())...};
       return cycles[output];
-    }(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>{});
+    }(std::make_index_sequence<Job::graph.outputs_of(0).size()>{});
   }
 };
 
-template <class M, auto Training, class Machine, int Stages>
-inline constexpr auto_pipeline_costs<M, Training, Machine, Stages> auto_pipeline_costs_of{};
+template <class Job, int Stages>
+inline constexpr auto_pipeline_costs<Job, Stages> auto_pipeline_costs_of{};
 
 }  // namespace stagecraft::detail

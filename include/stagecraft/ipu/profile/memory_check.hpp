@@ -12,23 +12,23 @@
 
 namespace stagecraft::detail {
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Device>
+template <class Job, std::size_t... Device>
 constexpr auto list_memory_profiles(std::index_sequence<Device...>) {
   return std::array<device_memory_profile, sizeof...(Device)>{
-      device_memory_profile_of<M, Training, Mode, Machine, static_cast<int>(Device)>...};
+      device_memory_profile_of<Job, static_cast<int>(Device)>...};
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto memory_profiles = list_memory_profiles<M, Training, Mode, Machine>(
-    std::make_index_sequence<planning_timetable<M, Training, Mode>.devices()>{});
+template <class Job>
+inline constexpr auto memory_profiles =
+    list_memory_profiles<Job>(std::make_index_sequence<planning_timetable<Job>.devices()>{});
 
 /// The layer whose step needs most memory; empty if all is there all the time.
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+template <class Job, int Device>
 inline constexpr std::string_view peak_layer = []() -> std::string_view {
-  constexpr memory_peak peak = device_memory_profile_of<M, Training, Mode, Machine, Device>.peak;
+  constexpr memory_peak peak = device_memory_profile_of<Job, Device>.peak;
   if constexpr (peak.pass >= 0)
-    return graph_of<M>.layer_of(profiled_steps_of<M, Training, Mode, Machine, peak.pass>[peak.step].call).name;
+    return Job::graph.layer_of(profiled_steps_of<Job, peak.pass>[peak.step].call).name;
   else if constexpr (peak.weight >= 0)
-    return layer_info_of_weight<M, static_cast<std::size_t>(peak.weight)>.name;
+    return layer_info_of_weight<typename Job::model, static_cast<std::size_t>(peak.weight)>.name;
   else
     return {};
 }();
@@ -66,38 +66,38 @@ constexpr void append_largest_parts(diagnostic& problem, tile_memory_profile con
   }
 }
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+template <class Job, int Device>
 constexpr void check_memory_of_device(diagnostic& problem) {
-  constexpr auto const& memory = device_memory_profile_of<M, Training, Mode, Machine, Device>;
-  constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  constexpr ipu_target const& target = Machine::target;
+  constexpr auto const& memory = device_memory_profile_of<Job, Device>;
+  constexpr auto const& table = planning_timetable<Job>;
+  constexpr ipu_target const& target = Job::machine::target;
   if (problem.failed()) return;
   if (memory.tile.peak() > target.bytes_per_tile) {
     int const stage = memory.peak.pass >= 0 ? table.stage_of_pass(memory.peak.pass) : table.first_stage_on(Device);
     problem.code = 3010;
     auto const say = [&](auto const&... parts) { (problem.append(parts), ...); };
-    say(std::string_view("stage "), stage, std::string_view(" of model '"), graph_of<M>.name(),
+    say(std::string_view("stage "), stage, std::string_view(" of model '"), Job::graph.name(),
         std::string_view("' on IPU "), Device, std::string_view(": tile 0 needs "),
         static_cast<long long>(memory.tile.peak()), std::string_view(" bytes"));
-    if (!peak_layer<M, Training, Mode, Machine, Device>.empty())
-      say(std::string_view(" in layer '"), peak_layer<M, Training, Mode, Machine, Device>, std::string_view("'"));
+    if (!peak_layer<Job, Device>.empty())
+      say(std::string_view(" in layer '"), peak_layer<Job, Device>, std::string_view("'"));
     say(std::string_view(", but has "), target.bytes_per_tile, std::string_view("; most of it: "));
     append_largest_parts(problem, memory.tile);
     say(std::string_view(" [E3010]"));
   } else if (memory.streaming_bytes > target.streaming_memory_bytes) {
     problem.report(
-        3012, "model '", graph_of<M>.name(), "' on IPU ", Device, ": ", static_cast<long long>(memory.streaming_bytes),
+        3012, "model '", Job::graph.name(), "' on IPU ", Device, ": ", static_cast<long long>(memory.streaming_bytes),
         " bytes are offloaded, but its streaming memory has ", static_cast<long long>(target.streaming_memory_bytes));
   }
 }
 
 /// E3010, E3012: a tile, or the streaming memory of an IPU, is too small.
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;
   [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-    (check_memory_of_device<M, Training, Mode, Machine, static_cast<int>(Device)>(problem), ...);
-  }(std::make_index_sequence<planning_timetable<M, Training, Mode>.devices()>{});
+    (check_memory_of_device<Job, static_cast<int>(Device)>(problem), ...);
+  }(std::make_index_sequence<planning_timetable<Job>.devices()>{});
   return problem;
 }();
 

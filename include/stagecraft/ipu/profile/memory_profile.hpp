@@ -53,12 +53,12 @@ struct device_memory_profile {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+template <class Job, int Device>
 class memory_profiler {
-  using variables = variables_on_tiles<M, Training, Mode, Machine>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  static constexpr auto const& tiles = device_tiles_of<M, Training, Mode, Machine, Device>;
+  using variables = variables_on_tiles<Job>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr auto const& tiles = device_tiles_of<Job, Device>;
 
  public:
   constexpr device_memory_profile make() {
@@ -70,14 +70,14 @@ class memory_profiler {
     tile.batches = tiles.batch_bytes;
     std::int64_t highest = tiles.bytes();
     for (int pass = 0; pass < table.passes(); ++pass) {
-      auto const& own = *pass_profiles<M, Training, Mode, Machine>[pass];
+      auto const& own = *pass_profiles<Job>[pass];
       if (own.device != Device) continue;
       if (own.peak_bytes <= highest) continue;
       highest = own.peak_bytes;
       result_.peak = {pass, own.peak_step, -1};
     }
     if constexpr (variables::trains) {
-      auto const& update = update_profile_of<M, Training, Machine, Device>;
+      auto const& update = update_profile_of<Job, Device>;
       if (update.peak_bytes > highest) {
         highest = update.peak_bytes;
         result_.peak = {-1, -1, update.peak_weight};
@@ -95,13 +95,13 @@ class memory_profiler {
  private:
   static constexpr tile_code code_of_steps() {
     std::size_t count = graph.parameters.size();
-    for (auto const& steps : profiled_steps<M, Training, Mode, Machine>) count += steps.size();
-    tile_code code(count, Machine::config.optimizations.enable_graph_outlining);
+    for (auto const& steps : profiled_steps<Job>) count += steps.size();
+    tile_code code(count, Job::machine::config.optimizations.enable_graph_outlining);
     for (int pass = 0; pass < table.passes(); ++pass)
       if (table.device_of_pass(pass) == Device)
-        for (profiled_step const& step : profiled_steps<M, Training, Mode, Machine>[pass]) code.add(step.code);
+        for (profiled_step const& step : profiled_steps<Job>[pass]) code.add(step.code);
     if constexpr (variables::trains)
-      for (weight_profile const& weight : weight_profiles<M, Training, Machine>)
+      for (weight_profile const& weight : weight_profiles<Job>)
         if (weight.device == Device && weight.live_bytes > 0) code.add(weight.code);
     return code;
   }
@@ -112,7 +112,7 @@ class memory_profiler {
       [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
         ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
       }(std::make_index_sequence<table.stages()>{});
-    constexpr auto const& flow = flow_of<M, Training>;
+    constexpr auto const& flow = flow_of<Job>;
     for (auto const& layer : graph.layers) {
       if (layer.call_count == 0 || table.device_of_stage(flow.stage[layer.first_call]) != Device) continue;
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
@@ -132,7 +132,7 @@ class memory_profiler {
     }
     if constexpr (variables::trains)
       if (weight.trainable && variables::remote_state(weight))
-        bytes += detail::slots_of<Training.optimizer> * variables::state_elements(weight) *
+        bytes += detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
                  size_of(variables::variable_type);
   }
   constexpr void add_accumulators(layer_info const& layer) {
@@ -145,9 +145,9 @@ class memory_profiler {
   static constexpr std::int64_t remote_activations() {
     if (table.device_of_pass(Pass) != Device) return 0;
     int depth = 0;  // the same for all of it
-    for (auto const& transfer : pass_plan_of<M, Training, Mode, Pass>.transfers)
+    for (auto const& transfer : pass_plan_of<typename Job::planned, Pass>.transfers)
       if (transfer.device < 0) depth = transfer.to.depth;
-    return depth * pass_profiles<M, Training, Mode, Machine>[Pass] -> stashed_bytes;
+    return depth * pass_profiles<Job>[Pass] -> stashed_bytes;
   }
 
   device_memory_profile result_;
@@ -155,15 +155,14 @@ class memory_profiler {
 
 }  // namespace detail
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
-inline constexpr device_memory_profile device_memory_profile_of =
-    detail::memory_profiler<M, Training, Mode, Machine, Device>().make();
+template <class Job, int Device>
+inline constexpr device_memory_profile device_memory_profile_of = detail::memory_profiler<Job, Device>().make();
 
 /// The end of the highest memory that a tensor takes on the fullest tile of an IPU, in training, if there is one, and
 /// in inference.
-template <class M, auto Training, class Machine, int Device>
+template <class Job, int Device>
 inline constexpr std::int64_t bytes_of_tile = detail::larger(
-    device_memory_profile_of<M, Training, detail::mode_of<Training>, Machine, Device>.tile.high_water_mark(),
-    device_memory_profile_of<M, Training, execution_mode::inference, Machine, Device>.tile.high_water_mark());
+    device_memory_profile_of<typename Job::template in<Job::described::mode>, Device>.tile.high_water_mark(),
+    device_memory_profile_of<typename Job::in_inference, Device>.tile.high_water_mark());
 
 }  // namespace stagecraft

@@ -76,20 +76,20 @@ constexpr operation_cost cost_of_addition(std::int64_t elements, dtype type, ipu
   return step_cost(step, target).cost;
 }
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 struct priced_pass {
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  static constexpr auto const& plan = pass_plan_of<M, Training, Mode, Pass>;
-  static constexpr auto const& tiles = pass_tiles_of<M, Training, Mode, Machine, Pass>;
-  static constexpr ipu_target const& target = Machine::target;
-  static constexpr dtype type = Training.dtype_policy.compute_dtype;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr auto const& plan = pass_plan_of<typename Job::planned, Pass>;
+  static constexpr auto const& tiles = pass_tiles_of<Job, Pass>;
+  static constexpr ipu_target const& target = Job::machine::target;
+  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
   static constexpr int stage = table.stage_of_pass(Pass);
   static constexpr bool backward = table.is_backward(Pass);
   static constexpr bool is_last_forward = !backward && stage + 1 == table.stages();
-  static constexpr bool has_losses = is_last_forward && !only_infers<Training>;
+  static constexpr bool has_losses = is_last_forward && !only_infers<Job::training>;
   static constexpr std::size_t outputs = graph.outputs_of(0).size();
-  static constexpr std::uint64_t logits = outputs_with_logits<M, Training>;
+  static constexpr std::uint64_t logits = outputs_with_logits<typename Job::described>;
 
   static constexpr std::size_t count_outputs_with_own_step() { return static_cast<std::size_t>(std::popcount(logits)); }
   static constexpr auto outputs_with_own_step = [] {
@@ -104,7 +104,7 @@ struct priced_pass {
   static constexpr profiled_step price() {
     constexpr pass_step own = plan.steps[Step];
     constexpr int lowered_in = own.backward ? Pass : table.forward_pass(stage);
-    constexpr auto const& cost = step_cost_of<M, Training, Mode, Machine, lowered_in, own.call, own.backward>;
+    constexpr auto const& cost = step_cost_of<Job, lowered_in, own.call, own.backward>;
     return {own.call,
             own.backward,
             backward && !own.backward,
@@ -112,11 +112,11 @@ struct priced_pass {
             cost.cost,
             tiles.end_of(static_cast<int>(Step)),
             cost.temporary_bytes,
-            step_code(lowered_step_of<M, Training, Mode, Machine, lowered_in, own.call, own.backward>, cost.cost)};
+            step_code(lowered_step_of<Job, lowered_in, own.call, own.backward>, cost.cost)};
   }
   template <std::size_t Output>
   static constexpr profiled_step price_loss() {
-    constexpr auto const& cost = loss_cost_of<M, Training, Mode, Machine, Output>;
+    constexpr auto const& cost = loss_cost_of<Job, Output>;
     return {graph.outputs_of(0)[Output],
             false,
             false,
@@ -124,12 +124,12 @@ struct priced_pass {
             cost.cost,
             tiles.end_of(static_cast<int>(plan.steps.size())),
             cost.temporary_bytes,
-            step_code(lowered_loss_of<M, Training, Mode, Machine, Output>, cost.cost)};
+            step_code(lowered_loss_of<Job, Output>, cost.cost)};
   }
   /// The end of a forward step whose activation waits for the loss.
   template <std::size_t Output>
   static constexpr profiled_step price_output() {
-    constexpr auto const& cost = output_cost_of<M, Training, Machine, Output>;
+    constexpr auto const& cost = output_cost_of<Job, Output>;
     return {graph.outputs_of(0)[Output],
             false,
             false,
@@ -137,7 +137,7 @@ struct priced_pass {
             cost.cost,
             tiles.end_of(static_cast<int>(plan.steps.size())),
             cost.temporary_bytes,
-            step_code(lowered_output_of<M, Training, Machine, Output>, cost.cost)};
+            step_code(lowered_output_of<Job, Output>, cost.cost)};
   }
   // One constant for each.
   template <std::size_t Step>
@@ -162,23 +162,23 @@ struct priced_pass {
 
 /// The steps of a pass with their costs; behind those of the last forward pass, the losses, and what makes outputs of
 /// the logits that these have taken.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 inline constexpr auto profiled_steps_of = [] {
-  using pass = detail::priced_pass<M, Training, Mode, Machine, Pass>;
+  using pass = detail::priced_pass<Job, Pass>;
   return pass::list(typename pass::step_numbers{}, typename pass::loss_numbers{}, typename pass::output_numbers{});
 }();
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 class pass_profiler {
-  using pass = priced_pass<M, Training, Mode, Machine, Pass>;
-  using variables = variables_on_tiles<M, Training, Mode, Machine>;
+  using pass = priced_pass<Job, Pass>;
+  using variables = variables_on_tiles<Job>;
   static constexpr auto const& graph = pass::graph;
   static constexpr auto const& plan = pass::plan;
-  static constexpr ipu_target const& target = Machine::target;
-  static constexpr auto const& steps = profiled_steps_of<M, Training, Mode, Machine, Pass>;
-  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr ipu_target const& target = Job::machine::target;
+  static constexpr auto const& steps = profiled_steps_of<Job, Pass>;
+  static constexpr bool trains = Job::trains;
   /// Whether its first steps, which recompute, come a slot before the others.
   static constexpr bool ahead = pass::backward && pass::table.recomputes_ahead(pass::stage);
 
@@ -220,8 +220,8 @@ class pass_profiler {
     // What layers have kept is not all of the same type.
     for (std::size_t i = 0; i < graph.calls.size(); ++i)
       if (plan.places.saved[i].exists() && plan.places.saved[i].offset == here.offset &&
-          all_saved_on_tiles<M, Training, Mode, Machine>[i].bytes > 0 && transfer.device < 0)
-        return all_saved_on_tiles<M, Training, Mode, Machine>[i].data_bytes;
+          all_saved_on_tiles<Job>[i].bytes > 0 && transfer.device < 0)
+        return all_saved_on_tiles<Job>[i].data_bytes;
     return transfer.floats * size_of(pass::type);
   }
   constexpr void add_transfers() {
@@ -258,7 +258,8 @@ class pass_profiler {
           if (trains && !pass::backward && weight.is_state()) result_.stored_bytes += bytes;
         }
       }
-      result_.gather_cycles = ring_gather_cycles(target, variables::replicas, shards_of<M>, result_.device, gathered);
+      result_.gather_cycles =
+          ring_gather_cycles(target, variables::replicas, shards_of<typename Job::model>, result_.device, gathered);
     }
   }
 
@@ -280,18 +281,18 @@ class pass_profiler {
     }
     auto const cycles = [](std::int64_t bytes) {
       return bytes == 0 ? 0
-                        : (Machine::config.optimizations.prefetch_data_streams ? 0 : target.host_latency_cycles) +
+                        : (Job::machine::config.optimizations.prefetch_data_streams ? 0 : target.host_latency_cycles) +
                               cycles_at(target, bytes, target.host_bytes_per_second);
     };
     result_.infeed_cycles = cycles(result_.host_bytes);
     result_.host_bytes += outfed;
     result_.host_cycles = cycles(result_.host_bytes);
   }
-  static constexpr std::int64_t elements_of_batch(std::int64_t elements) { return Training.batch_size * elements; }
+  static constexpr std::int64_t elements_of_batch(std::int64_t elements) { return Job::training.batch_size * elements; }
   /// Targets and scales, or the loss.
   template <std::size_t Output>
   static constexpr std::int64_t batch_data_bytes(bool losses) {
-    constexpr auto const& step = lowered_loss_of<M, Training, Mode, Machine, Output>;
+    constexpr auto const& step = lowered_loss_of<Job, Output>;
     std::int64_t bytes = 0;
     for (int i = 0; i < step.tensor_count; ++i)
       if (auto const& tensor = step.tensors[i];
@@ -305,20 +306,19 @@ class pass_profiler {
   std::int64_t fetched_ahead_ = 0;
 };
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Pass>
+template <class Job, std::size_t... Pass>
 constexpr auto list_profiled_steps(std::index_sequence<Pass...>) {
-  return std::array{
-      std::span<profiled_step const>(profiled_steps_of<M, Training, Mode, Machine, static_cast<int>(Pass)>)...};
+  return std::array{std::span<profiled_step const>(profiled_steps_of<Job, static_cast<int>(Pass)>)...};
 }
 /// The profiled steps of all passes.
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto profiled_steps = list_profiled_steps<M, Training, Mode, Machine>(
-    std::make_index_sequence<planning_timetable<M, Training, Mode>.passes()>{});
+template <class Job>
+inline constexpr auto profiled_steps =
+    list_profiled_steps<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
 
 }  // namespace detail
 
 /// What a pass costs, over one micro-batch.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
-inline constexpr pass_profile pass_profile_of = detail::pass_profiler<M, Training, Mode, Machine, Pass>().make();
+template <class Job, int Pass>
+inline constexpr pass_profile pass_profile_of = detail::pass_profiler<Job, Pass>().make();
 
 }  // namespace stagecraft

@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_checks.hpp>
 #include <stagecraft/description/training_on.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
@@ -49,29 +50,30 @@ inline constexpr diagnostic profile_machine_problem = [] {
 }();
 
 /// Whether a model has what the mode is about. Predictions need not say how weights are updated.
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 constexpr bool can_be_profiled() {
-  if constexpr (Mode == execution_mode::inference) {
+  if constexpr (!Job::trains) {
     return true;
   } else {
-    static_assert(report<fit_problem<M, Training>>());
-    return !fit_problem<M, Training>.failed();
+    static_assert(report<fit_problem<typename Job::model, Job::training>>());
+    return !fit_problem<typename Job::model, Job::training>.failed();
   }
 }
 
 /// The first rule that stands in the way of a profile.
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 constexpr bool has_profile() {
-  static_assert(report<profile_machine_problem<Machine>>());
-  if constexpr (has_invalid_stages<M> || profile_machine_problem<Machine>.failed()) {
+  static_assert(report<profile_machine_problem<typename Job::machine>>());
+  if constexpr (has_invalid_stages<typename Job::model> || profile_machine_problem<typename Job::machine>.failed()) {
     return false;
-  } else if constexpr (!report<training_problem<M, Training>>() || training_problem<M, Training>.failed()) {
+  } else if constexpr (!report<training_problem<typename Job::model, Job::training>>() ||
+                       training_problem<typename Job::model, Job::training>.failed()) {
     return false;
-  } else if constexpr (!can_be_profiled<M, Training, Mode>()) {
+  } else if constexpr (!can_be_profiled<Job>()) {
     return false;
   } else {
-    static_assert(report<machine_problem<M, Training, Machine>>());
-    return !machine_problem<M, Training, Machine>.failed();
+    static_assert(report<machine_problem<typename Job::model, Job::training, typename Job::machine>>());
+    return !machine_problem<typename Job::model, Job::training, typename Job::machine>.failed();
   }
 }
 
@@ -95,17 +97,17 @@ constexpr bool has_profile() {
 /// Memory. Every tile keeps room for what tile 0, the fullest, has of a tensor. Assumptions on code are in tile_code.
 ///
 /// Errors: those of the training and its machine, E3010 and E3012 (`fits`), E3011.
-template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
+template <class Job>
 class model_profile {
-  static constexpr bool valid = detail::has_profile<M, Training, Mode, Machine>();
+  static constexpr bool valid = detail::has_profile<Job>();
   static constexpr time_profile<1> no_time{};
   static constexpr auto const& time() {
     if constexpr (valid)
-      return time_profile_of<M, Training, Mode, Machine>;
+      return time_profile_of<Job>;
     else
       return no_time;
   }
-  static constexpr stagecraft::timetable const& table() { return detail::unchecked_timetable<M, Training, Mode>; }
+  static constexpr stagecraft::timetable const& table() { return detail::unchecked_timetable<typename Job::planned>; }
   static constexpr double part(std::int64_t some, std::int64_t all) {
     return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
   }
@@ -117,12 +119,12 @@ class model_profile {
   static constexpr std::int64_t cycles_of_all() { return cycles() * ipus(); }
 
  public:
-  using machine = Machine;
+  using machine = typename Job::machine;
 
   // Who works.
   /// IPUs of one replica, up to the highest that has a stage.
   [[nodiscard]] static constexpr int ipus() { return static_cast<int>(time().devices.size()); }
-  [[nodiscard]] static constexpr int replicas() { return replicas_of<M, Training, Machine>; }
+  [[nodiscard]] static constexpr int replicas() { return Job::replicas; }
   [[nodiscard]] static constexpr int stages() { return table().stages(); }
   [[nodiscard]] static constexpr int passes() { return table().passes(); }
   /// Of a replica, per weight update; in inference, per execution.
@@ -131,13 +133,13 @@ class model_profile {
   // Whether it fits.
   /// True, or the build stops with E3010, which says what is too large.
   [[nodiscard]] static constexpr bool fits() {
-    if constexpr (valid) static_assert(detail::report<detail::memory_problem<M, Training, Mode, Machine>>());
+    if constexpr (valid) static_assert(detail::report<detail::memory_problem<Job>>());
     return true;
   }
   /// The same as a question: whether a tile, or streaming memory, is too small.
   [[nodiscard]] static constexpr bool out_of_memory() {
     if constexpr (valid)
-      return detail::memory_problem<M, Training, Mode, Machine>.failed();
+      return detail::memory_problem<Job>.failed();
     else
       return false;
   }
@@ -145,18 +147,19 @@ class model_profile {
   // How long it takes.
   /// Of a weight update with all its micro-batches; in inference, of an execution.
   [[nodiscard]] static constexpr std::int64_t cycles() { return time().cycles(); }
-  [[nodiscard]] static constexpr double seconds() { return Machine::target.seconds(cycles()); }
+  [[nodiscard]] static constexpr double seconds() { return Job::machine::target.seconds(cycles()); }
   /// Of the weight update alone, behind the micro-batches.
   [[nodiscard]] static constexpr std::int64_t update_cycles() { return time().update; }
   /// Samples of all replicas that are worked on in a second.
   [[nodiscard]] static constexpr double samples_per_second() {
-    return cycles() == 0 ? 0.0 : static_cast<double>(Training.batch_size) * micro_batches() * replicas() / seconds();
+    return cycles() == 0 ? 0.0
+                         : static_cast<double>(Job::training.batch_size) * micro_batches() * replicas() / seconds();
   }
   /// The most that a micro-batch takes: from the begin of the slot in which it comes from the host, that of its first
   /// pass or with overlapped input and output the one before, to the end of the slot in which its results leave. Slots
   /// are as long as what others do in them meanwhile.
   [[nodiscard]] static constexpr std::int64_t latency_cycles() { return time().latency; }
-  [[nodiscard]] static constexpr double latency() { return Machine::target.seconds(latency_cycles()); }
+  [[nodiscard]] static constexpr double latency() { return Job::machine::target.seconds(latency_cycles()); }
 
   // On what.
   /// The part of the IPUs' time before the weight update in which they wait for others. Where all passes take the same
@@ -188,14 +191,16 @@ class model_profile {
   /// products have, in the configuration or in a stage.
   [[nodiscard]] static constexpr std::int64_t peak_flops_per_second() {
     auto const peak = [](poplar_options const& options) {
-      return Machine::target.peak_flops_per_second(Training.dtype_policy.compute_dtype, options.partials_type);
+      return Job::machine::target.peak_flops_per_second(Job::training.dtype_policy.compute_dtype,
+                                                        options.partials_type);
     };
-    std::int64_t most = detail::larger(peak(Machine::config.convolutions), peak(Machine::config.matmuls));
+    std::int64_t most = detail::larger(peak(Job::machine::config.convolutions), peak(Job::machine::config.matmuls));
     for (int number = 0; number < passes(); ++number) {
-      auto const own = detail::options_of_pass<M, Training>(table().is_backward(number), table().stage_of_pass(number));
-      most = detail::larger(most, peak(detail::with_options_of_stage(Machine::config.matmuls, own.matmul_options)));
-      most = detail::larger(most,
-                            peak(detail::with_options_of_stage(Machine::config.convolutions, own.convolution_options)));
+      auto const own = detail::options_of_pass<Job>(table().is_backward(number), table().stage_of_pass(number));
+      most =
+          detail::larger(most, peak(detail::with_options_of_stage(Job::machine::config.matmuls, own.matmul_options)));
+      most = detail::larger(
+          most, peak(detail::with_options_of_stage(Job::machine::config.convolutions, own.convolution_options)));
     }
     return most;
   }
@@ -207,9 +212,7 @@ class model_profile {
   // Parts of the program.
   /// When which pass works on which micro-batch, as it is on the machine.
   [[nodiscard]] static constexpr stagecraft::timetable const& timetable() { return table(); }
-  [[nodiscard]] static constexpr pass_profile const& pass(int number) {
-    return *detail::pass_profiles<M, Training, Mode, Machine>[number];
-  }
+  [[nodiscard]] static constexpr pass_profile const& pass(int number) { return *detail::pass_profiles<Job>[number]; }
   [[nodiscard]] static constexpr stage_profile stage(int number) {
     stage_profile result{pass(table().forward_pass(number)), {}};
     if (table().trains()) result.backward = pass(table().backward_pass(number));
@@ -217,14 +220,12 @@ class model_profile {
   }
   /// The steps of a pass in their order; losses behind those of the last forward pass.
   [[nodiscard]] static constexpr std::span<profiled_step const> steps(int number) {
-    return detail::profiled_steps<M, Training, Mode, Machine>[number];
+    return detail::profiled_steps<Job>[number];
   }
   [[nodiscard]] static constexpr std::string_view name_of(profiled_step const& step) {
-    return graph_of<M>.layer_of(step.call).name;
+    return Job::graph.layer_of(step.call).name;
   }
-  [[nodiscard]] static constexpr update_profile const& update(int ipu) {
-    return detail::update_profiles<M, Training, Machine>[ipu];
-  }
+  [[nodiscard]] static constexpr update_profile const& update(int ipu) { return detail::update_profiles<Job>[ipu]; }
 
   // Memory.
   /// Of tile 0, which is the fullest of an IPU.
@@ -235,17 +236,15 @@ class model_profile {
   /// The name of the layer whose step needs most memory of an IPU.
   template <int Ipu = 0>
   [[nodiscard]] static constexpr std::string_view peak_step() {
-    return detail::peak_layer<M, Training, Mode, Machine, Ipu>;
+    return detail::peak_layer<Job, Ipu>;
   }
   /// What is left of the fullest tile; less than 0 if it does not fit.
   [[nodiscard]] static constexpr std::int64_t free_bytes(int ipu) {
-    return Machine::target.bytes_per_tile - memory(ipu).peak();
+    return Job::machine::target.bytes_per_tile - memory(ipu).peak();
   }
 
  private:
-  static constexpr device_memory_profile const& device(int ipu) {
-    return detail::memory_profiles<M, Training, Mode, Machine>[ipu];
-  }
+  static constexpr device_memory_profile const& device(int ipu) { return detail::memory_profiles<Job>[ipu]; }
 };
 
 /// A model's profile, with the training as it holds on the machine (training_on).
@@ -255,6 +254,6 @@ class model_profile {
 ///     static_assert(profile.fits());
 ///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr model_profile<M, training_on<Training, Machine>, Machine, Mode> profile{};
+inline constexpr model_profile<job_on<M, Training, Machine, Mode>> profile{};
 
 }  // namespace stagecraft

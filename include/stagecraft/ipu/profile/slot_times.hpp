@@ -49,15 +49,15 @@ struct pass_time {
   std::array<std::int64_t, 4 * Devices> links{};  ///< bytes over each link of each IPU
 };
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 inline constexpr auto pass_time_of = [] {
-  constexpr auto const& pass = pass_profile_of<M, Training, Mode, Machine, Pass>;
-  constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  constexpr auto const& pass = pass_profile_of<Job, Pass>;
+  constexpr auto const& table = planning_timetable<Job>;
   constexpr auto devices = static_cast<std::size_t>(table.devices());
-  constexpr bool overlaps_io = unchecked_timetable<M, Training, Mode>.overlaps_io();
+  constexpr bool overlaps_io = unchecked_timetable<typename Job::planned>.overlaps_io();
   pass_time<devices> result;
   result.device = pass.device;
-  result.own.work = pass.work(Mode == execution_mode::training).cycles() + pass.gather_cycles;
+  result.own.work = pass.work(Job::trains).cycles() + pass.gather_cycles;
   result.own.streaming = pass.streaming_cycles;
   (overlaps_io ? result.outfeed : result.own.host) = pass.host_cycles;
   if constexpr (table.is_backward(Pass) && table.recomputes_ahead(table.stage_of_pass(Pass))) {
@@ -70,12 +70,12 @@ inline constexpr auto pass_time_of = [] {
     result.outfeed -= pass.infeed_cycles;
     auto const bytes = pass.host_bytes + pass.fetched_bytes + pass.stored_bytes;
     if (bytes > 0)
-      result.own.work +=
-          exchange_cycles(Machine::target, ceil_div(bytes, Machine::io_tiles)) + sync_cycles(Machine::target);
+      result.own.work += exchange_cycles(Job::machine::target, ceil_div(bytes, Job::machine::io_tiles)) +
+                         sync_cycles(Job::machine::target);
   }
   result.sent_bytes = pass.sent_bytes;
-  constexpr int size = size_of(Training.dtype_policy.compute_dtype);
-  for (auto const& transfer : pass_plan_of<M, Training, Mode, Pass>.transfers) {
+  constexpr int size = size_of(Job::training.dtype_policy.compute_dtype);
+  for (auto const& transfer : pass_plan_of<typename Job::planned, Pass>.transfers) {
     if (transfer.device < 0) continue;
     for (int link = 0; link < 4; ++link)
       for (int ipu = 0; ipu < table.devices(); ++ipu)
@@ -85,13 +85,13 @@ inline constexpr auto pass_time_of = [] {
   return result;
 }();
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Pass>
+template <class Job, std::size_t... Pass>
 constexpr auto list_pass_times(std::index_sequence<Pass...>) {
-  return std::array{pass_time_of<M, Training, Mode, Machine, static_cast<int>(Pass)>...};
+  return std::array{pass_time_of<Job, static_cast<int>(Pass)>...};
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto pass_times = list_pass_times<M, Training, Mode, Machine>(
-    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.passes())>{});
+template <class Job>
+inline constexpr auto pass_times =
+    list_pass_times<Job>(std::make_index_sequence<static_cast<std::size_t>(planning_timetable<Job>.passes())>{});
 
 /// A timetable with so few micro-batches that its slots can be looked at, and what is between it and the whole one: a
 /// number of blocks of slots in its middle that are all alike, since in each of them the same passes follow each other
@@ -106,9 +106,9 @@ struct short_timetable {
   constexpr explicit short_timetable(timetable const& whole) : table(whole) {}
 };
 
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 inline constexpr short_timetable short_timetable_of = [] {
-  constexpr timetable whole = unchecked_timetable<M, Training, Mode>;
+  constexpr timetable whole = unchecked_timetable<Job>;
   short_timetable result(whole);
   int block = 1;
   if (whole.schedule() == schedule::interleaved) block = whole.overlap_length();
@@ -120,8 +120,8 @@ inline constexpr short_timetable short_timetable_of = [] {
   result.looked_at = smaller(first + block, micro_batches);
   int const shorter = first + block + micro_batches % block;
   if (shorter >= micro_batches) return result;
-  result.table = timetable(whole.schedule(), devices_of_stages<M>, shorter, whole.trains(), whole.batch_serialization(),
-                           whole.recomputation(), whole.overlaps_io());
+  result.table = timetable(whole.schedule(), devices_of_stages<typename Job::model>, shorter, whole.trains(),
+                           whole.batch_serialization(), whole.recomputation(), whole.overlaps_io());
   result.first_slot = whole.infeed_slot(first);
   result.period = whole.infeed_slot(first + block) - result.first_slot;
   result.left_out = (micro_batches - shorter) / block;
@@ -130,10 +130,10 @@ inline constexpr short_timetable short_timetable_of = [] {
 
 inline constexpr int slots_at_once = 16;
 
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 constexpr auto find_slot_time(int slot) {
-  constexpr auto const& table = short_timetable_of<M, Training, Mode>.table;
-  constexpr auto const& passes = pass_times<M, Training, Mode, Machine>;
+  constexpr auto const& table = short_timetable_of<typename Job::planned>.table;
+  constexpr auto const& passes = pass_times<Job>;
   constexpr auto devices = static_cast<std::size_t>(table.devices());
   slot_time<devices> result;
   std::array<std::int64_t, 4 * devices> links{};
@@ -167,40 +167,40 @@ constexpr auto find_slot_time(int slot) {
   if (!sends) return result;
   for (std::size_t i = 0; i < links.size(); ++i)
     if (links[i] > 0)
-      result.inter_ipu = larger(
-          result.inter_ipu,
-          cycles_at(Machine::target, links[i], link_bytes_per_second(Machine::target, static_cast<ipu_link>(i % 4))));
-  result.sync = sync_cycles(Machine::target, table.devices());
+      result.inter_ipu = larger(result.inter_ipu,
+                                cycles_at(Job::machine::target, links[i],
+                                          link_bytes_per_second(Job::machine::target, static_cast<ipu_link>(i % 4))));
+  result.sync = sync_cycles(Job::machine::target, table.devices());
   return result;
 }
 
 /// Slots from `First` on.
-template <class M, auto Training, execution_mode Mode, class Machine, int First>
+template <class Job, int First>
 inline constexpr auto few_slot_times = [] {
-  constexpr auto devices = static_cast<std::size_t>(short_timetable_of<M, Training, Mode>.table.devices());
+  constexpr auto devices = static_cast<std::size_t>(short_timetable_of<typename Job::planned>.table.devices());
   std::array<slot_time<devices>, slots_at_once> result{};
-  int const slots = short_timetable_of<M, Training, Mode>.table.slots();
+  int const slots = short_timetable_of<typename Job::planned>.table.slots();
   for (int i = 0; i < slots_at_once && First + i < slots; ++i)
-    result[static_cast<std::size_t>(i)] = find_slot_time<M, Training, Mode, Machine>(First + i);
+    result[static_cast<std::size_t>(i)] = find_slot_time<Job>(First + i);
   return result;
 }();
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Part>
+template <class Job, std::size_t... Part>
 constexpr auto list_slot_times(std::index_sequence<Part...>) {
-  return std::array{&few_slot_times<M, Training, Mode, Machine, static_cast<int>(Part) * slots_at_once>...};
+  return std::array{&few_slot_times<Job, static_cast<int>(Part) * slots_at_once>...};
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto slot_times = list_slot_times<M, Training, Mode, Machine>(
-    std::make_index_sequence<static_cast<std::size_t>(
-        ceil_div(short_timetable_of<M, Training, Mode>.table.slots(), slots_at_once))>{});
+template <class Job>
+inline constexpr auto slot_times =
+    list_slot_times<Job>(std::make_index_sequence<static_cast<std::size_t>(
+                             ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once))>{});
 
 }  // namespace detail
 
 /// A slot of the timetable, or, of a long one, of short_timetable_of.
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 constexpr auto const& slot_time_of(int slot) {
-  return (*detail::slot_times<M, Training, Mode, Machine>[static_cast<std::size_t>(
-      slot / detail::slots_at_once)])[static_cast<std::size_t>(slot % detail::slots_at_once)];
+  return (*detail::slot_times<Job>[static_cast<std::size_t>(slot / detail::slots_at_once)])[static_cast<std::size_t>(
+      slot % detail::slots_at_once)];
 }
 
 }  // namespace stagecraft

@@ -64,12 +64,12 @@ struct slot_sum {
   }
 };
 
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 constexpr auto add_slots(int first, int last) {
-  constexpr auto devices = static_cast<std::size_t>(planning_timetable<M, Training, Mode>.devices());
+  constexpr auto devices = static_cast<std::size_t>(planning_timetable<Job>.devices());
   slot_sum<devices> sum;
   for (int slot = first; slot < last; ++slot) {
-    auto const& own = slot_time_of<M, Training, Mode, Machine>(slot);
+    auto const& own = slot_time_of<Job>(slot);
     sum.cycles += own.cycles();
     sum.inter_ipu += own.inter_ipu;
     sum.sync += own.sync;
@@ -82,28 +82,26 @@ constexpr auto add_slots(int first, int last) {
   return sum;
 }
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Pass>
+template <class Job, std::size_t... Pass>
 constexpr auto list_pass_profiles(std::index_sequence<Pass...>) {
-  return std::array<pass_profile const*, sizeof...(Pass)>{
-      &pass_profile_of<M, Training, Mode, Machine, static_cast<int>(Pass)>...};
+  return std::array<pass_profile const*, sizeof...(Pass)>{&pass_profile_of<Job, static_cast<int>(Pass)>...};
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto pass_profiles = list_pass_profiles<M, Training, Mode, Machine>(
-    std::make_index_sequence<planning_timetable<M, Training, Mode>.passes()>{});
+template <class Job>
+inline constexpr auto pass_profiles =
+    list_pass_profiles<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
 
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 class time_profiler {
-  static constexpr auto const& whole = unchecked_timetable<M, Training, Mode>;
-  static constexpr auto const& shortened = short_timetable_of<M, Training, Mode>;
+  static constexpr auto const& whole = unchecked_timetable<typename Job::planned>;
+  static constexpr auto const& shortened = short_timetable_of<typename Job::planned>;
   static constexpr auto devices = static_cast<std::size_t>(whole.devices());
-  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool trains = Job::trains;
 
  public:
   constexpr time_profile<devices> make() {
-    auto sum = add_slots<M, Training, Mode, Machine>(0, shortened.table.slots());
+    auto sum = add_slots<Job>(0, shortened.table.slots());
     if (shortened.left_out > 0)
-      sum.add(add_slots<M, Training, Mode, Machine>(shortened.first_slot, shortened.first_slot + shortened.period),
-              shortened.left_out);
+      sum.add(add_slots<Job>(shortened.first_slot, shortened.first_slot + shortened.period), shortened.left_out);
     result_.slots = sum.cycles;
     add_passes();
     for (std::size_t i = 0; i < devices; ++i) {
@@ -129,9 +127,9 @@ class time_profiler {
 
   constexpr void add_passes() {
     std::int64_t const times = whole.micro_batches();
-    auto const& times_of_passes = pass_times<M, Training, Mode, Machine>;
+    auto const& times_of_passes = pass_times<Job>;
     for (std::size_t i = 0; i < times_of_passes.size(); ++i) {
-      auto const& pass = *pass_profiles<M, Training, Mode, Machine>[i];
+      auto const& pass = *pass_profiles<Job>[i];
       auto& device = result_.devices[pass.device];
       auto const work = pass.work(trains);
       add(device, work, times);
@@ -160,7 +158,7 @@ class time_profiler {
   static constexpr std::int64_t latency() {
     std::array<std::int64_t, shortened.table.slots() + 1> cycles{};
     for (int slot = 0; slot < shortened.table.slots(); ++slot)
-      cycles[slot + 1] = cycles[slot] + slot_time_of<M, Training, Mode, Machine>(slot).cycles();
+      cycles[slot + 1] = cycles[slot] + slot_time_of<Job>(slot).cycles();
     std::int64_t longest = 0;
     for (int micro_batch = 0; micro_batch < shortened.looked_at; ++micro_batch)
       longest = larger(longest, cycles_before(whole.outfeed_slot(micro_batch) + 1, cycles) -
@@ -169,14 +167,14 @@ class time_profiler {
   }
 
   constexpr void add_update() {
-    constexpr int replicas = replicas_of<M, Training, Machine>;
+    constexpr int replicas = Job::replicas;
     constexpr int ipus = replicas > 1 ? replicas * static_cast<int>(devices_of_replica(static_cast<int>(devices)))
                                       : static_cast<int>(devices);
-    auto const& updates = update_profiles<M, Training, Machine>;
+    auto const& updates = update_profiles<Job>;
     std::int64_t longest = 0;
     for (update_profile const& own : updates) longest = larger(longest, own.cycles());
-    constexpr auto sent = collective_cycles_of<M, Training, Machine>;
-    result_.update_sync = ipus > 1 ? sync_cycles(Machine::target, ipus) : 0;
+    constexpr auto sent = collective_cycles_of<Job>;
+    result_.update_sync = ipus > 1 ? sync_cycles(Job::machine::target, ipus) : 0;
     result_.update = longest + sent + result_.update_sync;
     for (std::size_t i = 0; i < devices; ++i) {
       auto& own = result_.devices[i];
@@ -195,7 +193,7 @@ class time_profiler {
 
 }  // namespace detail
 
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto time_profile_of = detail::time_profiler<M, Training, Mode, Machine>().make();
+template <class Job>
+inline constexpr auto time_profile_of = detail::time_profiler<Job>().make();
 
 }  // namespace stagecraft

@@ -48,39 +48,38 @@ struct update_profile {
 
 namespace detail {
 
-template <class M, auto Training, class Machine, std::size_t Weight>
+template <class Job, std::size_t Weight>
 constexpr weight_profile profile_weight() {
-  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
-  constexpr auto const& weight = graph_of<M>.parameters[Weight];
+  using variables = variables_on_tiles<typename Job::in_training>;
+  constexpr auto const& weight = Job::graph.parameters[Weight];
   weight_profile result;
-  if constexpr (weight.trainable && layer_info_of_weight<M, Weight>.call_count > 0) {
-    constexpr auto const& tiles = update_tiles_of<M, Training, Machine, Weight>;
-    constexpr auto const& cost = update_cost_of<M, Training, Machine, Weight>;
+  if constexpr (weight.trainable && layer_info_of_weight<typename Job::model, Weight>.call_count > 0) {
+    constexpr auto const& tiles = update_tiles_of<Job, Weight>;
+    constexpr auto const& cost = update_cost_of<Job, Weight>;
     constexpr auto const& options = variables::options;
     result.device = tiles.device;
     if (tiles.accumulator_count == 0) return result;
     result.cost = cost.cost;
     result.live_bytes = tiles.end;
     result.temporary_bytes = cost.temporary_bytes;
-    result.code = step_code(lowered_update_of<M, Training, Machine, Weight>, cost.cost);
+    result.code = step_code(lowered_update_of<Job, Weight>, cost.cost);
     auto const add = [&](lowered_step const& step, step_cost const& of) {
       result.cost += of.cost;
       result.temporary_bytes = larger(result.temporary_bytes, of.temporary_bytes);
       result.code += step_code(step, of.cost);
     };
-    if constexpr (norms_of<Training.optimizer>.has_global())
-      add(lowered_squares_of<M, Training, Machine, Weight>, squares_cost_of<M, Training, Machine, Weight>);
-    if constexpr (weight.regularizer.is_own())
-      add(lowered_penalty_of<M, Training, Machine, Weight>, penalty_cost_of<M, Training, Machine, Weight>);
+    if constexpr (norms_of<Job::training.optimizer>.has_global())
+      add(lowered_squares_of<Job, Weight>, squares_cost_of<Job, Weight>);
+    if constexpr (weight.regularizer.is_own()) add(lowered_penalty_of<Job, Weight>, penalty_cost_of<Job, Weight>);
     if constexpr (!weight.constraint.empty())
-      add(lowered_constraint_of<M, Training, Weight>, constraint_cost_of<M, Training, Machine, Weight>);
+      add(lowered_constraint_of<typename Job::described, Weight>, constraint_cost_of<Job, Weight>);
     std::int64_t const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
     bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
     auto const part = [](bool shared, std::int64_t all) { return shared ? ceil_div(all, variables::replicas) : all; };
     std::int64_t fetched = 0, stored = 0;
     if (variables::remote_state(weight)) {
-      auto const state =
-          detail::slots_of<Training.optimizer> * variables::state_elements(weight) * size_of(variables::variable_type);
+      auto const state = detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
+                         size_of(variables::variable_type);
       fetched += state;
       stored += state;
     }
@@ -92,7 +91,7 @@ constexpr weight_profile profile_weight() {
       fetched += tiles.accumulator_count * weight.size() * size_of(variables::accumulator_type);
     result.streaming_bytes = fetched + stored;
     result.streaming_cycles =
-        streaming_memory_cycles(Machine::target, fetched) + streaming_memory_cycles(Machine::target, stored);
+        streaming_memory_cycles(Job::machine::target, fetched) + streaming_memory_cycles(Job::machine::target, stored);
     if (variables::replicas > 1) {
       result.reduced_bytes = weight.size() * std::int64_t{size_of(variables::accumulator_type)};
       // Weights in parts stay where they are updated.
@@ -106,28 +105,28 @@ constexpr weight_profile profile_weight() {
 }  // namespace detail
 
 /// What the update of a weight takes.
-template <class M, auto Training, class Machine, std::size_t Weight>
-inline constexpr weight_profile weight_profile_of = detail::profile_weight<M, Training, Machine, Weight>();
+template <class Job, std::size_t Weight>
+inline constexpr weight_profile weight_profile_of = detail::profile_weight<Job, Weight>();
 
 namespace detail {
 
-template <class M, auto Training, class Machine, std::size_t... Weight>
+template <class Job, std::size_t... Weight>
 constexpr auto list_weight_profiles(std::index_sequence<Weight...>) {
-  return std::array<weight_profile, sizeof...(Weight)>{weight_profile_of<M, Training, Machine, Weight>...};
+  return std::array<weight_profile, sizeof...(Weight)>{weight_profile_of<Job, Weight>...};
 }
 
 /// What the update of each weight costs, in the order of the graph's weights.
-template <class M, auto Training, class Machine>
+template <class Job>
 inline constexpr auto weight_profiles =
-    list_weight_profiles<M, Training, Machine>(std::make_index_sequence<graph_of<M>.parameters.size()>{});
+    list_weight_profiles<Job>(std::make_index_sequence<Job::graph.parameters.size()>{});
 
-template <class M, auto Training, class Machine, int Device>
+template <class Job, int Device>
 constexpr update_profile profile_update() {
-  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
+  using variables = variables_on_tiles<typename Job::in_training>;
   update_profile result;
   int number = 0;
   std::int64_t live = 0;
-  for (weight_profile const& weight : weight_profiles<M, Training, Machine>) {
+  for (weight_profile const& weight : weight_profiles<Job>) {
     int const index = number++;
     if (weight.device != Device || weight.live_bytes == 0) continue;
     result.cost += weight.cost;
@@ -143,10 +142,10 @@ constexpr update_profile profile_update() {
   if (result.reduced_bytes > 0) {
     constexpr dtype type = variables::accumulator_type;
     auto const chunk = ceil_div(result.reduced_bytes / size_of(type), variables::replicas);
-    auto const addition = cost_of_addition(chunk, type, Machine::target);
+    auto const addition = cost_of_addition(chunk, type, Job::machine::target);
     for (int i = 1; i < variables::replicas; ++i) result.reduction += addition;
     // A chunk that comes in stands behind all else.
-    result.peak_bytes = larger(result.peak_bytes, live + bytes_on_tile(chunk, type, Machine::target));
+    result.peak_bytes = larger(result.peak_bytes, live + bytes_on_tile(chunk, type, Job::machine::target));
   }
   return result;
 }
@@ -154,30 +153,29 @@ constexpr update_profile profile_update() {
 }  // namespace detail
 
 /// One IPU's weight update.
-template <class M, auto Training, class Machine, int Device>
-inline constexpr update_profile update_profile_of = detail::profile_update<M, Training, Machine, Device>();
+template <class Job, int Device>
+inline constexpr update_profile update_profile_of = detail::profile_update<Job, Device>();
 
 namespace detail {
 
-template <class M, auto Training, class Machine, std::size_t... Device>
+template <class Job, std::size_t... Device>
 constexpr auto list_update_profiles(std::index_sequence<Device...>) {
-  return std::array<update_profile, sizeof...(Device)>{
-      update_profile_of<M, Training, Machine, static_cast<int>(Device)>...};
+  return std::array<update_profile, sizeof...(Device)>{update_profile_of<Job, static_cast<int>(Device)>...};
 }
 /// What an update costs on each device of a replica.
-template <class M, auto Training, class Machine>
-inline constexpr auto update_profiles = list_update_profiles<M, Training, Machine>(
-    std::make_index_sequence<planning_timetable<M, Training, execution_mode::training>.devices()>{});
+template <class Job>
+inline constexpr auto update_profiles =
+    list_update_profiles<Job>(std::make_index_sequence<planning_timetable<typename Job::in_training>.devices()>{});
 
 /// What IPUs tell each other of norms: in each round, the sums of squares of all of them come to the first one and go
 /// back to the others. Of norms over all weights one number from each IPU; where replicas share the work, also of each
 /// weight's own.
-template <class M, auto Training, class Machine>
+template <class Job>
 constexpr std::int64_t count_norm_cycles() {
-  constexpr auto const& norms = norms_of<Training.optimizer>;
-  constexpr auto const& options = options_of<M, Training>;
-  constexpr int devices = static_cast<int>(update_profiles<M, Training, Machine>.size());
-  constexpr int replicas = replicas_of<M, Training, Machine>;
+  constexpr auto const& norms = norms_of<Job::training.optimizer>;
+  constexpr auto const& options = Job::options;
+  constexpr int devices = static_cast<int>(update_profiles<Job>.size());
+  constexpr int replicas = Job::replicas;
   bool const shares =
       replicas > 1 && (options.replicated_optimizer_state_sharding || options.replicated_weight_sharding);
   int const ipus = shares ? replicas * static_cast<int>(devices_of_replica(devices)) : devices;
@@ -185,29 +183,29 @@ constexpr std::int64_t count_norm_cycles() {
   for (int round = 0; round < norms.rounds && ipus > 1; ++round) {
     std::int64_t numbers = 0;
     for (auto const& norm : norms)
-      if (norm.round == round) numbers += norm.is_global ? 1 : shares ? graph_of<M>.parameters.size() : 0;
+      if (norm.round == round) numbers += norm.is_global ? 1 : shares ? Job::graph.parameters.size() : 0;
     if (numbers == 0) continue;
     growing_array<ipu_transfer> gathered, given;
     for (int ipu = 1; ipu < ipus; ++ipu) {
       gathered.push_back({ipu, 0, numbers * size_of(dtype::float32)});
       given.push_back({0, ipu, numbers * size_of(dtype::float32)});
     }
-    cycles += inter_ipu_cycles(Machine::target, ipus, gathered) + inter_ipu_cycles(Machine::target, ipus, given) +
-              2 * sync_cycles(Machine::target, ipus);
+    cycles += inter_ipu_cycles(Job::machine::target, ipus, gathered) +
+              inter_ipu_cycles(Job::machine::target, ipus, given) + 2 * sync_cycles(Job::machine::target, ipus);
   }
   return cycles;
 }
 
-template <class M, auto Training, class Machine>
+template <class Job>
 constexpr std::int64_t count_collective_cycles() {
-  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
+  using variables = variables_on_tiles<typename Job::in_training>;
   constexpr int replicas = variables::replicas;
   if constexpr (replicas < 2) return 0;
-  constexpr auto const& devices = update_profiles<M, Training, Machine>;
+  constexpr auto const& devices = update_profiles<Job>;
   constexpr auto const& options = variables::options;
   bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
   auto const phases = [&](auto bytes) {
-    return (replicas - 1) * ring_phase_cycles(Machine::target, replicas, static_cast<int>(devices.size()),
+    return (replicas - 1) * ring_phase_cycles(Job::machine::target, replicas, static_cast<int>(devices.size()),
                                               [&](int device) { return ceil_div(bytes(devices[device]), replicas); });
   };
   auto const reduced = phases([](update_profile const& device) { return device.reduced_bytes; });
@@ -219,8 +217,8 @@ constexpr std::int64_t count_collective_cycles() {
 /// Cycles of all that IPUs send to each other in a weight update: the gradients of replicas are reduced in a ring, each
 /// replica a part of them, and then either the sums are gathered by all, or, where each updates a part of the weights,
 /// the weights; and sums for norms, of all devices of a replica, too.
-template <class M, auto Training, class Machine>
+template <class Job>
 inline constexpr std::int64_t collective_cycles_of =
-    detail::count_collective_cycles<M, Training, Machine>() + detail::count_norm_cycles<M, Training, Machine>();
+    detail::count_collective_cycles<Job>() + detail::count_norm_cycles<Job>();
 
 }  // namespace stagecraft

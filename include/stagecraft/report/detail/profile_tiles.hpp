@@ -20,21 +20,21 @@ struct tensor_on_tiles {
   weight_mapping const* planned = nullptr;
 };
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+template <class Job, int Device>
 std::vector<tensor_on_tiles> tensors_on_tiles() {
-  using variables = variables_on_tiles<M, Training, Mode, Machine>;
-  constexpr auto const& graph = graph_of<M>;
-  auto const& tiles = device_tiles_of<M, Training, Mode, Machine, Device>;
-  auto const& flow = flow_of<M, Training>;
+  using variables = variables_on_tiles<Job>;
+  constexpr auto const& graph = Job::graph;
+  auto const& tiles = device_tiles_of<Job, Device>;
+  auto const& flow = flow_of<Job>;
   std::vector<tensor_on_tiles> result;
   auto const elements = [&](std::size_t call) {
-    return std::int64_t{Training.batch_size} * graph.calls[call].shape.size();
+    return std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size();
   };
   auto const add = [&](memory_category category, tile_place const& place, std::int64_t count, dtype type,
                        weight_mapping const* planned = nullptr) {
     if (place.exists()) result.push_back({category, count, type, place.depth, planned});
   };
-  auto const& planned = planned_weights<M, Training, Mode, Machine>;
+  auto const& planned = planned_weights<Job>;
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
     auto const& weight = graph.parameters[i];
     add(memory_category::weights, tiles.weight[i], weight.size(), variables::variable_type, planned[i]);
@@ -47,12 +47,12 @@ std::vector<tensor_on_tiles> tensors_on_tiles() {
       if (auto const& weight = graph.parameters[k]; weight.trainable && !variables::remote_accumulator(weight))
         add(memory_category::gradient_accumulators, tiles.accumulators[i], weight.size(), variables::accumulator_type,
             planned[k]);
-    constexpr dtype type = Training.dtype_policy.compute_dtype;
+    constexpr dtype type = Job::training.dtype_policy.compute_dtype;
     add(memory_category::activations, tiles.value[i], elements(i), type);
     add(memory_category::activations, tiles.gradient[i], elements(i), type);
     for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
       add(memory_category::activations, tiles.part[edge], elements(i), type);
-    auto const& saved = all_saved_on_tiles<M, Training, Mode, Machine>[i];
+    auto const& saved = all_saved_on_tiles<Job>[i];
     for (int k = 0; k < saved.count; ++k)
       add(memory_category::activations, tiles.saved[i], saved.tensors[k].elements, saved.tensors[k].type);
   }
@@ -68,9 +68,9 @@ inline std::int64_t bytes_of_piece(tensor_on_tiles const& tensor, ipu_target con
 
 /// Tile 0 has what the profile says. Others have their own pieces of all that is always there; of the rest, what tile 0
 /// has, since no more is known of single steps. I/O tiles have none of it.
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+template <class Job, int Device>
 std::vector<profile_tile> tiles_of_profile() {
-  auto const& memory = device_memory_profile_of<M, Training, Mode, Machine, Device>.tile;
+  auto const& memory = device_memory_profile_of<Job, Device>.tile;
   profile_tile full;
   full[memory_category::weights] = memory.weights;
   full[memory_category::optimizer_state] = memory.optimizer_state;
@@ -81,13 +81,13 @@ std::vector<profile_tile> tiles_of_profile() {
   full[memory_category::vertex_state] = memory.vertex_state;
   full[memory_category::exchange_code] = memory.exchange_code;
   full[memory_category::not_always_live] = memory.not_always_live;
-  std::vector<profile_tile> tiles(Machine::target.tiles_per_ipu, full);
-  for (auto const& tensor : tensors_on_tiles<M, Training, Mode, Machine, Device>()) {
-    auto const most = bytes_of_piece(tensor, Machine::target, 0);
-    for (int tile = 1; tile < Machine::target.tiles_per_ipu; ++tile)
-      tiles[tile][tensor.category] -= most - bytes_of_piece(tensor, Machine::target, tile);
+  std::vector<profile_tile> tiles(Job::machine::target.tiles_per_ipu, full);
+  for (auto const& tensor : tensors_on_tiles<Job, Device>()) {
+    auto const most = bytes_of_piece(tensor, Job::machine::target, 0);
+    for (int tile = 1; tile < Job::machine::target.tiles_per_ipu; ++tile)
+      tiles[tile][tensor.category] -= most - bytes_of_piece(tensor, Job::machine::target, tile);
   }
-  tiles.resize(tiles.size() + Machine::io_tiles);
+  tiles.resize(tiles.size() + Job::machine::io_tiles);
   return tiles;
 }
 

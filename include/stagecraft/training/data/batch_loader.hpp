@@ -123,7 +123,7 @@ class batch_loader {
     }
     for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;
     if constexpr (Session::is_masked(Output))
-      detail::mask_rows<typename Session::shaped_model, Output>(
+      detail::mask_rows<typename Session::described::model, Output>(
           [&](int call) { return to.input(Session::input_number(call)); }, rows.size(), scale);
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers of a user's own on tile 0 of an emulated IPU: the values that the host computes, and the costs foretold.
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host.hpp>
@@ -135,7 +136,7 @@ void check_calls(float tolerance) {
 }
 
 template <int Call>
-using lowered_on_8 = sc::lowered_call<with_both, in_float32, training, tests::few_tiles<8>, 0, Call>;
+using lowered_on_8 = sc::lowered_call<sc::job<with_both, in_float32, training, tests::few_tiles<8>>, 0, Call>;
 
 // 100 + 3 * 6 * 3 * 4, as the layer says; and 3 for each of 7 * 6 * 3 multiply-adds, 1 for each of 6 * 3 outputs.
 static_assert(sc::detail::custom_cycles<lowered_on_8<4>>(false) == 316);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is planned, priced and carried out: a model, what it is trained with, the mode and the machine, as one type.
+// Trainers, predictors and profiles make one each; all rooms above take it as `Job`.
+#pragma once
+
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/execution_mode.hpp>
+#include <stagecraft/description/replicas.hpp>
+#include <stagecraft/models/queries.hpp>
+
+namespace stagecraft {
+
+/// A model in one mode on one machine. `Training` is a description of a training or of an inference, as it holds on the
+/// machine (training_on); whatever is the same on all machines, such as a plan, is made for machine_without_limit.
+///
+/// Templates take a `class Job`, and after it what they are about: a pass, a device, a call. Those whose answers depend
+/// on less than the whole job are asked with `planned` or `described`, so that training, evaluation and other machines
+/// find the same constant.
+template <class M, auto Training, execution_mode Mode = detail::mode_of<Training>,
+          class Machine = detail::machine_without_limit>
+struct job {
+  using model = M;
+  using machine = Machine;
+  /// A copy: Clang 19 finds members of class type of a template argument at wrong places, at run time and in constants.
+  static constexpr auto training = Training;
+  static constexpr execution_mode mode = Mode;
+  /// Whether weights are updated.
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr pipelining_options options = options_of<M, Training>;
+  static constexpr int replicas = replicas_of<M, Training, Machine>;
+
+  /// The same in training, whatever the mode of this one is.
+  using in_training = job<M, Training, execution_mode::training, Machine>;
+  /// The same in evaluation and prediction.
+  using in_inference = job<M, Training, execution_mode::inference, Machine>;
+  template <execution_mode Other>
+  using in = job<M, Training, Other, Machine>;
+  /// The same on another machine.
+  template <class Other>
+  using on = job<M, Training, Mode, Other>;
+  /// The same for another model.
+  template <class Other>
+  using of = job<Other, Training, Mode, Machine>;
+  /// The same on any machine: passes, rings and timetables are made for it.
+  using planned = job<M, Training, Mode>;
+  /// What the model and its description say alone, in the mode that the description is for.
+  using described = job<M, Training>;
+};
+
+}  // namespace stagecraft
