@@ -298,6 +298,7 @@ def recurrent(cases):
         [units, units, (2,), (2,)],
         lambda: layers.RNN([layers.LSTMCell(3), layers.LSTMCell(2)], return_state=True),
     )
+    loop("rnn_stacked_of_three", lambda: [layers.LSTMCell(units) for units in (2, 3, 2)], return_sequences=True)
     with_states("rnn_masked", (4, 2), [], lambda: layers.RNN(layers.GRUCell(3), return_sequences=True), tokens)
     with_states(
         "bidirectional_states",

@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/graph/constraint.hpp>
 #include <stagecraft/graph/shape.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -51,15 +52,19 @@ struct parameter {
   [[nodiscard]] constexpr int rows() const noexcept { return shape.size() / shape.back(); }
 };
 
-/// The weights of one layer, in Keras's order. At most eight.
+/// The weights of one layer, in Keras's order. It allocates: nothing keeps it beyond constant evaluation.
 struct parameter_list {
-  static constexpr int capacity = 8;
-  parameter entries[capacity]{};
+  static constexpr int most = 32;  ///< what call_needs has bits for
+
+  growing_array<parameter> entries;  ///< those behind `count` are left from another layer
   int count = 0;
 
-  /// E1028 for a ninth.
+  /// E1028 for more than `most`, of which the first are kept.
   constexpr void add(parameter const& weight) {
-    if (count < capacity) entries[count] = weight;
+    if (count < static_cast<int>(entries.size()))
+      entries[static_cast<std::size_t>(count)] = weight;
+    else if (count < most)
+      entries.push_back(weight);
     ++count;
   }
 };

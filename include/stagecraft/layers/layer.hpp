@@ -320,8 +320,8 @@ struct layer : layer_base {
     // After a broken rule shapes may be anything: no further rule is asked.
     if (!model.problem.failed()) find_rules(self, model, in, record, weights);
     if (!model.problem.failed()) {
-      if (weights.count > parameter_list::capacity)
-        in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::capacity);
+      if (weights.count > parameter_list::most)
+        in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::most);
       if constexpr (requires { Derived::is_view; }) {
         if (Derived::is_view &&
             (given.size() != 1 || record.shape.size() != given[0].shape().size() || weights.count > 0))

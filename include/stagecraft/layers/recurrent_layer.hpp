@@ -4,6 +4,7 @@
 
 #include <stagecraft/layers/layer.hpp>
 #include <array>
+#include <concepts>
 #include <cstddef>
 
 namespace stagecraft {
@@ -38,7 +39,12 @@ struct recurrent_layer : Base {
   /// How many outputs a call has.
   [[nodiscard]] constexpr int output_count() const { return self().options.return_state ? most_outputs : 1; }
 
-  constexpr operations::tensor call(operations::tracer& ops, tensor_list in) const { return call_masked(ops, in, {}); }
+  /// Called on x and, if they are given, all first states, in the `call` of another layer.
+  template <std::same_as<operations::tensor>... More>
+  constexpr operations::tensor call(operations::tracer& ops, operations::tensor x, More... first) const {
+    operations::tensor const in[]{x, first...};
+    return call_masked(ops, in, {});
+  }
   constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
     if (in.size() != 1 && in.size() != most_outputs) {
       ops.error(1085, "has ", States, States == 1 ? " state" : " states", ", but is called with ",

@@ -114,23 +114,24 @@ struct open_trace {
   template <class L>
   constexpr bool call(L const& layer, operations::tensor& result) {
     using operations::tensor;
-    auto const in = [&](std::size_t index) { return tensor{&traced.list, traced.inputs[index]}; };
+    [[maybe_unused]] auto const in = [&](std::size_t index) { return tensor{&traced.list, traced.inputs[index]}; };
     auto const count = traced.inputs.size();
     if constexpr (requires { layer.masks; }) {
-      if (int const sources = layer.masks.count; sources > 0 && static_cast<int>(count) > sources) {
-        auto const all = all_inputs();
-        tensor_list const given(all), own = given.first(count - static_cast<std::size_t>(sources));
-        return result = layer.call_masked(ops, own, counting_steps(ops, layer.masks, given.subspan(own.size()))), true;
-      }
+      auto const sources = static_cast<std::size_t>(layer.masks.count);
+      if (count <= sources) return false;
+      auto const all = all_inputs();
+      tensor_list const given(all), own = given.first(count - sources);
+      return result = layer.call_masked(ops, own, counting_steps(ops, layer.masks, given.subspan(own.size()))), true;
+    } else {
+      if constexpr (CallOn<L, tensor>)
+        if (count == 1) return result = layer.call(ops, in(0)), true;
+      if constexpr (CallOn<L, tensor, tensor>)
+        if (count == 2) return result = layer.call(ops, in(0), in(1)), true;
+      if constexpr (CallOn<L, tensor, tensor, tensor>)
+        if (count == 3) return result = layer.call(ops, in(0), in(1), in(2)), true;
+      if constexpr (CallOnMany<L>) return result = layer.call(ops, tensor_list(all_inputs())), true;
+      return false;
     }
-    if constexpr (CallOn<L, tensor>)
-      if (count == 1) return result = layer.call(ops, in(0)), true;
-    if constexpr (CallOn<L, tensor, tensor>)
-      if (count == 2) return result = layer.call(ops, in(0), in(1)), true;
-    if constexpr (CallOn<L, tensor, tensor, tensor>)
-      if (count == 3) return result = layer.call(ops, in(0), in(1), in(2)), true;
-    if constexpr (CallOnMany<L>) return result = layer.call(ops, tensor_list(all_inputs())), true;
-    return false;
   }
 
   constexpr void end(operations::tensor result) {
@@ -220,7 +221,7 @@ struct rules_of_layer : rules_of_trace {
       open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, true, name);
       if (operations::tensor result; open.call(layer, result)) open.end(result);
       find(open.traced, in, weights, problem);
-      for (int i = 0; i < weights.count && i < parameter_list::capacity; ++i)
+      for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
         weights.entries[i].layout = parameter_layout::plain;  // operations read them so
     }
     if constexpr (requires { layer.flops(in); })
