@@ -58,7 +58,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
     for (std::size_t i = 0; i < replicas_.size(); ++i) {
-      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats);
+      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats, widened_floats);
       pointers_[i] = replicas_[i].get();
     }
     initialize_weights(seed);
@@ -98,7 +98,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   /// alone, without locks, but for a model without stages on several threads, which divide its steps.
   template <class Feed, class Results>
   void call(Feed const& feed, Results const& results) {
-    if (weights_changed_) begin_run();
+    if (weights_changed_ || (sizes::keeps_copies && sizes::trains)) begin_run();
     auto all = execution(feed, results, false);
     all.team = nullptr;
     for (auto& count : pointers_[0]->done) count.reset();
@@ -122,6 +122,7 @@ class host_pipeline : public session_shape<typename Job::described> {
     policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (std::size_t i = 1; i < replicas_.size(); ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+    for (auto& replica : replicas_) replica->copied.fill(0);
     if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
   }
   /// Forgets micro-batches whose weights have not been updated yet.
@@ -216,6 +217,14 @@ class host_pipeline : public session_shape<typename Job::described> {
       return (floats + 15) / 16 * 16;
     else
       return (std::max(floats, detail::weight_functions<first_plan>::workspace_floats()) + 15) / 16 * 16;
+  }();
+
+  /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
+  static constexpr long long widened_floats = [] {
+    if constexpr (is_half(first_plan::stored))
+      return narrow_storage<first_plan>::room_floats();
+    else
+      return 0LL;
   }();
 
  private:
