@@ -50,6 +50,7 @@ struct host_memory {
   float* weights = nullptr;
   float* gradients = nullptr;
   std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
+  float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
   float* workspace = nullptr;        ///< of this thread alone
   float* first_workspace = nullptr;  ///< of the first thread; null if there is one thread only
