@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Half precision on emulated IPUs: what is stored is a half, it is close to float32, and rounding at random keeps small
-// weight updates alive.
+// Half precision: what is stored is a half, it is close to float32, and rounding at random keeps small weight updates
+// alive. The host is close to emulated IPUs, and its bits depend neither on threads nor on stages.
+#include <stagecraft/plan/device_memory.hpp>
+#include "../pipelined/random_stages.hpp"
 #include "policies.hpp"
 #include "policies_models.hpp"
 
@@ -42,7 +44,56 @@ float weight_after(int steps, std::uint64_t seed) {
   return weight;
 }
 
+/// The sum of the output's gradient comes from several layers, which stand in several stages.
+struct branches_model : sc::functional<branches_model> {
+  static constexpr auto build(auto& model) {
+    auto x = dense(7, sc::tanh)(model.input(5));
+    auto a = batch_normalization()(dense(6, sc::relu)(x)), b = dense(6, sc::sigmoid)(x);
+    auto c = add()(a, multiply()(b, b), dense(6)(concatenate()(x, a)));
+    return dense(3)(dropout(0.25F)(c));
+  }
+};
+inline constexpr auto pipelined_training =
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.02F},
+                 .loss = sc::losses::mean_squared_error{},
+                 .batch_size = 5,
+                 .steps_per_execution = 12,
+                 .pipeline = {.gradient_accumulation_steps_per_replica = 6, .schedule = sc::interleaved}};
+
+/// On the host with a policy, in stages and on threads, too.
+template <class M, auto Training, sc::dtype_policy Policy>
+[[nodiscard]] std::vector<number_group> groups_on_host() {
+  using staged = typename random_runs::with_random_stages<M, 3, 7, random_runs::devices_drawn::one_each>::type;
+  static constexpr auto training = with_dtypes<Training, Policy>;
+  auto const groups = groups_of<M, training, sc::host<>>();
+  CHECK(different_bits(groups, groups_of<M, training, sc::host<3>>()) == "");
+  CHECK(different_bits(groups, groups_of<staged, training, sc::host<2>>()) == "");
+  return groups;
+}
+
 }  // namespace
+
+TEST_CASE("on the host") {
+  using namespace sc::dtype_policies;
+  auto const expected = groups_of<branches_model, pipelined_training, sc::host<>>();
+  auto const half = groups_on_host<branches_model, pipelined_training, mixed_float16>();
+  CHECK(not_in_half(half, "output") == "");
+  CHECK(not_in_half(half, "weight") != "");
+  check_close(expected, half, "float32", 0.02, 0.01);
+  check_close(groups_of<branches_model, with_dtypes<pipelined_training, mixed_float16>, fast>(), half, "IPU", 0.02,
+              0.01);
+  check_close(expected, groups_on_host<branches_model, pipelined_training, mixed_bfloat16>(), "bfloat16", 0.1, 0.05);
+  auto const pure = groups_of<branches_model, with_dtypes<pipelined_training, float16>, sc::host<>>();
+  CHECK(not_in_half(pure, "output") == "");
+  check_close(expected, pure, "float16", 0.02, 0.01);
+  // Values and their gradients take half of the memory.
+  using staged = sc::pipelined<sc::sequential<input{64}, dense{64}, dense{64}>, sc::stages<0, 1>>;
+  constexpr auto bytes = []<sc::dtype_policy Policy>() {
+    constexpr auto training = sc::training_on<with_dtypes<pipelined_training, Policy>, sc::host<>>;
+    return sc::device_memory_of<staged, training, 0>.activations.on_device;
+  };
+  static_assert(2 * bytes.template operator()<mixed_float16>() == bytes.template operator()<float32>());
+}
 
 TEST_CASE("networks in half precision") { check_half<network_model, plain_training>(0.02, 0.01); }
 TEST_CASE("gradients are added up in float32, or in half") {

@@ -6,11 +6,14 @@
 
 namespace stagecraft {
 
-/// The types of values and gradients, and of weights with the optimizer's state: float32 or float16. Prefer the
-/// constants of `dtype_policies` to one written by hand.
+/// The types of values and gradients, and of weights with the optimizer's state: float32, float16 or, on the host,
+/// bfloat16. Prefer the constants of `dtype_policies` to one written by hand.
 struct dtype_policy {
   dtype compute_dtype = dtype::float32;
   dtype variable_dtype = dtype::float32;
+  /// The type in which values and gradients lie in memory where kernels read and write floats: compute_dtype on the
+  /// host; float32 on emulated IPUs, whose tiles have memories of their own. `training_on` sets it.
+  dtype storage_dtype = dtype::float32;
 
   friend constexpr bool operator==(dtype_policy const&, dtype_policy const&) = default;
 };
@@ -18,9 +21,9 @@ struct dtype_policy {
 /// Whether the steps of a model work on copies of its weights, which are rounded for each pass.
 template <dtype_policy Policy>
 inline constexpr bool rounds_copies_of_weights =
-    Policy.compute_dtype == dtype::float16 && Policy.variable_dtype != dtype::float16;
+    is_half(Policy.compute_dtype) && Policy.variable_dtype != Policy.compute_dtype;
 
-/// Keras's policies by their names. Where values are float16, arithmetic is still done in float32, and results are
+/// Keras's policies by their names. Where values are of 16 bits, arithmetic is still done in float32, and results are
 /// rounded when they are stored.
 namespace dtype_policies {
 
@@ -28,6 +31,9 @@ inline constexpr dtype_policy float32{};
 /// Weights stay in float32; a copy is rounded for each step.
 inline constexpr dtype_policy mixed_float16{.compute_dtype = dtype::float16};
 inline constexpr dtype_policy float16{.compute_dtype = dtype::float16, .variable_dtype = dtype::float16};
+/// The same with the upper halves of floats: as large as those, with three decimal places. Not on IPUs (E2061).
+inline constexpr dtype_policy mixed_bfloat16{.compute_dtype = dtype::bfloat16};
+inline constexpr dtype_policy bfloat16{.compute_dtype = dtype::bfloat16, .variable_dtype = dtype::bfloat16};
 
 }  // namespace dtype_policies
 

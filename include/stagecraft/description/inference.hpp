@@ -64,7 +64,7 @@ struct inference {
   outfeed_queue_options outfeed_queue = {};
   /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution.
   bool asynchronous_callbacks = false;
-  /// In which types values and weights are kept. The host has float32 only (E2061).
+  /// In which types values and weights are kept. IPUs have no bfloat16 (E2061).
   stagecraft::dtype_policy dtype_policy = {};
   /// Initial weights follow from it.
   std::uint64_t seed = 1;

@@ -94,7 +94,7 @@ struct training {
   /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution. It has
   /// no effect on training and evaluation where results are accumulated (accumulate_outfeed).
   bool asynchronous_callbacks = false;
-  /// In which types values and weights are kept. The host has float32 only (E2061).
+  /// In which types values and weights are kept. IPUs have no bfloat16 (E2061).
   stagecraft::dtype_policy dtype_policy = {};
   /// Initial weights, dropout and shuffling follow from it.
   std::uint64_t seed = 1;

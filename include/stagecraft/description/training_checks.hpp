@@ -210,17 +210,16 @@ inline constexpr diagnostic training_problem = [] {
 }();
 
 /// E2061: the types that values and weights may have on a machine.
-constexpr void check_dtype_policy(std::string_view subject, dtype_policy const& policy, bool has_float16,
+constexpr void check_dtype_policy(std::string_view subject, dtype_policy const& policy, bool has_bfloat16,
                                   diagnostic& problem) {
   auto const check = [&](dtype type, std::string_view which) {
-    if (type != dtype::float32 && type != dtype::float16)
+    if (type != dtype::float32 && !is_half(type))
       problem.report(2061, subject, "'s dtype_policy has the ", which, ' ', name(type),
-                     "; it must be float32 or float16");
-    else if (type == dtype::float16 && !has_float16)
-      problem.report(
-          2061, subject, "'s dtype_policy has the ", which,
-          " float16, but the machine is the host, which has float32 only; choose dtype_policies::float32, or "
-          "sc::ipu<...> as the machine");
+                     "; it must be float32, float16 or bfloat16");
+    else if (type == dtype::bfloat16 && !has_bfloat16)
+      problem.report(2061, subject, "'s dtype_policy has the ", which,
+                     " bfloat16, which IPUs do not have; choose dtype_policies::mixed_float16, or sc::host<> as the "
+                     "machine");
   };
   check(policy.compute_dtype, "compute_dtype");
   check(policy.variable_dtype, "variable_dtype");
@@ -267,7 +266,7 @@ inline constexpr diagnostic machine_problem = [] {
   diagnostic problem;
   constexpr auto subject = checked_options::subject_of(only_infers<Training>);
   check_devices_of_machine(subject, graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
-  check_dtype_policy(subject, Training.dtype_policy, is_ipu<Machine>, problem);
+  check_dtype_policy(subject, Training.dtype_policy, !is_ipu<Machine>, problem);
   if constexpr (is_ipu<Machine> && !only_infers<Training>) {
     check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
     check_weights_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);

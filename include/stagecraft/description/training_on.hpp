@@ -13,10 +13,12 @@ namespace detail {
 template <auto Training, class Machine>
 constexpr auto find_training_on() {
   auto result = Training;
+  auto& types = result.dtype_policy;
+  types.storage_dtype = is_ipu<Machine> ? dtype::float32 : types.compute_dtype;
   if constexpr (is_ipu<Machine>)
     if (Machine::config.io_tiles.place_ops_on_io_tiles) result.overlaps_io = true;
-  if constexpr (is_ipu<Machine> && only_infers<Training>)
-    result.fold_batch_normalization = false;  // a normalization has vertices of its own there
+  if constexpr (only_infers<Training> && (is_ipu<Machine> || is_half(Training.dtype_policy.compute_dtype)))
+    result.fold_batch_normalization = false;  // a normalization has vertices, or roundings, of its own there
   else if constexpr (is_ipu<Machine>)
     if (Machine::config.allow_recompute && result.pipeline.recomputation_mode == recomputation_mode::none)
       result.pipeline.recomputation_mode = recomputation_mode::automatic;
@@ -27,7 +29,8 @@ constexpr auto find_training_on() {
 
 /// What a model is trained with on a machine: the training description itself, but for IPUs with
 /// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it; and that of an
-/// inference, for IPUs, which fold no batch normalization into other layers. IPUs with
+/// inference, for IPUs and half precision, which fold no batch normalization into other layers. On the host, values
+/// of half precision are stored as such (`dtype_policy::storage_dtype`). IPUs with
 /// `io_tiles.place_ops_on_io_tiles` overlap input and output with what others compute. Everything that is made for a
 /// machine asks this: sessions, lowered steps, profiles; and so does who wants to see its timetable:
 ///

@@ -81,6 +81,14 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     else
       return 0;
   }();
+  /// How the factor of the losses changes; growth_steps 0: not at all.
+  static constexpr detail::loss_scale_rule loss_scale = [] {
+    if constexpr (trains)
+      return detail::loss_scale_rule_of(Job::training.optimizer);
+    else
+      return detail::loss_scale_rule{};
+  }();
+  static constexpr bool scales_losses = loss_scale.growth_steps > 0;
   [[nodiscard]] static constexpr std::int64_t norm_blocks_of_weights() {
     std::int64_t blocks = 0;
     for (long long const size : weights.size) blocks += norm_blocks{size, Replicas}.count();
@@ -93,6 +101,9 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   /// Passes work on copies of weights: of what is in remote memory, or rounded ones.
   static constexpr bool fetches_weights =
       options.offloads_weights() || rounds_copies_of_weights<Job::training.dtype_policy>;
+  /// The copies last until the weights change.
+  static constexpr bool keeps_copies =
+      is_half(Job::training.dtype_policy.storage_dtype) && fetches_weights && !options.offloads_weights();
   static constexpr bool fetches_gradients = options.offload_gradient_accumulation_buffers == offload::remote;
   static constexpr bool fetches_state = options.offloads_optimizer_state();
 
@@ -164,7 +175,8 @@ struct pipeline_memory {
   static constexpr bool has_halves = Sizes::halves;
 
   /// @param workspace_floats  what each thread of a device has for itself
-  pipeline_memory(int number, long long workspace_floats)
+  /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
+  pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
         weights(Sizes::weights.floats),
         gradients(Sizes::gradient_floats),
@@ -177,28 +189,34 @@ struct pipeline_memory {
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
         samples(static_cast<std::size_t>(Sizes::most_samples)),
-        norms(Sizes::norm_blocks_of_weights()) {
+        norms(Sizes::norm_blocks_of_weights()),
+        loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
       (blocks.emplace_back(Sizes::template block_floats<static_cast<int>(Device)>()), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(Sizes::devices)>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       (remote.emplace_back(Sizes::template remote_floats<static_cast<int>(Stage)>), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(Sizes::stages)>{});
-    for (int device = 0; device < Sizes::devices; ++device)
+    for (int device = 0; device < Sizes::devices; ++device) {
       workspaces.emplace_back(Sizes::threads_of_device * workspace_floats);
+      widened.emplace_back(widened_floats);
+    }
   }
 
   int replica;
   aligned_block weights, gradients, halves, state;
   /// What a pass works on where these stand in remote memory.
   aligned_block local_weights, local_gradients, local_halves, local_state;
-  aligned_block targets, scales;                                       ///< rings
-  std::vector<std::atomic<int>> samples;                               ///< a ring: samples of a micro-batch
-  std::vector<aligned_block> blocks, workspaces;                       ///< of each device
-  std::vector<aligned_block> remote;                                   ///< activations of each stage
+  aligned_block targets, scales;                           ///< rings
+  std::vector<std::atomic<int>> samples;                   ///< a ring: samples of a micro-batch
+  std::vector<aligned_block> blocks, workspaces, widened;  ///< of each device
+  std::vector<aligned_block> remote;                       ///< activations of each stage
+  /// The weight update that each stage's copies of weights are for; 0: none are there.
+  std::array<std::int64_t, static_cast<std::size_t>(Sizes::stages)> copied{};
   std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
   std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
   [[no_unique_address]] norm_memory<Sizes::weights.count, Sizes::norms, Sizes::replicas> norms;
+  [[no_unique_address]] loss_scale_memory<Sizes::scales_losses> loss_scales;
   [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
 };
 

@@ -10,6 +10,7 @@
 #include <stagecraft/engine/step_view.hpp>
 #include <stagecraft/engine/trace.hpp>
 #include <stagecraft/host/loss_step.hpp>
+#include <stagecraft/host/narrow_storage.hpp>
 #include <stagecraft/host/operations/operations.hpp>
 #include <stagecraft/host/steps/step_epilogue.hpp>
 #include <array>
@@ -33,6 +34,8 @@ class pipeline_pass {
   using team = device_threads<plan::threads>;
   using weights = pass_weights<sizes, plan, Pass>;
   using step_function = void (*)(host_memory const&);
+  using narrow = narrow_storage<plan>;
+  static constexpr bool is_narrow = is_half(plan::stored);
 
   static constexpr auto const& graph = plan::graph;
   static constexpr auto const& pass = pass_on<typename plan::job, Pass>;
@@ -139,12 +142,19 @@ class pipeline_pass {
     begin = record.now();
     if constexpr (Pass == 0) {
       feed(all, own, memory, samples);
+      if constexpr (is_narrow) narrow::inputs(memory);
       policy::template inputs<plan>(memory);
       begin = record.add(pass_kind::infeed, begin);
     }
     for (auto const& fetch : pass.fetches)
       copy(own.remote[stage].data(), fetch.from, memory.block, fetch.to, fetch.floats, memory.micro_batch);
-    if constexpr (sizes::fetches_weights) weights::fetch(all.shared_weights, own, memory);
+    if constexpr (sizes::keeps_copies) {
+      // Those of the last weight update hold, unless a program has changed the weights.
+      auto const update = trains ? memory.update : all.updates + 1;
+      if (std::exchange(own.copied[stage], update) != update) weights::fetch(all.shared_weights, own, memory);
+    } else if constexpr (sizes::fetches_weights) {
+      weights::fetch(all.shared_weights, own, memory);
+    }
     if constexpr (backward && sizes::fetches_gradients)
       if (memory.accumulated > 0) weights::template move_gradients<true>(own);
     return true;
@@ -176,6 +186,7 @@ class pipeline_pass {
         .weights = (sizes::fetches_weights ? own.local_weights : own.weights).data(),
         .gradients = (sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
         .halves = reinterpret_cast<std::uint16_t*>((sizes::fetches_gradients ? own.local_halves : own.halves).data()),
+        .widened = own.widened[device].data(),
         .slots = own.state.data(),
         .workspace = workspace + self.number() * Session::workspace_floats,
         .first_workspace = workspace,
@@ -214,8 +225,13 @@ class pipeline_pass {
   }
   static void feed(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples) {
     std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs{};
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      inputs[i] = plan::address(memory, plan::value(static_cast<int>(sizes::input_call(static_cast<int>(i)))));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      auto const call = static_cast<int>(sizes::input_call(static_cast<int>(i)));
+      if constexpr (is_narrow)
+        inputs[i] = narrow::input(memory, call);
+      else
+        inputs[i] = plan::address(memory, plan::value(call));
+    }
     int valid = Session::batch;
     all.call_feed(
         all.feed,
@@ -229,7 +245,12 @@ class pipeline_pass {
   static void step(host_memory const& memory) {
     if constexpr (!Backward && plan::is_epilogue(Call)) return;  // the step of another call does it
     // A generic one, so that policies that compute for themselves do without the host's kernels.
-    policy::template step<plan, Call, Backward>(memory, [](auto const& own) { host_step<Call, Backward>(own); });
+    policy::template step<plan, Call, Backward>(memory, [](auto const& own) {
+      if constexpr (is_narrow)
+        narrow::template step<Call, Backward>(own, host_step<Call, Backward>);
+      else
+        host_step<Call, Backward>(own);
+    });
   }
   template <int Call, bool Backward>
   static void host_step(host_memory const& memory) {
@@ -263,6 +284,7 @@ class pipeline_pass {
         auto const& addition = pass.additions[added];
         policy::template addition<plan>(memory, addition, static_cast<int>(added), [&] {
           team::divide(memory, [&](host_memory const& own) {
+            if constexpr (is_narrow) return narrow::addition(own, addition);
             auto const [first, last] = own.share.of(addition.floats, 16);
             kernels::scaled_add<true, architecture>(1.0F, plan::address(own, addition.from) + first,
                                                     plan::address(own, addition.to) + first, last - first);
@@ -280,7 +302,8 @@ class pipeline_pass {
   }
 
   // Losses and outfeed.
-  static void finish_forward(execution const& all, memory_type& own, host_memory const& memory) {
+  static void finish_forward(execution const& all, memory_type& own, host_memory memory) {
+    if constexpr (sizes::scales_losses && trains) memory.loss_scale = own.loss_scales.of_device[at(device)].scale;
     std::array<float, Session::output_count> losses{};
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);
@@ -303,7 +326,7 @@ class pipeline_pass {
                                            .valid_samples = memory.valid_samples,
                                            .training = trains,
                                            .total_loss = total},
-                                          losses, {plan::address(memory, plan::value(Session::outputs[Output]))...},
+                                          losses, {prediction<Output>(memory)...},
                                           {static_cast<void const*>(targets[Output])...}, {scales[Output]...}));
     }(output_indices{});
   }
@@ -311,9 +334,24 @@ class pipeline_pass {
   static void finish_output([[maybe_unused]] host_memory const& memory) {
     if constexpr (takes_logits<typename plan::job, Output>) {
       float* const value = plan::address(memory, plan::value(Session::outputs[Output]));
-      policy::template output<plan, Output>(
-          memory, value, [&] { detail::output_step<typename sizes::shape, Output, architecture>(value); });
+      policy::template output<plan, Output>(memory, value, [&] {
+        auto const make = [](float* values) {
+          detail::output_step<typename sizes::shape, Output, architecture>(values);
+        };
+        if constexpr (is_narrow)
+          narrow::template output<Output>(memory, value, make);
+        else
+          make(value);
+      });
     }
+  }
+  template <std::size_t Output>
+  static float const* prediction(host_memory const& memory) {
+    float const* const value = plan::address(memory, plan::value(Session::outputs[Output]));
+    if constexpr (is_narrow)
+      return narrow::template prediction<Output>(memory, value);
+    else
+      return value;
   }
   template <std::size_t Output>
   static float loss(host_memory const& memory, float const* targets, float const* scales) {
@@ -327,12 +365,18 @@ class pipeline_pass {
         if constexpr (plan::program.loss_adds_gradient[Output])
           gradient.scratch = plan::address(memory, places.loss_scratch);
       }
-      factor *= detail::gradient_factor<plan>(memory.accumulated);
+      factor *= detail::gradient_factor<plan>(memory.accumulated) * memory.loss_scale;
     }
-    float const* const prediction = plan::address(memory, plan::value(call));
-    return policy::template loss<plan, Output>(memory, prediction, targets, scales, gradient, [&] {
-      return detail::loss_step<typename sizes::shape, Output, architecture>(prediction, targets, scales, gradient,
-                                                                            factor, memory.valid_samples);
+    float const* const logits = plan::address(memory, plan::value(call));
+    return policy::template loss<plan, Output>(memory, logits, targets, scales, gradient, [&] {
+      auto const find = [&](float const* values, detail::loss_gradient const& to) {
+        return detail::loss_step<typename sizes::shape, Output, architecture>(values, targets, scales, to, factor,
+                                                                              memory.valid_samples);
+      };
+      if constexpr (is_narrow)
+        return narrow::template loss<Output>(memory, logits, gradient, find);
+      else
+        return find(logits, gradient);
     });
   }
 };

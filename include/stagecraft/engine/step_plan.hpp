@@ -61,6 +61,8 @@ struct step_plan {
   static constexpr bool trains = Job::trains;
   static constexpr auto const& training = Job::training;
   static constexpr auto const& options = Job::options;
+  /// The type in which values and gradients lie in the block.
+  static constexpr dtype stored = Job::training.dtype_policy.storage_dtype;
   /// That work on the device together.
   static constexpr int threads = detail::threads_of_device<Job>;
   /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
@@ -122,9 +124,10 @@ struct step_plan {
       return false;
   }
   static constexpr bool updates_at_once =
-      trains && detail::is_whole<model, machine> && Job::replicas == 1 && options.accumulation_steps() == 1 &&
-      !options.offloads_weights() && !options.offloads_optimizer_state() &&
-      options.offload_gradient_accumulation_buffers != offload::remote && !reads_norms();
+      trains && detail::is_whole<model, machine> && Job::training.dtype_policy == dtype_policies::float32 &&
+      Job::replicas == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
+      !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote &&
+      !reads_norms();
   static constexpr bool is_updated_at_once(int call, int index, parameter_layout layout) {
     auto const& layer = graph.layer_of(call);
     auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + index)];

@@ -7,12 +7,14 @@
 namespace stagecraft {
 
 /// Keras's `dtype` argument. The host computes in float32; data of the other types are converted on their way in.
-enum class dtype : unsigned char { float32, float16, int32, uint8, boolean };
+/// (bfloat16: the upper half of a float32.)
+enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bfloat16 };
 
 /// Keras's name of the type.
 [[nodiscard]] constexpr std::string_view name(dtype type) noexcept {
   switch (type) {
     case dtype::float16: return "float16";
+    case dtype::bfloat16: return "bfloat16";
     case dtype::int32: return "int32";
     case dtype::uint8: return "uint8";
     case dtype::boolean: return "bool";
@@ -20,10 +22,14 @@ enum class dtype : unsigned char { float32, float16, int32, uint8, boolean };
   }
 }
 
+/// Whether it is a floating point type of 16 bits.
+[[nodiscard]] constexpr bool is_half(dtype type) noexcept { return type == dtype::float16 || type == dtype::bfloat16; }
+
 /// Bytes of one element.
 [[nodiscard]] constexpr int size_of(dtype type) noexcept {
   switch (type) {
-    case dtype::float16: return 2;
+    case dtype::float16:
+    case dtype::bfloat16: return 2;
     case dtype::uint8:
     case dtype::boolean: return 1;
     default: return 4;

@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/host.hpp>
+#include <stagecraft/host/rounded_weights.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <cstddef>
 #include <cstring>
@@ -17,7 +18,8 @@ inline constexpr diagnostic no_memory_problem{};
 
 }  // namespace detail
 
-/// See ExecutionPolicy. Policies that derive from it say only what is different.
+/// See ExecutionPolicy. Values in 16 bits are widened and narrowed by the engine (narrow_storage.hpp). Policies that
+/// derive from it say only what is different.
 struct host_policy {
   static constexpr bool devices_have_teams = true;
   static constexpr bool joins_passes = true;
@@ -70,12 +72,16 @@ struct host_policy {
     on_host();
   }
   template <class Plan, std::size_t Parameter, class Range, class OnHost>
-  static void update(host_memory const&, detail::optimizer_state const&, Range const&, OnHost const& on_host) {
+  static void update(host_memory const& memory, detail::optimizer_state const& state, Range const& elements,
+                     OnHost const& on_host) {
     on_host();
+    if constexpr (rounds_variables<Plan>) rounded_weights<Plan>::template updated<Parameter>(memory, state, elements);
   }
   template <class Plan, std::size_t Parameter, class OnHost>
-  static void constraint(host_memory const&, bool, OnHost const& on_host) {
+  static void constraint(host_memory const& memory, bool, OnHost const& on_host) {
     on_host();
+    if constexpr (rounds_variables<Plan>)
+      rounded_weights<Plan>::template updated<Parameter>(memory, {}, {0, Plan::weights.size[Parameter]});
   }
 
   template <class Plan>
@@ -88,9 +94,17 @@ struct host_policy {
     on_host();
   }
   template <class Plan, std::size_t Parameter>
-  static void copied_weight(host_memory const&, float*) {}
+  static void copied_weight(host_memory const&, float* copy) {
+    if constexpr (is_half(Plan::stored)) rounded_weights<Plan>::template copy<Parameter>(copy);
+  }
   template <class Plan>
-  static void given_weights(float*) {}
+  static void given_weights(float* weights) {
+    if constexpr (rounds_variables<Plan>) rounded_weights<Plan>::given(weights);
+  }
+
+ private:
+  template <class Plan>
+  static constexpr bool rounds_variables = is_half(Plan::training.dtype_policy.variable_dtype);
 };
 
 template <int Threads, class Arch, int Devices>

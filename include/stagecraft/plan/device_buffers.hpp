@@ -87,7 +87,8 @@ class device_buffer_planner {
   static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
   static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
   static constexpr long long floats_of(std::size_t call) {
-    return static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size();
+    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
+                         program.calls[call].stored);
   }
   /// Whether a stage finds what it has kept in remote memory. The last one needs it at once.
   static constexpr bool offloads_stage(int stage) { return offloads && stage + 1 < flow.stages; }

@@ -109,7 +109,8 @@ class pass_planner {
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
   static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
   static constexpr long long floats_of(std::size_t call) {
-    return static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size();
+    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
+                         program.calls[call].stored);
   }
   [[nodiscard]] constexpr bool runs(std::size_t call) const {
     return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view;

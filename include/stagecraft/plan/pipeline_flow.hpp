@@ -40,10 +40,10 @@ constexpr int stage_of_graph_call(int call) {
   return stage < 0 ? 0 : stage;
 }
 
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode>
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype Stored>
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_of<M, Batch, Mode, Logits>;
+  constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored>;
   constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.outputs_of(0).size();
   pipeline_flow<calls, edges, outputs> flow;
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
@@ -89,11 +89,12 @@ constexpr auto find_flow() {
 }
 
 // One constant for all descriptions that have the same plan.
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode>
-inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode>();
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype Stored>
+inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode, Stored>();
 
 template <class Job>
-inline constexpr auto const& flow_of = flow_of_plan<typename Job::model, Job::training.batch_size,
-                                                    outputs_with_logits<typename Job::described>, Job::described::mode>;
+inline constexpr auto const& flow_of =
+    flow_of_plan<typename Job::model, Job::training.batch_size, outputs_with_logits<typename Job::described>,
+                 Job::described::mode, Job::training.dtype_policy.storage_dtype>;
 
 }  // namespace stagecraft::detail

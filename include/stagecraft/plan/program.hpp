@@ -5,6 +5,7 @@
 
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
+#include <stagecraft/layers/embedding.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/arena.hpp>
 #include <stagecraft/plan/call_needs.hpp>
@@ -16,6 +17,11 @@
 #include <utility>
 
 namespace stagecraft {
+
+/// Floats that so many numbers of a type take.
+[[nodiscard]] constexpr long long stored_floats(long long numbers, dtype type) noexcept {
+  return is_half(type) ? (numbers + 1) / 2 : numbers;
+}
 
 /// The plan of one call. Offsets are floats into the program's block; -1 where there is nothing.
 struct planned_call {
@@ -31,6 +37,8 @@ struct planned_call {
   /// The call whose forward step the host does as this one's epilogue: it is the only one that reads the output, which
   /// is never stored. -1: none.
   int epilogue = -1;
+  /// The type in which its output and the gradient of it are stored.
+  dtype stored = dtype::float32;
   /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
   long long value = -1;
@@ -74,23 +82,26 @@ template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
   constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode,
-                    std::uint64_t logits)
-      : graph_(graph), trains_(mode == execution_mode::training), count_(static_cast<int>(Calls)) {
+                    std::uint64_t logits, dtype stored)
+      : graph_(graph), trains_(mode == execution_mode::training), stored_(stored), count_(static_cast<int>(Calls)) {
     result_.batch = batch;
     for (std::size_t i = 0; i < Calls; ++i) {
       result_.calls[i].needs = needs[i];
       result_.calls[i].activation_in_loss = leaves_activation_to_loss(graph, static_cast<int>(i), logits);
+      // Each term of a gradient is rounded by itself: its sum must not depend on where the terms come from.
+      if (is_half(stored)) result_.calls[i].needs.adds_exactly = false;
     }
   }
 
   constexpr program_draft<Calls, Edges, Outputs> const& make() {
     result_.own_gradient.fill(-1);
     find_roots_and_gradients();
+    if (is_half(stored_)) find_stored_types();
     if (trains_) {
       find_first_writers();
       find_activations_in_consumers();
     }
-    find_epilogues();
+    if (!is_half(stored_)) find_epilogues();  // what is in between would have to be rounded
     find_lifetimes();
     return draft_;
   }
@@ -116,6 +127,17 @@ class planner {
         own.needs_gradient = own.needs_gradient || weight.trainable;
       for (int const input : inputs) own.needs_gradient = own.needs_gradient || call(input).needs_gradient;
     }
+  }
+
+  /// Numbers that count something, such as words, must be exact.
+  constexpr void find_stored_types() {
+    for (int i = 0; i < count_; ++i)
+      call(i).stored = graph_.call(call(i).root).type == dtype::float32 ? stored_ : dtype::float32;
+    for (int i = 0; i < count_; ++i)
+      if (same_type(graph_.layer_of(i).type, tag_of<layers::embedding>))
+        for (int const input : graph_.inputs_of(i))
+          for (int k = 0; k < count_; ++k)
+            if (call(k).root == call(input).root) call(k).stored = dtype::float32;
   }
 
   constexpr void find_first_writers() {
@@ -199,7 +221,8 @@ class planner {
   }
 
   [[nodiscard]] constexpr long long floats_of(int index) const {
-    return static_cast<long long>(result_.batch) * graph_.call(index).shape.size();
+    return stored_floats(static_cast<long long>(result_.batch) * graph_.call(index).shape.size(),
+                         result_.calls[at(index)].stored);
   }
 
   constexpr void find_lifetimes() {
@@ -256,6 +279,7 @@ class planner {
 
   graph_view const& graph_;
   bool trains_;
+  dtype stored_;
   int count_;
   program_draft<Calls, Edges, Outputs> draft_;
   program<Calls, Edges, Outputs>& result_ = draft_.result;
@@ -306,18 +330,19 @@ template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivati
 inline constexpr call_needs needs_of_call = find_needs<M, Call, Batch, Mode, LeavesActivation>(
     std::make_index_sequence<static_cast<std::size_t>(graph_of<M>.call(Call).input_count)>{});
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, std::size_t... Call>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored, std::size_t... Call>
 constexpr auto draft_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
                                          leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
-  return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode, Logits)
+  return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode, Logits,
+                                                                                      Stored)
       .make();
 }
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
 inline constexpr auto draft_of =
-    draft_program<M, Batch, Mode, Logits>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+    draft_program<M, Batch, Mode, Logits, Stored>(std::make_index_sequence<graph_of<M>.calls.size()>{});
 
 template <std::size_t Count>
 struct placed_buffers {
@@ -330,14 +355,14 @@ struct placed_buffers {
   }
 };
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits>
-inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits>.buffer_count> placed_of{
-    draft_of<M, Batch, Mode, Logits>.buffers.data()};
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
+inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits, Stored>.buffer_count> placed_of{
+    draft_of<M, Batch, Mode, Logits, Stored>.buffers.data()};
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
 constexpr auto plan_program() {
-  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits>;
-  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits>;
+  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored>;
+  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored>;
   auto result = draft.result;
   auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[static_cast<std::size_t>(slot)].offset; };
   result.floats = placed.floats;
@@ -356,13 +381,14 @@ constexpr auto plan_program() {
 
 }  // namespace detail
 
-/// The plan of a model. `Logits` has a bit for each output whose loss takes logits.
-template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0>
-inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits>();
+/// The plan of a model. `Logits` has a bit for each output whose loss takes logits; `Stored` is the type of values.
+template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, dtype Stored = dtype::float32>
+inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored>();
 
 /// The program of a job.
 template <class Job>
-inline constexpr auto const& program_for = program_of<typename Job::model, Job::training.batch_size, Job::mode,
-                                                      detail::outputs_with_logits<typename Job::described>>;
+inline constexpr auto const& program_for =
+    program_of<typename Job::model, Job::training.batch_size, Job::mode,
+               detail::outputs_with_logits<typename Job::described>, Job::training.dtype_policy.storage_dtype>;
 
 }  // namespace stagecraft

@@ -81,7 +81,9 @@ constexpr auto plan_whole_pass() {
         int const root = program.calls[static_cast<std::size_t>(graph.inputs[edge])].root;
         plan.additions[added++] = {static_cast<int>(step), places.input_gradient[edge],
                                    places.gradient[static_cast<std::size_t>(root)],
-                                   static_cast<long long>(program.batch) * graph.call(root).shape.size(), root};
+                                   stored_floats(static_cast<long long>(program.batch) * graph.call(root).shape.size(),
+                                                 program.calls[static_cast<std::size_t>(root)].stored),
+                                   root};
       }
     }
   }

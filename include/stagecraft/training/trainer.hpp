@@ -103,9 +103,8 @@ class model_trainer
                                                               options.validation_steps, validation_batches)
                                            : 0;
 
-    // Training that is continued with initial_epoch goes on where it was; another one has orders of its own.
-    if (options.initial_epoch == 0) ++fits_;
-    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : seed_ + fits_);
+    auto const order_seed = this->begin_fit(options.initial_epoch);
+    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
     int const batches = order.batches(batch_size, options.drop_remainder);
     if (batches == 0)
       throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
@@ -227,7 +226,7 @@ class model_trainer
   using loader = batch_loader<session_type, Training>;
 
   /// Without a warning.
-  model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed), seed_(seed) {}
+  model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
 
   template <run_kind Kind>
   using runner = step_runner<base, M, Training, Kind>;
@@ -281,9 +280,6 @@ class model_trainer
       this->session().train(1, bring, take);
     return means.values();
   }
-
-  std::uint64_t seed_;
-  std::uint64_t fits_ = 0;  // trainings that began at epoch 0: each has orders of samples of its own
 };
 
 namespace detail {

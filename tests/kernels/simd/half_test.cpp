@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Halves: all 65536 of them, floats at every boundary between two, NaN, and the same bits for every architecture.
+#include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <stagecraft/kernels/simd/flush_denormals.hpp>
 #include <stagecraft/kernels/simd/half.hpp>
 #include <doctest/doctest.h>
@@ -128,8 +129,60 @@ void check_all_tails() {
   (check_tails<Arch>(), ...);
 }
 
+/// bfloat16: each of them, and floats around each and around each midpoint, are rounded as their definition says.
+template <class Arch>
+void check_bfloat16() {
+  using stagecraft::dtype;
+  CAPTURE(kernels::lanes<Arch>);
+  auto const all = all_halves();
+  std::vector<float> wide(all.size()), floats;
+  kernels::widen<dtype::bfloat16, Arch>(all.data(), wide.data(), 65536);
+  std::vector<std::uint16_t> expected;
+  int wrong = 0;
+  for (std::uint32_t i = 0; i < 65536; ++i) {
+    std::uint32_t const bits = i << 16U;
+    wrong += std::bit_cast<std::uint32_t>(wide[i]) != bits;
+    bool const is_nan = (bits & 0x7FFFFFFFU) > 0x7F800000U, is_denormal = (i & 0x7F80U) == 0;
+    if (is_denormal) continue;  // some processors flush them
+    auto const add = [&](std::uint32_t of_float, std::uint32_t result) {
+      floats.push_back(std::bit_cast<float>(of_float));
+      expected.push_back(static_cast<std::uint16_t>(is_nan ? i | 0x40U : result));
+    };
+    bool const is_infinite = (bits & 0x7FFFFFFFU) == 0x7F800000U;
+    add(bits, i);
+    if (is_infinite) continue;
+    add(bits + 0x7FFF, i);
+    add(bits + 0x8000, i + (i & 1U));
+    add(bits + 0x8001, i + 1);
+    add(bits + 0xFFFF, i + 1);
+  }
+  CHECK(wrong == 0);
+  std::vector<std::uint16_t> narrow(floats.size());
+  auto const n = static_cast<std::int64_t>(floats.size()) - 1;  // the last ones are no whole register
+  kernels::narrow<dtype::bfloat16, Arch>(floats.data(), narrow.data(), n);
+  expected.back() = 0;
+  CHECK(narrow == expected);
+  kernels::round_to<dtype::bfloat16, Arch>(floats.data(), floats.data(), n);
+  wrong = 0;
+  for (std::size_t i = 0; i + 1 < floats.size(); ++i)
+    wrong += std::bit_cast<std::uint32_t>(floats[i]) != std::uint32_t{expected[i]} << 16U;
+  CHECK(wrong == 0);
+  std::vector<std::uint16_t> sums(37, 0x3F80),
+      terms(37, 0x3B80);  // 1 + 1/256 lies between two: 1, the even one, remains
+  kernels::add_narrow<dtype::bfloat16, Arch>(terms.data(), sums.data(), 36);
+  CHECK(sums == std::vector<std::uint16_t>(37, 0x3F80));
+  kernels::add_narrow<dtype::bfloat16, Arch>(sums.data(), sums.data(), 36);
+  CHECK(sums[35] == 0x4000);
+  CHECK(sums[36] == 0x3F80);
+}
+template <class... Arch>
+void check_all_bfloat16() {
+  (check_bfloat16<Arch>(), ...);
+}
+
 }  // namespace
 
+TEST_CASE("every bfloat16, and floats between them") { check_all_bfloat16<MATMUL_ARCHITECTURES>(); }
 TEST_CASE("every half, and floats on all boundaries of halves") { check_all<MATMUL_ARCHITECTURES>(); }
 
 TEST_CASE("denormal halves are no denormal floats: nothing flushes them") {

@@ -4,6 +4,7 @@
 
 #include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/host/steps/widened_step.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <cstddef>
 
@@ -59,16 +60,19 @@ struct host_call {
   /// Whether the gradient of a weight is wanted: not of a frozen layer's.
   [[nodiscard]] static constexpr bool wants_parameter_gradient(int index) { return parameter_info(index).trainable; }
 
-  [[nodiscard]] float const* input(int index) const { return address(Plan::value(input_call(index))); }
+  [[nodiscard]] float const* input(int index) const {
+    return address(Plan::value(input_call(index)), input_call(index), widened::input(index));
+  }
   [[nodiscard]] float* input_gradient(int index) const {
-    return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index));
+    return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index), input_call(index),
+                   widened::input_gradient(index));
   }
   /// Where the forward step writes what its epilogues make of it.
-  [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue)); }
-  [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call)); }
+  [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue), Call, widened::output); }
+  [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call), Call, widened::output_gradient); }
   /// What the forward step keeps for the backward step, if there is room for something.
   static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
-  [[nodiscard]] float* saved() const { return address(Plan::saved(Call)); }
+  [[nodiscard]] float* saved() const { return Plan::address(memory, Plan::saved(Call)); }
   [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
   /// Of a weight that is not trained, such as a moving mean: its layer may change it in a forward step of training.
   [[nodiscard]] float* mutable_weight(int index) const { return memory.weights + weight_offset(index); }
@@ -121,8 +125,12 @@ struct host_call {
     while (Plan::epilogue(last) >= 0) last = Plan::epilogue(last);
     return last;
   }();
+  using widened = detail::widened_step<Plan, Call>;
+  /// Of what belongs to a call of the graph: where it is stored, or where it has been widened to floats.
   template <class Place>
-  [[nodiscard]] float* address(Place const& place) const {
+  [[nodiscard]] float* address(Place const& place, [[maybe_unused]] int of, [[maybe_unused]] long long room) const {
+    if constexpr (is_half(Plan::stored))
+      if (is_half(Plan::program.calls[static_cast<std::size_t>(of)].stored)) return memory.widened + room;
     return Plan::address(memory, place);
   }
 };

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the host does where values are stored in 16 bits: each step finds its tensors widened to floats in a room of its
+// device, and what it has written there is narrowed where the plan says. Keras counterpart: the casts of
+// tf.keras.mixed_precision.
+#pragma once
+
+#include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/host/steps/host_call.hpp>
+#include <stagecraft/kernels/elementwise/narrow.hpp>
+#include <stagecraft/plan/buffer_place.hpp>
+#include <stagecraft/plan/pass_plan.hpp>
+#include <stagecraft/plan/recomputation.hpp>
+#include <stagecraft/plan/session_shape.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace stagecraft {
+
+/// `Plan` is that of a pass. Gradients of weights, and what layers keep for themselves, are floats all the same.
+template <class Plan>
+class narrow_storage {
+  using architecture = typename Plan::architecture;
+  using session = session_shape<typename Plan::job::described>;
+  static constexpr auto const& graph = Plan::graph;
+  static constexpr dtype type = Plan::stored;
+
+ public:
+  /// A layer's step, which `run(memory)` carries out.
+  template <int Call, bool Backward, class Run>
+  static void step(host_memory const& memory, Run const& run) {
+    using places = detail::widened_step<Plan, Call>;
+    constexpr auto const& planned = Plan::program.calls[Call];
+    detail::divide(memory, [](host_memory const& own) {
+      if constexpr (!Backward || detail::backward_reads(planned).inputs)
+        for (int i = 0; i < places::node.input_count; ++i)
+          widen(own, Plan::value(places::input_call(i)), places::input(i), places::input_call(i));
+      if constexpr (Backward && detail::backward_reads(planned).output)
+        widen(own, Plan::value(Call), places::output, Call);
+      if constexpr (Backward) widen(own, Plan::gradient(Call), places::output_gradient, Call);
+    });
+    run(memory);
+    detail::divide(memory, [](host_memory const& own) {
+      if constexpr (!Backward) {
+        narrow(own, places::output, Plan::value(Call), Call);
+      } else {
+        for (int i = 0; i < places::node.input_count; ++i)
+          if (Plan::program.calls[static_cast<std::size_t>(places::input_call(i))].needs_gradient)
+            narrow(own, places::input_gradient(i), Plan::input_gradient(places::node.first_input + i),
+                   places::input_call(i));
+      }
+    });
+  }
+
+  /// The loss of an output, which `run(prediction, gradient)` gives.
+  template <std::size_t Output, class Run>
+  static float loss(host_memory const& memory, float const* prediction, detail::loss_gradient const& gradient,
+                    Run const& run) {
+    constexpr int call = session::outputs[Output];
+    constexpr auto n = numbers_of(call), stride = floats_of(call);
+    if constexpr (!is_stored_narrow(call)) return run(prediction, gradient);
+    float* const values = memory.widened;
+    kernels::widen<type, architecture>(halves(prediction), values, n);
+    detail::loss_gradient floats;
+    if (gradient.to != nullptr) floats.to = values + stride;
+    if (gradient.scratch != nullptr) {
+      floats.scratch = values + 2 * stride;
+      kernels::widen<type, architecture>(halves(gradient.to), floats.to, n);
+    }
+    float const result = run(values, floats);
+    if (gradient.to != nullptr) kernels::narrow<type, architecture>(floats.to, halves(gradient.to), n);
+    return result;
+  }
+
+  /// An output that `run(floats)` makes of its logits, in their place.
+  template <std::size_t Output, class Run>
+  static void output(host_memory const& memory, float* value, Run const& run) {
+    constexpr int call = session::outputs[Output];
+    float* const values = memory.widened + output_offset<Output>();
+    kernels::widen<type, architecture>(halves(value), values, numbers_of(call));
+    run(values);
+    kernels::narrow<type, architecture>(values, halves(value), numbers_of(call));
+  }
+  /// An output as floats, which last until the next micro-batch's.
+  template <std::size_t Output>
+  static float const* prediction(host_memory const& memory, float const* value) {
+    constexpr int call = session::outputs[Output];
+    if constexpr (!is_stored_narrow(call)) return value;
+    float* const values = memory.widened + output_offset<Output>();
+    kernels::widen<type, architecture>(halves(value), values, numbers_of(call));
+    return values;
+  }
+
+  /// Where the host brings an input.
+  static float* input(host_memory const& memory, int call) {
+    if (!is_stored_narrow(call)) return Plan::address(memory, Plan::value(call));
+    long long offset = 0;
+    for (int i = 0; i < call; ++i) offset += graph.call(i).is_input ? floats_of(i) : 0;
+    return memory.widened + offset;
+  }
+  /// What the host has brought for the inputs.
+  static void inputs(host_memory const& memory) {
+    for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
+      if (graph.call(i).is_input && is_stored_narrow(i))
+        kernels::narrow<type, architecture>(input(memory, i), halves(Plan::address(memory, Plan::value(i))),
+                                            numbers_of(i));
+  }
+
+  /// A share of a gradient is added to another one.
+  static void addition(host_memory const& own, pass_addition const& added) {
+    auto const [first, last] = own.share.of(2 * added.floats, 32);
+    kernels::add_narrow<type, architecture>(halves(Plan::address(own, added.from)) + first,
+                                            halves(Plan::address(own, added.to)) + first, last - first);
+  }
+
+  /// Floats of a device's room.
+  [[nodiscard]] static constexpr long long room_floats() { return output_offset<session::output_count>(); }
+
+ private:
+  static std::uint16_t* halves(float* place) { return reinterpret_cast<std::uint16_t*>(place); }
+  static std::uint16_t const* halves(float const* place) { return reinterpret_cast<std::uint16_t const*>(place); }
+
+  static constexpr long long numbers_of(int call) {
+    return static_cast<long long>(Plan::program.batch) * graph.call(call).shape.size();
+  }
+  static constexpr long long floats_of(int call) { return (numbers_of(call) + 15) / 16 * 16; }
+  static constexpr bool is_stored_narrow(int call) {
+    return is_half(Plan::program.calls[static_cast<std::size_t>(call)].stored);
+  }
+  /// Behind what steps, losses and the infeed need.
+  template <std::size_t Output>
+  static constexpr long long output_offset() {
+    long long most = 0, inputs = 0;
+    auto const take = [&](long long floats) { most = floats > most ? floats : most; };
+    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+      (take(detail::widened_step<Plan, static_cast<int>(Call)>::floats), ...);
+    }(std::make_index_sequence<graph.calls.size()>{});
+    for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) inputs += graph.call(i).is_input ? floats_of(i) : 0;
+    take(inputs);
+    for (int const output : session::outputs) take(3 * floats_of(output));
+    for (std::size_t i = 0; i < Output; ++i) most += floats_of(session::outputs[i]);
+    return most;
+  }
+
+  /// A share of a tensor.
+  static void widen(host_memory const& own, buffer_place const& from, long long to, int call) {
+    if (!is_stored_narrow(call)) return;
+    auto const [first, last] = own.share.of(numbers_of(call), 32);
+    kernels::widen<type, architecture>(halves(Plan::address(own, from)) + first, own.widened + to + first,
+                                       last - first);
+  }
+  static void narrow(host_memory const& own, long long from, buffer_place const& to, int call) {
+    if (!is_stored_narrow(call)) return;
+    auto const [first, last] = own.share.of(numbers_of(call), 32);
+    kernels::narrow<type, architecture>(own.widened + from + first, halves(Plan::address(own, to)) + first,
+                                        last - first);
+  }
+};
+
+}  // namespace stagecraft

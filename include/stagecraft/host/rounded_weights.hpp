@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Weights on the host under a policy of half precision: rounded copies for the steps, or variables that are rounded
+// themselves, in memory for floats. Keras counterpart: AutoCastVariable, and variables of the policies float16 and
+// bfloat16.
+#pragma once
+
+#include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/kernels/elementwise/narrow.hpp>
+#include <cstddef>
+#include <utility>
+
+namespace stagecraft {
+
+/// `Plan` is that of a pass.
+template <class Plan>
+class rounded_weights {
+  using architecture = typename Plan::architecture;
+  static constexpr auto const& parameters = Plan::graph.parameters;
+  static constexpr dtype variable_type = Plan::training.dtype_policy.variable_dtype;
+
+ public:
+  /// A pass's copy of a weight.
+  template <std::size_t Parameter>
+  static void copy([[maybe_unused]] float* copy) {
+    if constexpr (is_half(Plan::stored) && parameters[Parameter].trainable)
+      kernels::round_to<Plan::stored, architecture>(copy, copy, Plan::weights.size[Parameter]);
+  }
+  /// All weights, which a program or a file has brought.
+  static void given(float* weights) {
+    for (std::size_t i = 0; i < Plan::weights.count; ++i)
+      if (parameters[i].trainable) round(weights + Plan::weights.offset[i], Plan::weights.size[i]);
+  }
+  /// Elements of a weight, and the optimizer's numbers of them, after an update.
+  template <std::size_t Parameter>
+  static void updated(host_memory const& memory, detail::optimizer_state const& state, kernels::share::range elements) {
+    auto const count = elements.last - elements.first;
+    round(memory.weights + Plan::weights.offset[Parameter] + elements.first, count);
+    for (int i = 0; state.slots != nullptr && i < detail::slots_of<Plan::training.optimizer>; ++i)
+      round(state.slots + i * state.stride, count);
+  }
+
+ private:
+  static void round([[maybe_unused]] float* x, [[maybe_unused]] long long count) {
+    if constexpr (is_half(variable_type)) kernels::round_to<variable_type, architecture>(x, x, count);
+  }
+};
+
+}  // namespace stagecraft
