@@ -42,6 +42,8 @@ struct invalid_predictor : Base {
   template <fixed_name Name>
   void set_weights(std::vector<weight_array> const&) {}
   template <fixed_name Name>
+  void adapt(sample_set const&) {}
+  template <fixed_name Name>
   [[nodiscard]] tensor weight() const {
     return {};
   }

@@ -58,7 +58,7 @@ class model_predictor
   model_predictor& operator=(model_predictor&&) noexcept = default;
 
   /// The name of the model, and its weights: those of a trainer of the same model can be given.
-  using base::get_weights, base::name, base::session, base::set_weights;
+  using base::adapt, base::get_weights, base::name, base::session, base::set_weights;
   /// Weights from and to files: <stagecraft/io/weights.hpp>; bundles: <stagecraft/io/bundle.hpp>.
   using base::load, base::load_weights, base::save, base::save_weights;
   /// A weight as an xtensor expression over the model's own memory, to be read: `model.weight<"dense/kernel">()`.

@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/training_progress.hpp>
+#include <stagecraft/training/adaptation.hpp>
 #include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/optimizer_weights.hpp>
 #include <stagecraft/training/weight_files.hpp>
@@ -40,6 +41,13 @@ class trained_model : public trainable {
       session_->set_learning_rate(rate);
   }
 
+  /// By what losses are multiplied before gradients are found: what an optimizers::loss_scale_optimizer says, else 1.
+  /// Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
+  [[nodiscard]] float loss_scale() const {
+    check_at_rest("loss_scale");
+    return session_->loss_scale();
+  }
+
   /// Copies of all weights, in the order of the model's layers; those of a subclass in the order of their first calls,
   /// where Keras takes the order of its attributes. Definition: tf.keras.Model.get_weights.
   /// Errors: E4042 from asynchronous batch callbacks: the weights are in use.
@@ -70,6 +78,17 @@ class trained_model : public trainable {
     check_at_rest("set_weights");
     detail::assign_weights<M, detail::weights_of_part<M, Name>>(*session_, weights, false);
     session_->begin_run();
+  }
+
+  /// Gives a layer the weights that follow from data without training: mean and variance to a normalization, boundaries
+  /// to a discretization with num_bins. The data are what that layer is given, not what the model is:
+  /// `model.adapt<"normalization">(train.x)`. Definition: tf.keras.layers.Normalization.adapt.
+  /// Errors: E1067 a name that nothing has, E1086 a layer of another kind; E4001, E4003, E4010 data that do not fit.
+  template <fixed_name Name>
+  void adapt(sample_set const& data) {
+    static_assert(detail::report<detail::part_name_problem<M, Name>>());
+    if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
+      set_weights<Name>(detail::adapted_weights<M, call>(data));
   }
 
   /// A weight as an xtensor expression over the model's own memory, nothing is copied:
