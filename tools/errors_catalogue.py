@@ -6,7 +6,6 @@
     tools/errors_catalogue.py --check     fails if docs/errors.md is not what would be written; what the compilers say
                                           is not asked again: the test of each case compares it
     tools/errors_catalogue.py --complete  fails if a code of the library lacks its section, or its case
-    tools/errors_catalogue.py E2001 ...   asks the compilers again for these codes only, and keeps what the others have
     ... --headers <folder>                keeps the library's precompiled headers there, for the next time
 
 docs/errors.in.md has one section per code, "## E2001: ...", in the order of the codes, with the meaning in prose. At
@@ -138,9 +137,8 @@ def difference(present, text):
                                         "what tools/errors_catalogue.py writes", n=2))
 
 
-def catalogue(headers, asks):
-    """The text of docs/errors.md, and the library's precompiled headers in a folder. The compilers are asked again for the
-    codes for which asks holds."""
+def catalogue(headers, ask_compilers):
+    """The text of docs/errors.md, and the library's precompiled headers in a folder."""
     previous = present_text()
     versions = {name: version_of(compiler) for name, (compiler, _) in COMPILERS.items()}
     for name, (compiler, _) in COMPILERS.items():
@@ -153,7 +151,7 @@ def catalogue(headers, asks):
         code, text = part[3:8], part.rstrip() + "\n"
         if code not in cases:
             return text
-        return text + "\n" + generated_part(cases[code], versions, previous, headers, asks(code))
+        return text + "\n" + generated_part(cases[code], versions, previous, headers, ask_compilers)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         sections = list(pool.map(section, parts))
@@ -196,7 +194,6 @@ def missing_parts():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("codes", nargs="*", metavar="code")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--complete", action="store_true")
     parser.add_argument("--headers", metavar="FOLDER")
@@ -206,8 +203,7 @@ def main():
         print("\n".join(found) if found else "every code has its section and its case")
         return 1 if found else 0
     with tempfile.TemporaryDirectory() as temporary:
-        text = catalogue(options.headers or temporary,
-                         lambda code: not options.check and (not options.codes or code in options.codes))
+        text = catalogue(options.headers or temporary, ask_compilers=not options.check)
     if not options.check:
         RESULT.write_text(text, encoding="utf-8")
         return 0
