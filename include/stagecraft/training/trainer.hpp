@@ -140,6 +140,7 @@ class model_trainer
       if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
       epoch_logs = step_logs;
       if (validates && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
+      this->end_epoch(epoch);
       callbacks.on_epoch_end(epoch, epoch_logs);
     }
     callbacks.on_train_end(epoch_logs);
