@@ -79,6 +79,9 @@ class host_pipeline : public session_shape<typename Job::described> {
                                "steps: expected a multiple of the %d micro-batches of a weight update, found %d",
                                accumulation_steps, steps);
     auto all = execution(feed, results, true);
+    if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
+      for (auto* const replica : pointers_)
+        for (auto& scale : replica->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
     all.first_step = steps_;
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
     run<execution_mode::training>(all, steps);
@@ -130,6 +133,16 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   [[nodiscard]] float learning_rate() const { return learning_rate_; }
   void set_learning_rate(float rate) { learning_rate_ = rate; }
+  /// By what losses are multiplied before gradients are found.
+  [[nodiscard]] float loss_scale() const
+    requires(sizes::trains)
+  {
+    constexpr float scale = detail::loss_scale_of(first_plan::training.optimizer);
+    if constexpr (sizes::scales_losses)
+      return scale * replicas_[0]->loss_scales.of_device[0].scale;
+    else
+      return scale;
+  }
 
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
