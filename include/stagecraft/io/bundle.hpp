@@ -57,6 +57,7 @@ inline void append_progress(training_progress const& progress, tensor_file& to) 
   };
   add("seed", element_type::uint64, progress.seed);
   add("fits", element_type::uint64, progress.fits);
+  add("epochs", element_type::int64, progress.epochs);
   add("steps", element_type::uint64, progress.steps);
   add("iterations", element_type::int64, progress.updates);
   add("learning_rate", element_type::float32, progress.learning_rate);
@@ -92,6 +93,7 @@ class tensor_taker {
   void take(training_progress& progress) {
     take(progress.seed, "seed", element_type::uint64);
     take(progress.fits, "fits", element_type::uint64);
+    take(progress.epochs, "epochs", element_type::int64);
     take(progress.steps, "steps", element_type::uint64);
     take(progress.updates, "iterations", element_type::int64);
     take(progress.learning_rate, "learning_rate", element_type::float32);

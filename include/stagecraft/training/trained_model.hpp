@@ -105,12 +105,14 @@ class trained_model : public trainable {
     check_at_rest("progress");
     auto result = session_->progress();
     result.fits = fits_;
+    result.epochs = epochs_;
     return result;
   }
   void set_progress(training_progress const& from) {
     check_at_rest("set_progress");
     session_->set_progress(from);
     fits_ = from.fits;
+    epochs_ = from.epochs;
   }
 
   /// Copies of the numbers that the optimizer keeps with each weight, such as "dense/kernel/m:0", in the order of the
@@ -197,8 +199,11 @@ class trained_model : public trainable {
   /// on where it was; another one has orders of its own.
   [[nodiscard]] std::uint64_t begin_fit(int initial_epoch) {
     if (initial_epoch == 0) ++fits_;
+    epochs_ = initial_epoch;
     return session_->progress().seed + fits_;
   }
+  /// Called when an epoch has ended, before its callbacks.
+  void end_epoch(int epoch) { epochs_ = epoch + 1; }
 
  private:
   void check_at_rest(char const* what) const {
@@ -210,6 +215,7 @@ class trained_model : public trainable {
   }
 
   std::uint64_t fits_ = 0;
+  std::int64_t epochs_ = 0;
   std::unique_ptr<session_type> session_;  // does not move: its threads and weight views know where it is
   mutable float next_rate_ = 0;            // atomic_ref takes no const float
   bool beside_steps_ = false;
