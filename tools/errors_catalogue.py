@@ -6,6 +6,7 @@
     tools/errors_catalogue.py --check     fails if docs/errors.md is not what would be written; what the compilers say
                                           is not asked again: the test of each case compares it
     tools/errors_catalogue.py --complete  fails if a code of the library lacks its section, or its case
+    tools/errors_catalogue.py E2001 ...   asks the compilers again for these codes only, and keeps what the others have
     ... --headers <folder>                keeps the library's precompiled headers there, for the next time
 
 docs/errors.in.md has one section per code, "## E2001: ...", in the order of the codes, with the meaning in prose. At
@@ -137,8 +138,9 @@ def difference(present, text):
                                         "what tools/errors_catalogue.py writes", n=2))
 
 
-def catalogue(headers, ask_compilers):
-    """The text of docs/errors.md, and the library's precompiled headers in a folder."""
+def catalogue(headers, asks):
+    """The text of docs/errors.md, and the library's precompiled headers in a folder. The compilers are asked again for the
+    codes for which asks holds."""
     previous = present_text()
     versions = {name: version_of(compiler) for name, (compiler, _) in COMPILERS.items()}
     for name, (compiler, _) in COMPILERS.items():
@@ -151,7 +153,7 @@ def catalogue(headers, ask_compilers):
         code, text = part[3:8], part.rstrip() + "\n"
         if code not in cases:
             return text
-        return text + "\n" + generated_part(cases[code], versions, previous, headers, ask_compilers)
+        return text + "\n" + generated_part(cases[code], versions, previous, headers, asks(code))
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         sections = list(pool.map(section, parts))
@@ -194,6 +196,7 @@ def missing_parts():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("codes", nargs="*", metavar="code")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--complete", action="store_true")
     parser.add_argument("--headers", metavar="FOLDER")
@@ -203,7 +206,8 @@ def main():
         print("\n".join(found) if found else "every code has its section and its case")
         return 1 if found else 0
     with tempfile.TemporaryDirectory() as temporary:
-        text = catalogue(options.headers or temporary, ask_compilers=not options.check)
+        text = catalogue(options.headers or temporary,
+                         lambda code: not options.check and (not options.codes or code in options.codes))
     if not options.check:
         RESULT.write_text(text, encoding="utf-8")
         return 0

@@ -60,7 +60,7 @@ class Case:
 
 
 def read_case(path):
-    path = pathlib.Path(path)
+    path = pathlib.Path(path).resolve()
     lines = path.read_text(encoding="utf-8").splitlines()
     texts = {kind: [line.split(f"// expect-{kind}:", 1)[1].strip() for line in lines if f"// expect-{kind}:" in line]
              for kind in ("error", "warning")}

@@ -181,3 +181,48 @@ TEST_CASE("an ordinary training raises no alarm") {
   CHECK_NOTHROW(train.template operator()<training>());
   CHECK_NOTHROW(train.template operator()<half>());
 }
+
+namespace {
+
+using staged = sc::pipelined<sc::sequential<input{4}, dense{8, sc::relu}, dense{3}>, sc::stages<0, 1>>;
+inline constexpr auto scaled =
+    sc::training{.optimizer =
+                     sc::optimizers::loss_scale_optimizer{
+                         .optimizer = sc::optimizers::adam{}, .initial_scale = 0x1p20F, .dynamic_growth_steps = 4},
+                 .loss = sc::losses::mean_squared_error{},
+                 .batch_size = 8,
+                 .pipeline = {.gradient_accumulation_steps_per_replica = 4},
+                 .dtype_policy = sc::dtype_policies::mixed_float16};
+
+}  // namespace
+
+// What does not fit into a half is NaN, wherever in the pipeline it is.
+TEST_CASE("a loss scale that is too large for halves falls, and weights keep what they are") {
+  using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 2, .floating_point_behaviour = {.nanoo = true}}>;
+  sc::session_of<staged, scaled, machine> session(1);
+  session.begin_run();
+  session.begin_accumulation();
+  float const first = *session.weight(0);
+  auto const update = [&] {
+    session.train(
+        4,
+        [](auto& to, int, int) {
+          for (int i = 0; i < 32; ++i) to.input(0)[i] = 0.5F;
+          for (int i = 0; i < 24; ++i) to.template target<0>()[i] = 1;
+          for (int i = 0; i < 8; ++i) to.scale(0)[i] = 0.125F;
+          to.set_valid_samples(8);
+        },
+        [](auto const&) {});
+    return session.loss_scale();
+  };
+  float scale = 0x1p20F;
+  int updates = 0;
+  for (; *session.weight(0) == first && updates < 20; ++updates) {
+    float const next = update();
+    if (*session.weight(0) == first) CHECK(next == scale / 2);
+    scale = next;
+  }
+  CHECK(updates > 1);
+  CHECK(updates < 20);
+  CHECK(std::isfinite(*session.weight(0)));
+}

@@ -80,6 +80,25 @@ for name, optimizer in (
 ):
     file.add(f"{name}/learning_rate", float(optimizer.learning_rate))
     train(file, name, model(optimizer))
+file.comment("loss_scale: LossScaleOptimizer(Adam(0.01), initial_scale=2^126, dynamic_growth_steps=2), which is too much at")
+file.comment("  times; loss_scale/scales: after each step. The loss is the sum over a batch.")
+optimizer = tf.keras.mixed_precision.LossScaleOptimizer(
+    optimizers.Adam(0.01), initial_scale=2.0**126, dynamic_growth_steps=2
+)
+total = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="sum")
+scales = []
+on_batch = tf.keras.callbacks.LambdaCallback(on_train_batch_end=lambda *_: scales.append(float(optimizer.loss_scale)))
+net = model(optimizer, loss=total)
+losses = [
+    net.fit(x[i * BATCH : (i + 1) * BATCH], y[i * BATCH : (i + 1) * BATCH], BATCH, verbose=0, callbacks=[on_batch])
+    .history["loss"][0]
+    for i in range(STEPS)
+]
+file.add("loss_scale/learning_rate", 0.01)
+file.add("loss_scale/losses", losses)
+file.add("loss_scale/scales", scales)
+add_weights(file, "loss_scale", net)
+print("loss_scale", losses, scales)
 file.write()
 
 l1, l2, l1_l2 = tf.keras.regularizers.l1, tf.keras.regularizers.l2, tf.keras.regularizers.l1_l2

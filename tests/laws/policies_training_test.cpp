@@ -24,7 +24,7 @@ TEST_CASE("a loss that is scaled by a power of two, penalties and all, gives the
   using namespace sc::optimizers;
   constexpr sgd plain{.learning_rate = 0.02F};
   auto const expected = laws::groups_of<regularized, accumulated<plain>, sc::host<>>();
-  auto const found = laws::groups_of<regularized, accumulated<loss_scale_optimizer{plain, 1024}>, laws::fast>();
+  auto const found = laws::groups_of<regularized, accumulated<loss_scale_optimizer{plain, false, 1024}>, laws::fast>();
   CHECK(laws::different_bits(expected, found) == "");
 }
 

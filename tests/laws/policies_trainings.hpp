@@ -64,9 +64,9 @@ void with_all_losses_and_optimizers(auto const& check) {
                 .momentum = 0.5F,
                 .clipvalue = 0.05F,
                 .exclude_from_weight_decay = {"dense/kernel", "bias"}}>>();
-  check.template operator()<
-      classes,
-      with<huber{.delta = 0.5F}, loss_scale_optimizer{moving_average{sgd{.learning_rate = 0.02F}, 0.5F, 2}, 64}>>();
+  check.template
+  operator()<classes, with<huber{.delta = 0.5F},
+                           loss_scale_optimizer{moving_average{sgd{.learning_rate = 0.02F}, 0.5F, 2}, true, 64, 3}>>();
   check.template operator()<classes, with<quantile_and_distance{0.75F}, bounded{}>>();
   check.template operator()<two_outputs, of_two>();
   check.template operator()<output_for_each_loss, loss_for_each_output>();

@@ -76,8 +76,8 @@ struct normed : sc::optimizer<normed<Norms>> {
 };
 
 }  // namespace
-static_assert(sc::detail::norms_of<normed<4>{}>.rounds == 4 && !sc::detail::optimizer_problem<normed<4>{}>.failed());
-static_assert(sc::detail::optimizer_problem<normed<5>{}>.code == 4089);
+static_assert(sc::detail::norms_of<normed<5>{}>.rounds == 5 && !sc::detail::optimizer_problem<normed<5>{}>.failed());
+static_assert(sc::detail::optimizer_problem<normed<6>{}>.code == 4089);
 static_assert(sc::detail::optimizer_problem<normed<0>{}>.code == 4089);
 static_assert(optimizers::adam{}.learning_rate == 0.001F && optimizers::sgd{}.learning_rate == 0.01F);
 static_assert(sc::regularizer{}.empty());
@@ -269,7 +269,7 @@ static_assert(!sc::detail::optimizer_problem<optimizers::sgd{
 // Optimizers in others.
 static_assert([] {
   constexpr optimizers::adamw excluding{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias"}};
-  constexpr optimizers::loss_scale_optimizer scaled{optimizers::moving_average{excluding}, 1024};
+  constexpr optimizers::loss_scale_optimizer scaled{optimizers::moving_average{excluding}, false, 1024};
   return scaled.learning_rate == 0.001F && sc::detail::loss_scale_of(scaled) == 1024 &&
          sc::detail::loss_scale_of(excluding) == 1 &&
          sc::detail::optimizer_of(scaled, "dense/bias").optimizer.optimizer == optimizers::adamw{} &&

@@ -6,19 +6,25 @@ namespace {
 
 using perceptron = sc::sequential<input{20}, dense{16, sc::relu}, dense{12, sc::relu}, dense{10}>;
 
-template <auto Optimizer>
-inline constexpr auto compiled = sc::training{
-    .optimizer = Optimizer, .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}, .batch_size = 8};
+inline constexpr sc::losses::sparse_categorical_crossentropy mean{.from_logits = true},
+    sum{.from_logits = true, .reduction = sc::losses::reduction::sum};
+template <auto Optimizer, auto Loss>
+inline constexpr auto compiled = sc::training{.optimizer = Optimizer, .loss = Loss, .batch_size = 8};
 
-template <auto Optimizer>
+template <auto Optimizer, auto Loss = mean>
 void check_optimizer(char const* name) {
   auto const file = golden::read("perceptron.txt");
-  sc::trainer<perceptron, compiled<Optimizer>> model;
+  sc::trainer<perceptron, compiled<Optimizer, Loss>> model;
   golden::set_weights(model, file, "initial");
   std::vector<double> losses;
-  for (std::size_t step = 0; step < 10; ++step)
+  for (std::size_t step = 0; step < 10; ++step) {
     losses.push_back(
         model.train_on_batch(golden::rows(file["x"], step * 8, 8), golden::labels(file["y"], step * 8, 8))[0]);
+    if constexpr (requires { Optimizer.dynamic; })
+      CHECK(model.loss_scale() == file[std::string(name) + "/scales"][step]);
+    else
+      CHECK(model.loss_scale() == 1);
+  }
   golden::check_steps(model, losses, file, name, name);
   CHECK(model.learning_rate() == file[std::string(name) + "/learning_rate"].scalar());
 }
@@ -36,4 +42,10 @@ TEST_CASE("adam") { check_optimizer<sc::optimizers::adam{.learning_rate = 0.01F}
 TEST_CASE("adamw with weights that do not shrink") {
   check_optimizer<sc::optimizers::adamw{
       .weight_decay = 0.05F, .learning_rate = 0.01F, .exclude_from_weight_decay = {"bias"}}>("adamw");
+}
+TEST_CASE("a loss scale that grows until gradients are not finite") {
+  check_optimizer<sc::optimizers::loss_scale_optimizer{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                                                       .initial_scale = 0x1p126F,
+                                                       .dynamic_growth_steps = 2},
+                  sum>("loss_scale");
 }

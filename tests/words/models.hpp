@@ -32,8 +32,9 @@ struct preprocessing_model : sc::functional<preprocessing_model> {
     auto a = resizing(2, 3, {.interpolation = lanczos3})(center_crop(3, 4)(dense(3, sc::tanh)(x)));
     auto b = resizing(3, 2, {.interpolation = area})(x);
     auto bins = discretization({.bin_boundaries = {-0.5, 0, 0.5}})(flatten()(b));
+    auto learnt = discretization({.num_bins = 3})(flatten()(x));
     auto codes = category_encoding(4, {.output_mode = sc::output_mode::count})(bins, flatten()(b));
-    return dense(2)(concatenate()(dense(3)(codes), flatten()(a)));
+    return dense(2)(concatenate()(dense(3)(codes), flatten()(a), learnt));
   }
 };
 

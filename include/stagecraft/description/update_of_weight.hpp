@@ -6,6 +6,7 @@
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/description/replication.hpp>
+#include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <cstddef>
@@ -14,7 +15,7 @@
 namespace stagecraft::detail {
 
 /// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each
-/// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss.
+/// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for what changes.
 template <class Job, int Replicas>
 inline constexpr float penalties_in_gradient = [] {
   constexpr pipelining_options options = Job::options;
@@ -35,8 +36,11 @@ struct penalized {
   static constexpr std::string_view name = Optimizer::name;
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
-    if (l2 != 0) gradient = gradient + weight * (2 * l2);
-    if (l1 != 0) gradient = gradient + sign(weight) * l1;
+    auto const scaled = [&](auto penalty) {
+      return loss_scale_rule_of(optimizer).growth_steps > 0 ? penalty * ops.loss_scale() : penalty;
+    };
+    if (l2 != 0) gradient = gradient + scaled(weight * (2 * l2));
+    if (l1 != 0) gradient = gradient + scaled(sign(weight) * l1);
     optimizer.update(ops, weight, prepared_gradient(optimizer, ops, gradient));
   }
 

@@ -9,8 +9,10 @@
 #include <stagecraft/engine/pipeline_pass.hpp>
 #include <stagecraft/engine/pipeline_run.hpp>
 #include <stagecraft/engine/trace.hpp>
+#include <stagecraft/engine/training_progress.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
+#include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/kernels/simd/flush_denormals.hpp>
 #include <algorithm>
 #include <array>
@@ -77,6 +79,9 @@ class host_pipeline : public session_shape<typename Job::described> {
                                "steps: expected a multiple of the %d micro-batches of a weight update, found %d",
                                accumulation_steps, steps);
     auto all = execution(feed, results, true);
+    if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
+      for (auto* const replica : pointers_)
+        for (auto& scale : replica->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
     all.first_step = steps_;
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
     run<execution_mode::training>(all, steps);
@@ -128,6 +133,16 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   [[nodiscard]] float learning_rate() const { return learning_rate_; }
   void set_learning_rate(float rate) { learning_rate_ = rate; }
+  /// By what losses are multiplied before gradients are found.
+  [[nodiscard]] float loss_scale() const
+    requires(sizes::trains)
+  {
+    constexpr float scale = detail::loss_scale_of(first_plan::training.optimizer);
+    if constexpr (sizes::scales_losses)
+      return scale * replicas_[0]->loss_scales.of_device[0].scale;
+    else
+      return scale;
+  }
 
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
@@ -151,6 +166,37 @@ class host_pipeline : public session_shape<typename Job::described> {
   static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
   template <std::size_t Parameter>
   using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
+
+  /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
+  /// shape; of all replicas, each of which may hold a part.
+  template <std::size_t Parameter>
+  void read_optimizer_slot(int slot, float* row_major) const {
+    aligned_block const stored(sizes::weights.size[Parameter]);
+    for_each_state_part<Parameter>(slot, [&](float const* part, auto elements) {
+      std::copy_n(part, elements.last - elements.first, stored.data() + elements.first);
+    });
+    layout::template unpack<Parameter>(stored.data(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_optimizer_slot(int slot, float const* row_major) {
+    aligned_block const stored(sizes::weights.size[Parameter]);
+    layout::template pack<Parameter>(row_major, stored.data());
+    for_each_state_part<Parameter>(slot, [&](float* part, auto elements) {
+      std::copy_n(stored.data() + elements.first, elements.last - elements.first, part);
+    });
+  }
+
+  /// How far training has come. What is set forgets micro-batches whose weights have not been updated yet.
+  [[nodiscard]] training_progress progress() const {
+    return {.seed = seed_, .steps = steps_, .updates = updates_, .learning_rate = learning_rate_};
+  }
+  void set_progress(training_progress const& from) {
+    seed_ = from.seed;
+    steps_ = from.steps;
+    updates_ = from.updates;
+    learning_rate_ = from.learning_rate;
+    begin_accumulation();
+  }
 
   /// What the emulated IPUs of a replica have done.
   [[nodiscard]] auto const& counted(int replica = 0) const
@@ -207,6 +253,17 @@ class host_pipeline : public session_shape<typename Job::described> {
     } else {
       aligned_block const unpacked(layout::storage.floats);
       layout::initialize(seed, replicas_[0]->weights.data(), unpacked.data());
+    }
+  }
+
+  /// each(part, elements) for each replica's part of one of a parameter's numbers.
+  template <std::size_t Parameter, class Each>
+  void for_each_state_part(int slot, Each const& each) const {
+    constexpr auto offset = sizes::state_offset(Parameter);
+    for (int i = 0; i < replicas; ++i) {
+      auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
+      if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
+      each(replicas_[static_cast<std::size_t>(i)]->state.data() + offset + slot * sizes::all_state_floats, elements);
     }
   }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where one replica keeps the norms that its weight updates read.
+// Where one replica keeps the norms that its weight updates read, and by what its losses are multiplied.
 #pragma once
 
 #include <stagecraft/kernels/reduction/collectives.hpp>
+#include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <array>
 #include <cstddef>
@@ -49,6 +50,20 @@ struct norm_memory {
   std::vector<numbers> squares;                                     ///< sums of each block, a weight after the other
   std::array<of_weights, static_cast<std::size_t>(Shards)> sums{};  ///< of each shard
   of_weights norms{};                                               ///< what the optimizer reads
+};
+
+/// Where one replica keeps what its losses are multiplied by: each of its devices the same, and nothing if that does
+/// not change.
+template <bool IsDynamic>
+struct loss_scale_memory {
+  loss_scale_memory(int devices, float initial)
+      : of_device(static_cast<std::size_t>(devices), dynamic_loss_scale{.scale = initial}) {}
+
+  std::vector<dynamic_loss_scale> of_device;
+};
+template <>
+struct loss_scale_memory<false> {
+  loss_scale_memory(int, float) {}
 };
 
 /// Optimizers that read none.

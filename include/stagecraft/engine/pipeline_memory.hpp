@@ -81,6 +81,14 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     else
       return 0;
   }();
+  /// How the factor of the losses changes; growth_steps 0: not at all.
+  static constexpr detail::loss_scale_rule loss_scale = [] {
+    if constexpr (trains)
+      return detail::loss_scale_rule_of(Job::training.optimizer);
+    else
+      return detail::loss_scale_rule{};
+  }();
+  static constexpr bool scales_losses = loss_scale.growth_steps > 0;
   [[nodiscard]] static constexpr std::int64_t norm_blocks_of_weights() {
     std::int64_t blocks = 0;
     for (long long const size : weights.size) blocks += norm_blocks{size, Replicas}.count();
@@ -181,7 +189,8 @@ struct pipeline_memory {
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
         samples(static_cast<std::size_t>(Sizes::most_samples)),
-        norms(Sizes::norm_blocks_of_weights()) {
+        norms(Sizes::norm_blocks_of_weights()),
+        loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
       (blocks.emplace_back(Sizes::template block_floats<static_cast<int>(Device)>()), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(Sizes::devices)>{});
@@ -207,6 +216,7 @@ struct pipeline_memory {
   std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
   std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
   [[no_unique_address]] norm_memory<Sizes::weights.count, Sizes::norms, Sizes::replicas> norms;
+  [[no_unique_address]] loss_scale_memory<Sizes::scales_losses> loss_scales;
   [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
 };
 

@@ -302,7 +302,8 @@ class pipeline_pass {
   }
 
   // Losses and outfeed.
-  static void finish_forward(execution const& all, memory_type& own, host_memory const& memory) {
+  static void finish_forward(execution const& all, memory_type& own, host_memory memory) {
+    if constexpr (sizes::scales_losses && trains) memory.loss_scale = own.loss_scales.of_device[at(device)].scale;
     std::array<float, Session::output_count> losses{};
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);
@@ -364,7 +365,7 @@ class pipeline_pass {
         if constexpr (plan::program.loss_adds_gradient[Output])
           gradient.scratch = plan::address(memory, places.loss_scratch);
       }
-      factor *= detail::gradient_factor<plan>(memory.accumulated);
+      factor *= detail::gradient_factor<plan>(memory.accumulated) * memory.loss_scale;
     }
     float const* const logits = plan::address(memory, plan::value(call));
     return policy::template loss<plan, Output>(memory, logits, targets, scales, gradient, [&] {

@@ -146,6 +146,7 @@ class pipeline_run {
       if (!each(update::apply)) return false;
     if constexpr (update::functions::have_constraints())
       if (!synchronize(self) || !each(update::constrain)) return false;
+    if (sizes::scales_losses && !each(update::advance_loss_scale)) return false;
     if (all_.record != nullptr && self.leads())
       for_each_device(self.worker, [&](int replica, int device) {
         all_.record->record({.replica = replica,

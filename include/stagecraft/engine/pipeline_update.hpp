@@ -95,10 +95,12 @@ class pipeline_update {
     auto memory = memory_of(what, self);
     return team::alone(memory, [&] {
       policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
+      float scaled = times;
+      if constexpr (Sizes::scales_losses) scaled *= scale_of(what).scale;
       for_each_weight(what.device, [&]<std::size_t Parameter>() {
         if constexpr (functions::template has_penalty_gradient<Parameter>())
           policy::template penalty_gradient<Plan, Parameter>(memory, shards, [&] {
-            functions::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
+            functions::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, scaled,
                                                                 memory.workspace);
           });
       });
@@ -118,12 +120,14 @@ class pipeline_update {
     if (!find_norms<Round - 1>(what, memory)) return false;
     team::divide(memory, [&what](host_memory const& own) {
       for_each_weight(what.device, [&]<std::size_t Parameter>() {
-        norms::template add_squares<Parameter, Round>(what.own(), own, state_of<Parameter>(what));
+        norms::template add_squares<Parameter, Round>(what.own(), own, what.device,
+                                                      [&](range const& of) { return state_of<Parameter>(what, of); });
       });
     });
     return team::goes_on(memory) && team::alone(memory, [&] {
              for_each_weight(what.device, [&]<std::size_t Parameter>() {
-               norms::template add_blocks<Parameter, Round>(what.own(), memory, state_of<Parameter>(what)({0, 0}));
+               norms::template add_blocks<Parameter, Round>(what.own(), memory, what.device,
+                                                            state_of<Parameter>(what, {0, 0}));
              });
            });
   }
@@ -162,6 +166,7 @@ class pipeline_update {
     if (Sizes::shards_weights && what.replica > 0) return true;
     auto memory = memory_of(what, self);
     return team::alone(memory, [&] {
+      if (!is_carried_out(what)) return;
       policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
       for_each_weight<false>(what.device, [&]<std::size_t Parameter>() {
         if constexpr (functions::template has_constraint<Parameter>())
@@ -169,6 +174,14 @@ class pipeline_update {
               memory, shards, [&] { functions::template constrain<Parameter>(memory.weights, memory.workspace); });
       });
     });
+  }
+
+  /// What losses are multiplied by from now on, if that changes: every device says so for itself.
+  static bool advance_loss_scale(job const& what, device_thread const& self) {
+    if constexpr (Sizes::scales_losses)
+      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale.growth_steps); });
+    else
+      return true;
   }
 
   /// The regularizers' part of the loss, which stays the same until the weights change.
@@ -214,18 +227,30 @@ class pipeline_update {
       return team::alone(memory, [&] {
         for_each_weight(what.device,
                         [&]<std::size_t Parameter>() { norms::template find<Parameter, Round>(what.all, what.own()); });
+        if constexpr (Sizes::scales_losses && Round == 0)
+          scale_of(what).is_finite = norms::is_finite(what.all, what.own());
       });
   }
-  /// Where the optimizer's state of a range of a weight's elements lies.
+  static dynamic_loss_scale& scale_of(job const& what)
+    requires(Sizes::scales_losses)
+  {
+    return what.own().loss_scales.of_device[static_cast<std::size_t>(what.device)];
+  }
+  /// Whether weights change.
+  static bool is_carried_out([[maybe_unused]] job const& what) {
+    if constexpr (Sizes::scales_losses)
+      return scale_of(what).is_finite;
+    else
+      return true;
+  }
+  /// Where the optimizer's state of a range of a weight's elements lies; of a shard, from where that begins.
   template <std::size_t Parameter>
-  static auto state_of(job const& what) {
-    auto& own = what.own();
-    float* const state = own.state.data() + Sizes::state_offset(Parameter);
-    auto const shard = kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas);
-    auto const begin = Sizes::shards_state ? shard.first : 0;
-    return [state, begin](range const& elements) {
-      return detail::optimizer_state{slots > 0 ? state + (elements.first - begin) : nullptr, Sizes::all_state_floats};
-    };
+  static detail::optimizer_state state_of(job const& what, [[maybe_unused]] range const& elements) {
+    if constexpr (slots == 0) return {};
+    auto begin = elements.first;
+    if constexpr (Sizes::shards_state)
+      begin -= kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas).first;
+    return {what.own().state.data() + Sizes::state_offset(Parameter) + begin, Sizes::all_state_floats};
   }
 
   static bool fetch_gradients([[maybe_unused]] job const& what, [[maybe_unused]] host_memory const& memory) {
@@ -292,9 +317,10 @@ class pipeline_update {
   }
 
   template <std::size_t Parameter>
-  static void apply_to(job const& what, host_memory memory, range elements) {
+  static void apply_to(job const& what, host_memory const& of_device, range elements) {
     auto& own = what.own();
-    if constexpr (norms::rounds > 0) memory.norms = own.norms.norms[Parameter].data();
+    if (!is_carried_out(what)) return;
+    auto const memory = norms::template memory_of<Parameter>(own, of_device, what.device);
     constexpr auto floats = Sizes::state_floats(Parameter);
     auto const first = Sizes::shards_state ? 0 : elements.first;
     float* const state = own.state.data() + Sizes::state_offset(Parameter) + first;

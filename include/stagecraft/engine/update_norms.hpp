@@ -38,14 +38,34 @@ class update_norms {
   template <int Round>
   static constexpr bool waits = shards || (Round == 0 && detail::norms_of<Plan::training.optimizer>.has_global());
 
+  /// What the update of a weight finds: its norms, and what follows from the factor of the losses. Only where no thread
+  /// comes late.
+  template <std::size_t Parameter>
+  static host_memory memory_of(memory_type const& own, host_memory memory, [[maybe_unused]] int device) {
+    if constexpr (rounds > 0) memory.norms = own.norms.norms[Parameter].data();
+    if constexpr (Sizes::scales_losses)
+      memory.loss_scale = own.loss_scales.of_device[static_cast<std::size_t>(device)].scale;
+    return memory;
+  }
+
+  /// Whether the gradients of all weights are finite, after the first round.
+  template <class Replicas>
+  static bool is_finite(Replicas const& all, memory_type const& own) {
+    int const number = number_among_global(detail::norms_of<Plan::training.optimizer>,
+                                           detail::norms_of<Plan::training.optimizer>.finite);
+    double sum = 0;
+    for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
+      sum += sum_of_shards(all, own, weight, global_norm(weight, number));
+    return std::isfinite(sum);
+  }
+
   /// The sums of a part of a weight's blocks. `state(elements)` is the optimizer's state of them.
   template <std::size_t Parameter, int Round, class State>
-  static void add_squares(memory_type& own, host_memory const& memory, State const& state) {
+  static void add_squares(memory_type& own, host_memory const& memory, int device, State const& state) {
     if constexpr (constexpr unsigned norms = which<Parameter, Round>; norms != 0) {
       constexpr norm_blocks blocks = blocks_of(Parameter);
       auto const [first, last] = memory.share.of(blocks.count());
-      host_memory of_weight = memory;
-      of_weight.norms = own.norms.norms[Parameter].data();
+      host_memory const of_weight = memory_of<Parameter>(own, memory, device);
       std::int64_t number = 0;
       for (int shard = 0; shard < replicas; ++shard)
         for (std::int64_t block = 0; block < blocks.count_of(shard); ++block, ++number)
@@ -63,10 +83,9 @@ class update_norms {
 
   /// The sums of a weight's shards, or of this replica's, from those of the blocks.
   template <std::size_t Parameter, int Round, class State>
-  static void add_blocks(memory_type& own, host_memory const& memory, State const& state) {
+  static void add_blocks(memory_type& own, host_memory const& memory, int device, State const& state) {
     if constexpr (constexpr unsigned norms = which<Parameter, Round>; norms != 0) {
-      host_memory of_weight = memory;
-      of_weight.norms = own.norms.norms[Parameter].data();
+      host_memory const of_weight = memory_of<Parameter>(own, memory, device);
       policy::template squares<Plan, Parameter, Round>(
           of_weight, state, shards, own.norms.sums[0][Parameter].data(), [&] {
             constexpr norm_blocks blocks = blocks_of(Parameter);

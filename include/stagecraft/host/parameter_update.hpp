@@ -11,6 +11,7 @@
 #include <stagecraft/kernels/update/norms.hpp>
 #include <stagecraft/kernels/update/regularization.hpp>
 #include <stagecraft/kernels/update/update.hpp>
+#include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -85,8 +86,8 @@ struct parameter_update {
   static void add_squares(host_memory const& memory, optimizer_state const& state, range elements, double* sums) {
     auto const first = offset + elements.first;
     kernels::add_squares<optimizer, Which, architecture>(
-        kernels::given_everywhere<optimizer>(memory.learning_rate, memory.update, memory.norms), memory.weights + first,
-        memory.gradients + first, state.slots, state.stride, elements.last - elements.first,
+        kernels::given_everywhere<optimizer>(memory.learning_rate, memory.update, memory.norms, memory.loss_scale),
+        memory.weights + first, memory.gradients + first, state.slots, state.stride, elements.last - elements.first,
         [first = elements.first](std::int64_t i) { return elements_from(first + i); }, sums);
   }
 
@@ -99,7 +100,7 @@ struct parameter_update {
     if constexpr (!penalty.empty())
       kernels::add_regularization_gradient<architecture>(penalty, values, gradient, count);
     kernels::update<optimizer, architecture>(memory.learning_rate, memory.update, values, gradient, state.slots,
-                                             state.stride, count, memory.norms);
+                                             state.stride, count, memory.norms, memory.loss_scale);
   }
 
  private:

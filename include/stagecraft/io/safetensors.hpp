@@ -30,6 +30,14 @@ namespace io {
   return result;
 }
 
+/// Writes a file of tensors to where `to.write(bytes)` puts them; `path` is what errors call it.
+template <class Writer>
+void write_safetensors(Writer& to, tensor_file const& file, std::string const& path) {
+  auto const order = order_of_safetensors(file);
+  to.write(safetensors_header_text(path, file, order));
+  for (auto const* tensor : order) to.write(tensor->bytes);
+}
+
 }  // namespace io
 
 /// Reads a file of tensors: `auto file = sc::read_safetensors("w.safetensors"); file.find("dense/kernel:0")`.
@@ -53,12 +61,7 @@ namespace io {
 /// former one until the new one is whole and on the disk.
 /// Throws file_error: E5041 the file cannot be written, E5011 two tensors have one name, or a name is not UTF-8.
 inline void write_safetensors(std::string const& path, tensor_file const& file) {
-  auto const order = io::order_of_safetensors(file);
-  auto const header = io::safetensors_header_text(path, file, order);
-  io::replace_file(path, [&](io::file_writer& to) {
-    to.write(header);
-    for (auto const* tensor : order) to.write(tensor->bytes);
-  });
+  io::replace_file(path, [&](io::file_writer& to) { io::write_safetensors(to, file, path); });
 }
 
 }  // namespace stagecraft

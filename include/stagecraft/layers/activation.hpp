@@ -4,6 +4,7 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -16,6 +17,7 @@ struct activation : layer<activation> {
   static constexpr std::string_view usage = "activation{sc::relu}";
 
   stagecraft::activation function = linear;
+  using arguments = argument_list<&activation::function>;
 
   constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/layers/argument_layer.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 
 namespace stagecraft {
 
@@ -37,6 +38,7 @@ struct category_encoding : argument_layer<category_encoding, category_encoding_o
   static constexpr int least_inputs = 1, most_inputs = 2;
 
   int num_tokens = 1;
+  using arguments = argument_list<&category_encoding::num_tokens>;
 
   constexpr explicit category_encoding(int num_tokens_, category_encoding_options const& options_ = {})
       : argument_layer(with{}, options_), num_tokens(num_tokens_) {}

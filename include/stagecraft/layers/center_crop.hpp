@@ -2,6 +2,7 @@
 // The middle of an image: tf.keras.layers.CenterCrop.
 #pragma once
 
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -17,6 +18,7 @@ struct center_crop : layer<center_crop> {
   static constexpr std::string_view usage = "center_crop{height, width}";
 
   int height = 1, width = 1;
+  using arguments = argument_list<&center_crop::height, &center_crop::width>;
 
   constexpr center_crop(int height_, int width_) : height(height_), width(width_) {}
 

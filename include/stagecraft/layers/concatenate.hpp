@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -18,6 +19,7 @@ struct concatenate : layer<concatenate> {
   static constexpr int least_inputs = 2, most_inputs = 16;
 
   int axis = -1;
+  using arguments = argument_list<&concatenate::axis>;
 
   constexpr explicit(false) concatenate(int axis_ = -1) : axis(axis_) {}
 

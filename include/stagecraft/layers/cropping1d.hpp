@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/border_2d.hpp>
 #include <stagecraft/layers/layer.hpp>
 
@@ -20,6 +21,7 @@ struct cropping1d : layer<cropping1d> {
   static constexpr std::string_view usage = "cropping1d{1} or cropping1d{{before, after}}";
 
   border cropping;
+  using arguments = argument_list<&cropping1d::cropping>;
 
   constexpr cropping1d() : cropping1d(border(1)) {}
   constexpr explicit cropping1d(int all) : cropping1d(border(all)) {}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/border_2d.hpp>
 #include <stagecraft/layers/layer.hpp>
 
@@ -21,6 +22,7 @@ struct cropping2d : layer<cropping2d> {
       "cropping2d{1}, cropping2d{{1, 2}} or cropping2d{{{top, bottom}, {left, right}}}";
 
   border_2d cropping;
+  using arguments = argument_list<&cropping2d::cropping>;
 
   constexpr cropping2d() : cropping2d(border_2d(0)) {}
   constexpr explicit cropping2d(int all) : cropping2d(border_2d(all)) {}

@@ -2,6 +2,7 @@
 // Removes the borders of a volume: tf.keras.layers.Cropping3D.
 #pragma once
 
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/border_3d.hpp>
 #include <stagecraft/layers/layer.hpp>
 
@@ -18,6 +19,7 @@ struct cropping3d : layer<cropping3d> {
       "cropping3d{1}, cropping3d{{1, 2, 3}} or cropping3d{{{1, 2}, {3, 4}, {5, 6}}}";
 
   border_3d cropping = 1;
+  using arguments = argument_list<&cropping3d::cropping>;
 
   constexpr cropping3d() = default;
   constexpr explicit cropping3d(int all) : cropping(all) {}

@@ -4,6 +4,7 @@
 
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/layers/argument_layer.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 
 namespace stagecraft::layers {
 
@@ -25,6 +26,7 @@ struct dot : argument_layer<dot, dot_options> {
   static constexpr std::string_view usage = "dot{axis}, dot{{1, 2}} or dot{axis, {.normalize = true, .name = ...}}";
 
   axis_list axes = 1;
+  using arguments = argument_list<&dot::axes>;
 
   constexpr explicit dot(axis_list const& axes_, dot_options const& options_ = {})
       : argument_layer(with{}, options_), axes(axes_) {}

@@ -4,6 +4,7 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -19,6 +20,7 @@ struct elu_layer : layer<elu_layer> {
   static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}";
 
   float alpha = 0;
+  using arguments = argument_list<&elu_layer::alpha>;
 
   constexpr elu_layer() : elu_layer(1.0F) {}
   constexpr explicit elu_layer(float alpha_) : alpha(alpha_) {}

@@ -4,6 +4,7 @@
 
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/random_uniform.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -38,6 +39,7 @@ struct embedding : layer<embedding> {
 
   int input_dim = 1;
   int output_dim = 1;
+  using arguments = argument_list<&embedding::input_dim, &embedding::output_dim>;
   embedding_options options;
 
   constexpr embedding(int input_dim_, int output_dim_, embedding_options const& options_ = {})

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -23,6 +24,7 @@ struct global_pooling_options {
 template <class Derived, int Axes>
 struct global_pooling_layer : layer<Derived> {
   bool keepdims = false;
+  using arguments = argument_list<&global_pooling_layer::keepdims>;
 
   constexpr global_pooling_layer() : global_pooling_layer(global_pooling_options{}) {}
   constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {

@@ -4,6 +4,7 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -18,6 +19,7 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
 
   float alpha = 0;
+  using arguments = argument_list<&leaky_re_lu::alpha>;
 
   constexpr leaky_re_lu() : leaky_re_lu(0.3F) {}
   constexpr explicit leaky_re_lu(float alpha_) : alpha(alpha_) {}

@@ -6,6 +6,7 @@
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/lstm_states.hpp>
 #include <stagecraft/layers/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
@@ -71,6 +72,7 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
 
   int units = 1;
+  using arguments = argument_list<&lstm::units>;
   lstm_options options;
 
   constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {

@@ -5,6 +5,7 @@
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/attention_masks.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/recurrence.hpp>
@@ -65,6 +66,7 @@ struct multi_head_attention : layer<multi_head_attention> {
 
   int num_heads = 1;
   int key_dim = 1;
+  using arguments = argument_list<&multi_head_attention::num_heads, &multi_head_attention::key_dim>;
   multi_head_attention_options options;
   step_masks masks;  ///< of its first call; the library finds them
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <cstdint>
 
@@ -18,6 +19,7 @@ struct noise_layer : layer<Derived> {
   static constexpr bool supports_masking = true;
 
   float amount = 0;
+  using arguments = argument_list<&noise_layer::amount>;
   std::uint64_t seed = 0;
 
   constexpr explicit noise_layer(float amount_, std::uint64_t seed_ = 0) : amount(amount_), seed(seed_) {}

@@ -26,9 +26,9 @@ struct normalization_options {
 /// output = (input - mean) / sqrt(variance), of which at least 1e-7 counts.
 ///
 /// Shape unchanged. Weights, if `mean` is not given: mean, variance, both of the lengths of the axes, and count (),
-/// which training does not change: set them before. Cost: 2 FLOPs per element. Errors: E1001; E1050 for an axis
-/// that the input does not have, or the batch; E1075 for a mean without variance, or of another length.
-/// Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
+/// which training does not change: `trainer.adapt<"name">(data)` makes them. Cost: 2 FLOPs per element. Errors: E1001;
+/// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, or of another
+/// length. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
 struct normalization : option_layer<normalization, normalization_options> {
   static constexpr std::string_view class_name = "Normalization";
   static constexpr std::string_view usage =

@@ -2,6 +2,7 @@
 // Changes the order of a sample's axes: tf.keras.layers.Permute.
 #pragma once
 
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/option_layer.hpp>
 
 namespace stagecraft::layers {
@@ -15,6 +16,7 @@ struct permute : layer<permute> {
   static constexpr std::string_view usage = "permute{2, 1} with the old axes in their new order";
 
   shape dims;
+  using arguments = argument_list<&permute::dims>;
 
   template <std::integral... Dims>
     requires(sizeof...(Dims) >= 1 && sizeof...(Dims) < axis_list::capacity)

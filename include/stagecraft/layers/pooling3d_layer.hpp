@@ -2,6 +2,7 @@
 // What max_pooling3d and average_pooling3d have in common. Keras counterpart: Pooling3D.
 #pragma once
 
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/option_layer.hpp>
 #include <stagecraft/layers/pooling_layer.hpp>
 #include <stagecraft/layers/size_3d.hpp>
@@ -20,6 +21,7 @@ struct pooling3d_layer : option_layer<Derived, pooling_options<size_3d>> {
   using base::base;
 
   size_3d pool_size = 2;
+  using arguments = argument_list<&pooling3d_layer::pool_size>;
 
   constexpr explicit(false) pooling3d_layer(size_3d const& pool_size_, pooling_options<size_3d> const& options_ = {})
       : base(options_), pool_size(pool_size_) {}

@@ -5,6 +5,7 @@
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -38,6 +39,8 @@ struct prelu : layer<prelu> {
   regularizer alpha_regularizer;
   constraint alpha_constraint;
   axis_list shared_axes = axis_list::none();
+  using arguments = argument_list<&prelu::alpha_initializer, &prelu::alpha_regularizer, &prelu::alpha_constraint,
+                                  &prelu::shared_axes>;
 
   constexpr prelu() : prelu(prelu_options{}) {}
   constexpr explicit(false) prelu(prelu_options const& options)

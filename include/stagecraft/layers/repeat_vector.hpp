@@ -2,6 +2,7 @@
 // The same vector at each step of a sequence: tf.keras.layers.RepeatVector.
 #pragma once
 
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/option_layer.hpp>
 
 namespace stagecraft::layers {
@@ -15,6 +16,7 @@ struct repeat_vector : layer<repeat_vector> {
   static constexpr std::string_view usage = "repeat_vector{n}";
 
   int n = 1;
+  using arguments = argument_list<&repeat_vector::n>;
 
   constexpr explicit repeat_vector(int n_) : n(n_) {}
 

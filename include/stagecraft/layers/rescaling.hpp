@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/layers/argument_layer.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 
 namespace stagecraft::layers {
 
@@ -23,6 +24,7 @@ struct rescaling : argument_layer<rescaling, rescaling_options> {
   static constexpr std::string_view usage = "rescaling{scale} or rescaling{scale, {.offset = -1, .name = ...}}";
 
   float scale = 1;
+  using arguments = argument_list<&rescaling::scale>;
 
   constexpr explicit rescaling(double scale_, rescaling_options const& options_ = {})
       : argument_layer(with{}, options_), scale(static_cast<float>(scale_)) {}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -16,6 +17,7 @@ struct reshape : layer<reshape> {
   static constexpr bool is_view = true;
 
   shape target;
+  using arguments = argument_list<&reshape::target>;
 
   template <std::integral... Dimensions>
     requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)

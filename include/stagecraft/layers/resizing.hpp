@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/layers/argument_layer.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/interpolation.hpp>
 
 namespace stagecraft::layers {
@@ -27,6 +28,7 @@ struct resizing : argument_layer<resizing, resizing_options> {
       "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name = ...}}";
 
   int height = 1, width = 1;
+  using arguments = argument_list<&resizing::height, &resizing::width>;
 
   constexpr resizing(int height_, int width_, resizing_options const& options_ = {})
       : argument_layer(with{}, options_), height(height_), width(width_) {}

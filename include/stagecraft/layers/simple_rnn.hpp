@@ -6,6 +6,7 @@
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -66,6 +67,7 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
       "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
 
   int units = 1;
+  using arguments = argument_list<&simple_rnn::units>;
   simple_rnn_options options;
 
   constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -19,6 +20,7 @@ struct softmax_layer : layer<softmax_layer> {
   static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
 
   int axis = -1;
+  using arguments = argument_list<&softmax_layer::axis>;
 
   constexpr explicit softmax_layer(int axis_ = -1) : axis(axis_) {}
 

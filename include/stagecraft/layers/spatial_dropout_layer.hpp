@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <cstdint>
 
@@ -20,6 +21,7 @@ struct spatial_dropout_layer : layer<Derived> {
   static constexpr bool supports_masking = true;
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
   float rate = 0;
+  using arguments = argument_list<&spatial_dropout_layer::rate>;
   std::uint64_t seed = 0;
 
   constexpr explicit spatial_dropout_layer(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}

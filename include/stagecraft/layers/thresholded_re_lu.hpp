@@ -4,6 +4,7 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -18,6 +19,7 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}";
 
   float theta = 0;
+  using arguments = argument_list<&thresholded_re_lu::theta>;
 
   constexpr thresholded_re_lu() : thresholded_re_lu(1.0F) {}
   constexpr explicit thresholded_re_lu(float theta_) : theta(theta_) {}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -17,6 +18,7 @@ struct up_sampling1d : layer<up_sampling1d> {
   static constexpr std::string_view usage = "up_sampling1d{size}";
 
   int size = 2;
+  using arguments = argument_list<&up_sampling1d::size>;
 
   constexpr explicit up_sampling1d(int size_ = 2) : size(size_) {}
 

@@ -4,6 +4,7 @@
 
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/interpolation.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/size_2d.hpp>
@@ -33,6 +34,7 @@ struct up_sampling2d : layer<up_sampling2d> {
 
   size_2d size;
   stagecraft::interpolation interpolation{};
+  using arguments = argument_list<&up_sampling2d::size, &up_sampling2d::interpolation>;
 
   constexpr up_sampling2d() : up_sampling2d(size_2d(2), up_sampling2d_options{}) {}
   constexpr explicit up_sampling2d(int both) : up_sampling2d(size_2d(both), up_sampling2d_options{}) {}

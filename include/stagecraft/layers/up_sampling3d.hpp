@@ -2,6 +2,7 @@
 // Repeats each cell of a volume: tf.keras.layers.UpSampling3D.
 #pragma once
 
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/size_3d.hpp>
 
@@ -17,6 +18,7 @@ struct up_sampling3d : layer<up_sampling3d> {
   static constexpr std::string_view usage = "up_sampling3d{size} or up_sampling3d{{1, 2, 2}}";
 
   size_3d size = 2;
+  using arguments = argument_list<&up_sampling3d::size>;
 
   constexpr up_sampling3d() = default;
   constexpr explicit up_sampling3d(int all) : size(all) {}

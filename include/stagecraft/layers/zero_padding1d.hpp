@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/border_2d.hpp>
 #include <stagecraft/layers/layer.hpp>
 
@@ -19,6 +20,7 @@ struct zero_padding1d : layer<zero_padding1d> {
   static constexpr std::string_view usage = "zero_padding1d{1} or zero_padding1d{{before, after}}";
 
   border padding;
+  using arguments = argument_list<&zero_padding1d::padding>;
 
   constexpr zero_padding1d() : zero_padding1d(border(1)) {}
   constexpr explicit zero_padding1d(int all) : zero_padding1d(border(all)) {}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/border_2d.hpp>
 #include <stagecraft/layers/layer.hpp>
 
@@ -20,6 +21,7 @@ struct zero_padding2d : layer<zero_padding2d> {
       "zero_padding2d{1}, zero_padding2d{{1, 2}} or zero_padding2d{{{top, bottom}, {left, right}}}";
 
   border_2d padding;
+  using arguments = argument_list<&zero_padding2d::padding>;
 
   constexpr zero_padding2d() : zero_padding2d(border_2d(1)) {}
   constexpr explicit zero_padding2d(int all) : zero_padding2d(border_2d(all)) {}

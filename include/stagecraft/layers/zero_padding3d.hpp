@@ -2,6 +2,7 @@
 // Puts zeros around a volume: tf.keras.layers.ZeroPadding3D.
 #pragma once
 
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/border_3d.hpp>
 #include <stagecraft/layers/layer.hpp>
 
@@ -18,6 +19,7 @@ struct zero_padding3d : layer<zero_padding3d> {
       "zero_padding3d{1}, zero_padding3d{{1, 2, 3}} or zero_padding3d{{{1, 2}, {3, 4}, {5, 6}}}";
 
   border_3d padding = 1;
+  using arguments = argument_list<&zero_padding3d::padding>;
 
   constexpr zero_padding3d() = default;
   constexpr explicit zero_padding3d(int all) : padding(all) {}

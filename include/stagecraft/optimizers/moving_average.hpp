@@ -21,6 +21,8 @@ struct averaging {
   constexpr auto step() { return ops->step(); }
   constexpr auto norm(operations::tensor x) { return ops->norm(x); }
   constexpr auto global_norm(operations::tensor x) { return ops->global_norm(x); }
+  constexpr auto loss_scale() { return ops->loss_scale(); }
+  constexpr void expect_finite(operations::tensor x) { ops->expect_finite(x); }
   constexpr void update(operations::tensor variable, operations::tensor value) {
     if (variable.id == weight.id)
       now = value;

@@ -48,6 +48,14 @@ class update_tracer {
   /// changes. E4089 if they depend on another norm.
   constexpr tensor global_norm(tensor x) { return norm(x, true); }
 
+  /// By what the loss is multiplied in this update, if that changes (loss_scale_optimizer).
+  constexpr tensor loss_scale() { return everywhere(2); }
+  /// The update is carried out only if these numbers of all weights are finite.
+  constexpr void expect_finite(tensor x) {
+    finite_norm = static_cast<int>(norms.size());
+    norm(x * 0, true);  // 0 or NaN
+  }
+
   /// The weight or a slot has this value when the update has ended; until then all reads give the old one. E4089 for
   /// anything else.
   constexpr void update(tensor variable, tensor value) {
@@ -65,8 +73,9 @@ class update_tracer {
 
   /// What is given at each place, as `input`s of a formula: the weight, its gradient, and the slots from here on.
   static constexpr int weight = 0, gradient = 1, first_slot = 2, most_slots = 6;
-  /// What is given everywhere, as `weight`s of a formula: the learning rate, the step, and the norms from here on.
-  static constexpr int first_norm = 2, most_norms = 4;
+  /// What is given everywhere, as `weight`s of a formula: the learning rate, the step, the factor of the loss, and the
+  /// norms from here on.
+  static constexpr int first_norm = 3, most_norms = 5;
   struct new_value {
     int variable, value;
   };
@@ -76,6 +85,7 @@ class update_tracer {
     bool is_global;  ///< over all weights
   };
   growing_array<wanted_norm> norms;
+  int finite_norm = -1;  ///< of `norms`: 0 if an update is to be carried out
 
  private:
   constexpr tensor everywhere(int index) { return {list_, list_->append(operations::weight{index}, {}, {})}; }
@@ -118,13 +128,11 @@ struct optimizer {
 
 namespace detail {
 
-/// What options that any optimizer may have make of the gradient before its `update`: `loss_scale`, `clipvalue`,
-/// `clipnorm` and `global_clipnorm`, in Keras's order. Definitions: OptimizerV2._transform_gradients, tf.clip_by_norm,
+/// What options that any optimizer may have make of the gradient before its `update`: `clipvalue`, `clipnorm` and
+/// `global_clipnorm`, in Keras's order. Definitions: OptimizerV2._transform_gradients, tf.clip_by_norm,
 /// tf.clip_by_global_norm.
 template <class O>
 constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, operations::tensor gradient) {
-  if constexpr (requires { optimizer.loss_scale; })
-    if (optimizer.loss_scale != 1) gradient = gradient * (1 / optimizer.loss_scale);
   if constexpr (requires { optimizer.clipvalue; })
     if (optimizer.clipvalue != 0) gradient = maximum(minimum(gradient, optimizer.clipvalue), -optimizer.clipvalue);
   if constexpr (requires { optimizer.clipnorm; })
@@ -142,15 +150,6 @@ constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, op
   return gradient;
 }
 
-/// By what the loss is multiplied before gradients are found, by the optimizer or those that it is made of.
-template <class O>
-constexpr float loss_scale_of(O const& optimizer) {
-  float scale = 1;
-  if constexpr (requires { optimizer.loss_scale; }) scale = optimizer.loss_scale;
-  if constexpr (requires { optimizer.optimizer.learning_rate; }) scale *= loss_scale_of(optimizer.optimizer);
-  return scale;
-}
-
 /// A norm that an optimizer's step reads.
 struct norm_of_step {
   int of = 0;              ///< what it is the norm of, in the list
@@ -161,8 +160,9 @@ struct norm_of_step {
 /// The norms that an optimizer's step reads, in the order in which they are given everywhere.
 struct norms_of_step {
   norm_of_step norms[update_tracer::most_norms]{};
-  int count = 0;   ///< of `norms`
-  int rounds = 0;  ///< in which they are found
+  int count = 0;    ///< of `norms`
+  int rounds = 0;   ///< in which they are found
+  int finite = -1;  ///< the one that says whether the update is carried out
 
   constexpr norm_of_step const* begin() const { return norms; }
   constexpr norm_of_step const* end() const { return norms + count; }
@@ -202,6 +202,7 @@ struct optimizer_step {
     }
     constexpr void find_norms(update_tracer const& ops) {
       if (ops.norms.empty()) return;
+      norms.finite = ops.finite_norm;
       if (ops.norms.size() > update_tracer::most_norms) {
         list.problem.report(4089, "the training's optimizer takes ", static_cast<int>(ops.norms.size()),
                             " norms; there are at most ", update_tracer::most_norms);

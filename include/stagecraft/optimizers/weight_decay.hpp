@@ -20,6 +20,8 @@ class decaying {
   constexpr auto step() { return ops_->step(); }
   constexpr auto norm(operations::tensor x) { return ops_->norm(x); }
   constexpr auto global_norm(operations::tensor x) { return ops_->global_norm(x); }
+  constexpr auto loss_scale() { return ops_->loss_scale(); }
+  constexpr void expect_finite(operations::tensor x) { ops_->expect_finite(x); }
   constexpr void update(operations::tensor variable, operations::tensor value) {
     ops_->update(variable, variable.id == weight_.id && share_ != 0 ? value - weight_ * share_ : value);
   }

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
+#include <concepts>
+#include <string_view>
+#include <type_traits>
 
 namespace stagecraft::optimizers {
 
@@ -12,8 +15,10 @@ struct weight_names {
   fixed_name texts[most]{};  ///< those that are given, and empty ones
 
   constexpr weight_names() = default;
+  /// An empty type is no text: who counts the members of what holds this (graph/fields.hpp) has one.
   template <class... Texts>
-    requires(sizeof...(Texts) >= 1 && sizeof...(Texts) <= most)
+    requires(sizeof...(Texts) >= 1 && sizeof...(Texts) <= most &&
+             ((std::convertible_to<Texts const&, std::string_view> && !std::is_empty_v<Texts>) && ...))
   constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
 
   [[nodiscard]] constexpr bool empty() const { return *this == weight_names{}; }

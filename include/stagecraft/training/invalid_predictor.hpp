@@ -31,6 +31,8 @@ struct invalid_predictor : Base {
   [[nodiscard]] std::string_view name() const { return {}; }
   [[nodiscard]] std::vector<weight_array> get_weights() const { return {}; }
   void set_weights(std::vector<weight_array> const&) {}
+  void save(std::string const&) const {}
+  void load(std::string const&) {}
   void save_weights(std::string const&) const {}
   loaded_weights load_weights(std::string const&, load_weights_options const& = {}) { return {}; }
   template <fixed_name Name>
@@ -39,6 +41,8 @@ struct invalid_predictor : Base {
   }
   template <fixed_name Name>
   void set_weights(std::vector<weight_array> const&) {}
+  template <fixed_name Name>
+  void adapt(sample_set const&) {}
   template <fixed_name Name>
   [[nodiscard]] tensor weight() const {
     return {};

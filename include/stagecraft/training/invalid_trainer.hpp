@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/engine/training_progress.hpp>
 #include <stagecraft/training/callbacks/history.hpp>
 #include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
@@ -35,6 +36,11 @@ struct invalid_trainer : invalid_predictor<trainable> {
     return {};
   }
   evaluation test_on_batch(sample_set const&, sample_set const&, sample_source const& = {}) { return {}; }
+
+  [[nodiscard]] training_progress progress() const { return {}; }
+  void set_progress(training_progress const&) {}
+  [[nodiscard]] std::vector<weight_array> get_optimizer_weights() const { return {}; }
+  void set_optimizer_weights(std::vector<weight_array> const&) {}
 
   [[nodiscard]] float learning_rate() const override { return 0; }
   void set_learning_rate(float) override {}

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/engine/training_progress.hpp>
+#include <stagecraft/training/adaptation.hpp>
 #include <stagecraft/training/callbacks/trainable.hpp>
+#include <stagecraft/training/optimizer_weights.hpp>
 #include <stagecraft/training/weight_files.hpp>
 #include <stagecraft/training/weight_views.hpp>
 #include <atomic>
@@ -38,6 +41,13 @@ class trained_model : public trainable {
       session_->set_learning_rate(rate);
   }
 
+  /// By what losses are multiplied before gradients are found: what an optimizers::loss_scale_optimizer says, else 1.
+  /// Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
+  [[nodiscard]] float loss_scale() const {
+    check_at_rest("loss_scale");
+    return session_->loss_scale();
+  }
+
   /// Copies of all weights, in the order of the model's layers; those of a subclass in the order of their first calls,
   /// where Keras takes the order of its attributes. Definition: tf.keras.Model.get_weights.
   /// Errors: E4042 from asynchronous batch callbacks: the weights are in use.
@@ -70,12 +80,52 @@ class trained_model : public trainable {
     session_->begin_run();
   }
 
+  /// Gives a layer the weights that follow from data without training: mean and variance to a normalization, boundaries
+  /// to a discretization with num_bins. The data are what that layer is given, not what the model is:
+  /// `model.adapt<"normalization">(train.x)`. Definition: tf.keras.layers.Normalization.adapt.
+  /// Errors: E1067 a name that nothing has, E1086 a layer of another kind; E4001, E4003, E4010 data that do not fit.
+  template <fixed_name Name>
+  void adapt(sample_set const& data) {
+    static_assert(detail::report<detail::part_name_problem<M, Name>>());
+    if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
+      set_weights<Name>(detail::adapted_weights<M, call>(data));
+  }
+
   /// A weight as an xtensor expression over the model's own memory, nothing is copied:
   /// `model.template weight<"dense/kernel">()`, shape (inputs, units). Reads and writes; with several replicas the
   /// first one's, which the others take over when the next run begins. E4032 for an unknown name.
   template <fixed_name Name>
   [[nodiscard]] auto weight() {
     return detail::view_weight<M, Name>(*session_);
+  }
+
+  /// How far training has come, and the other way round: with the weights and the optimizer's numbers, it goes on from
+  /// there. Errors: E4042 as get_weights.
+  [[nodiscard]] training_progress progress() const {
+    check_at_rest("progress");
+    auto result = session_->progress();
+    result.fits = fits_;
+    result.epochs = epochs_;
+    return result;
+  }
+  void set_progress(training_progress const& from) {
+    check_at_rest("set_progress");
+    session_->set_progress(from);
+    fits_ = from.fits;
+    epochs_ = from.epochs;
+  }
+
+  /// Copies of the numbers that the optimizer keeps with each weight, such as "dense/kernel/m:0", in the order of the
+  /// weights that are trained: Keras's `model.optimizer.get_weights()` without the counter, which is
+  /// `progress().updates`. Errors: E4042 as get_weights.
+  [[nodiscard]] std::vector<weight_array> get_optimizer_weights() const {
+    check_at_rest("get_optimizer_weights");
+    return detail::copy_optimizer_weights<M, detail::trained_weight_order<M>>(*session_);
+  }
+  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
+  void set_optimizer_weights(std::vector<weight_array> const& weights) {
+    check_at_rest("set_optimizer_weights");
+    detail::assign_optimizer_weights<M, detail::trained_weight_order<M>>(*session_, weights);
   }
 
   /// Writes all weights under Keras's names to a file: `model.save_weights("w.safetensors")`, or .npz. Needs
@@ -95,6 +145,25 @@ class trained_model : public trainable {
       detail::refuse_files<M, "load_weights", "stagecraft/io/weights.hpp">();
       return {};
     }
+  }
+
+  /// Writes all that training needs to go on, and what the model is, to a folder: `model.save("digits")`, as
+  /// `sc::save_model(model, "digits")`. Needs <stagecraft/io/bundle.hpp>, which says more: E5020 without.
+  /// Definition: tf.keras.Model.save.
+  void save(std::string const& path) const {
+    if constexpr (requires { save_bundle_of(detail::file_functions{}, *this, path); })
+      save_bundle_of(detail::file_functions{}, *this, path);
+    else
+      detail::refuse_files<M, "save", "stagecraft/io/bundle.hpp">();
+  }
+  /// Reads what `save` wrote. Training goes on from there, bit for bit; if anything differs from the model's type or
+  /// its training description, nothing is read (E5032). Needs <stagecraft/io/bundle.hpp>. Definition:
+  /// tf.keras.models.load_model.
+  void load(std::string const& path) {
+    if constexpr (requires { load_bundle_of(detail::file_functions{}, *this, path); })
+      load_bundle_of(detail::file_functions{}, *this, path);
+    else
+      detail::refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
   }
 
   /// The session that carries out the steps.
@@ -126,6 +195,16 @@ class trained_model : public trainable {
   trained_model(trained_model&&) noexcept = default;
   trained_model& operator=(trained_model&&) noexcept = default;
 
+  /// Called when a `fit` begins: the seed of its orders of samples. Training that is continued with initial_epoch goes
+  /// on where it was; another one has orders of its own.
+  [[nodiscard]] std::uint64_t begin_fit(int initial_epoch) {
+    if (initial_epoch == 0) ++fits_;
+    epochs_ = initial_epoch;
+    return session_->progress().seed + fits_;
+  }
+  /// Called when an epoch has ended, before its callbacks.
+  void end_epoch(int epoch) { epochs_ = epoch + 1; }
+
  private:
   void check_at_rest(char const* what) const {
     if (beside_steps_)
@@ -135,6 +214,8 @@ class trained_model : public trainable {
                                what);
   }
 
+  std::uint64_t fits_ = 0;
+  std::int64_t epochs_ = 0;
   std::unique_ptr<session_type> session_;  // does not move: its threads and weight views know where it is
   mutable float next_rate_ = 0;            // atomic_ref takes no const float
   bool beside_steps_ = false;

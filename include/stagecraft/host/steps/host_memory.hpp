@@ -61,6 +61,7 @@ struct host_memory {
   std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
   float learning_rate = 0;
   double const* norms = nullptr;           ///< of the weight that is updated, as its optimizer reads them
+  float loss_scale = 1;                    ///< by which the loss is multiplied, if that changes
   int valid_samples = 0;                   ///< samples of this step; the rest of the batch only fills it
   kernels::share share = {};               ///< which part of the work this is
   sharing_team::member* member = nullptr;  ///< null if there is one thread only

@@ -9,16 +9,20 @@
 
 namespace stagecraft::io {
 
+/// "dense", or "encoder/dense" of a layer in a nested model.
+[[nodiscard]] inline std::string path_of_layer(graph_view const& graph, int layer) {
+  std::string path(graph.layer(layer).name.view());
+  for (int at = graph.call(graph.layer(layer).first_call).nested_model; at > 0; at = graph.nested_models[at].parent)
+    path = std::string(graph.nested_models[at].name.view()) + "/" + path;
+  return path;
+}
+
 /// "dense/kernel:0", Keras's name of a weight; in nested models with their names before it: "encoder/dense/kernel:0",
 /// so that no two weights have one name.
 template <class M>
 [[nodiscard]] std::string weight_path(int weight) {
-  auto const& graph = graph_of<M>;
-  std::string path = stagecraft::detail::weight_name<M>(weight);
-  auto const& layer = graph.layer(stagecraft::detail::layer_of_weight<M>(weight));
-  for (int at = graph.call(layer.first_call).nested_model; at > 0; at = graph.nested_models[at].parent)
-    path = std::string(graph.nested_models[at].name.view()) + "/" + path;
-  return path;
+  return path_of_layer(graph_of<M>, stagecraft::detail::layer_of_weight<M>(weight)) + "/" +
+         std::string(graph_of<M>.parameters[weight].name.view()) + ":0";
 }
 
 /// Of all weights, in Keras's order.

@@ -34,7 +34,8 @@ class ipu_loss {
       step_values const values{.seed = memory.seed,
                                .step = memory.step,
                                .valid_samples = memory.valid_samples,
-                               .accumulated = memory.accumulated};
+                               .accumulated = memory.accumulated,
+                               .loss_scale = memory.loss_scale};
       *memory.counted += run_step(
           *memory.tiles, step, offsets.data(), places::end_of_losses(), values,
           [&](tile_tensor const& tensor, float* to) {

@@ -36,7 +36,9 @@ class ipu_squares {
           offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
       *memory.counted += run_step(
           *memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
-          {.update = static_cast<std::int64_t>(memory.update), .learning_rate = memory.learning_rate},
+          {.update = static_cast<std::int64_t>(memory.update),
+           .learning_rate = memory.learning_rate,
+           .loss_scale = memory.loss_scale},
           [&](tile_tensor const& tensor, float* to) {
             switch (tensor.role) {
               case tensor_role::weight: layout::template unpack<Parameter>(memory.weights + offset, to); return true;

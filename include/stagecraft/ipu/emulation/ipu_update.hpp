@@ -33,7 +33,9 @@ class ipu_update {
       using places = tile_places<typename Plan::job>;
       auto const offsets =
           offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
-      step_values values{.update = static_cast<std::int64_t>(memory.update), .learning_rate = memory.learning_rate};
+      step_values values{.update = static_cast<std::int64_t>(memory.update),
+                         .learning_rate = memory.learning_rate,
+                         .loss_scale = memory.loss_scale};
       for (int i = 0; i < detail::norms_of<Plan::training.optimizer>.count; ++i)
         values.norms[i] = static_cast<float>(memory.norms[i]);
       *memory.counted += run_step(

@@ -30,12 +30,15 @@ class ipu_weight_step {
     else
       return penalty_cost_of<typename Plan::job, Parameter>;
   }();
+  /// The factor of a loss that changes is known to the host.
+  static constexpr bool scales_penalty =
+      !IsConstraint && detail::loss_scale_rule_of(Plan::training.optimizer).growth_steps > 0;
   static constexpr long long offset = Plan::weights.offset[Parameter];
 
  public:
   template <class OnHost>
   static void run(host_memory const& memory, [[maybe_unused]] bool is_shared, OnHost const& on_host) {
-    if constexpr (runs_on_tiles<Plan> && !Plan::accumulates_halves) {
+    if constexpr (runs_on_tiles<Plan> && !Plan::accumulates_halves && !scales_penalty) {
       if (!is_shared) {
         using places = tile_places<typename Plan::job>;
         auto const offsets =

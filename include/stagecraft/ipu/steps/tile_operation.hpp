@@ -31,7 +31,7 @@ inline constexpr int operation_kinds = static_cast<int>(operation_kind::traced) 
 
 /// Of one family; what `function`, `sizes` and `scalars` mean is told by the family's header.
 struct tile_operation {
-  static constexpr int most_inputs = 12, most_outputs = 7, most_sizes = 24, most_scalars = 8;
+  static constexpr int most_inputs = 13, most_outputs = 7, most_sizes = 24, most_scalars = 8;
 
   operation_kind kind = operation_kind::map;
   int function = 0;

@@ -28,7 +28,8 @@ struct step_values {
   int accumulated = 0;      ///< micro-batches of this weight update before this one
   std::int64_t update = 1;  ///< number of the weight update, from 1
   float learning_rate = 0;
-  float norms[4]{};  ///< that the weight's optimizer reads and that are not found on its tiles
+  float loss_scale = 1;  ///< by which the loss is multiplied, if that changes
+  float norms[5]{};      ///< that the weight's optimizer reads and that are not found on its tiles
 };
 
 /// Codelets are written against this class: first `receive` what the vertices of a compute set need from other tiles,

@@ -10,13 +10,14 @@
 
 namespace stagecraft::kernels {
 
-/// What an optimizer's step is given everywhere: the learning rate, the number of the update from 1 on, and the norms
-/// that it reads.
+/// What an optimizer's step is given everywhere: the learning rate, the number of the update from 1 on, the factor of
+/// the loss if it changes, and the norms that it reads.
 template <auto Optimizer>
-[[nodiscard]] inline auto given_everywhere(float learning_rate, std::int64_t step, double const* norms) {
+[[nodiscard]] inline auto given_everywhere(float learning_rate, std::int64_t step, double const* norms,
+                                           float loss_scale = 1) {
   constexpr int count = stagecraft::detail::norms_of<Optimizer>.count;
-  std::array<double, update_tracer::first_norm + count> given{static_cast<double>(learning_rate),
-                                                              static_cast<double>(step)};
+  std::array<double, update_tracer::first_norm + count> given{
+      static_cast<double>(learning_rate), static_cast<double>(step), static_cast<double>(loss_scale)};
   for (int i = 0; i < count; ++i) given[static_cast<std::size_t>(update_tracer::first_norm + i)] = norms[i];
   return given;
 }
@@ -30,8 +31,8 @@ class update_function {
   using value = batch<Arch>;
 
  public:
-  explicit update_function(float learning_rate, std::int64_t step, double const* norms = nullptr)
-      : function_(given_everywhere<Optimizer>(learning_rate, step, norms)) {}
+  explicit update_function(float learning_rate, std::int64_t step, double const* norms = nullptr, float loss_scale = 1)
+      : function_(given_everywhere<Optimizer>(learning_rate, step, norms, loss_scale)) {}
 
   [[gnu::always_inline]] inline void operator()(value& w, value const& g, value* slots) const {
     constexpr int count = stagecraft::detail::slots_of<Optimizer>;
@@ -81,13 +82,14 @@ struct updated_weights {
 };
 
 /// One optimizer step over n weights w with the gradients g. Slot number s of weight i is slots[s * slot_stride + i];
-/// all slots start at 0. `step` counts from 1; `norms` are those that the optimizer reads. Elementwise, so a range may
-/// be split in any way; slots may be null for an optimizer without state, and norms for one that reads none.
+/// all slots start at 0. `step` counts from 1; `norms` are those that the optimizer reads, and `loss_scale` the factor
+/// of the loss if it changes. Elementwise, so a range may be split in any way; slots may be null for an optimizer
+/// without state, and norms for one that reads none.
 template <auto Optimizer, class Arch = default_architecture>
 inline void update(float learning_rate, std::int64_t step, float* w, float const* g, float* slots,
-                   std::int64_t slot_stride, std::int64_t n, double const* norms = nullptr) {
+                   std::int64_t slot_stride, std::int64_t n, double const* norms = nullptr, float loss_scale = 1) {
   constexpr int width = lanes<Arch>;
-  update_function<Optimizer, Arch> const function(learning_rate, step, norms);
+  update_function<Optimizer, Arch> const function(learning_rate, step, norms, loss_scale);
   updated_weights<Optimizer, Arch> const weights{w, slots, slot_stride};
   std::int64_t i = 0;
   for (; i + width <= n; i += width) weights.step(function, i, batch<Arch>::load_unaligned(g + i));

@@ -45,13 +45,13 @@ inline void softmax_gradient_of_row(tile_view const& dy, tile_view const& y, std
 
 /// The losses of a tile's rows, scaled and summed up. The rows from `valid_rows` on only fill the batch.
 inline float losses_of_rows(tile_operation const& operation, std::vector<tile_view> const& operands, std::int64_t rows,
-                            std::int64_t valid_rows, int accumulated) {
+                            std::int64_t valid_rows, step_values const& values) {
   auto const rule = loss_rule::of(operation);
   auto const columns = operation.sizes[1];
   bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
   bool const is_sparse = rule.kind == loss_kind::sparse_categorical_crossentropy;
-  float factor = operation.scalars[1];
-  if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(accumulated + 1);
+  float factor = operation.scalars[1] * values.loss_scale;
+  if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(values.accumulated + 1);
   row_losses losses(rule, columns, with_gradient);
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -100,8 +100,7 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
         // Of all rows, unless it is said how many a sample has.
         auto const valid =
             operation.sizes[5] == 0 ? rows : operation.sizes[5] * machine.values().valid_samples - shares.first(tile);
-        return sums[tile].set(0,
-                              detail::losses_of_rows(operation, operands, rows, valid, machine.values().accumulated));
+        return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
       }
       for (std::int64_t row = 0; row < rows; ++row)
         if (function == rows_function::softmax_of_rows)

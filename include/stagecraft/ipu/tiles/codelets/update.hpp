@@ -35,7 +35,8 @@ inline float penalty_gradient(tile_operation const& operation, float w) {
 inline auto given_everywhere(tile_operation const& operation, step_values const& values,
                              std::vector<tile_view> const& operands) {
   std::array<double, update_tracer::first_norm + std::size(step_values{}.norms)> given{
-      static_cast<double>(values.learning_rate), static_cast<double>(values.update)};
+      static_cast<double>(values.learning_rate), static_cast<double>(values.update),
+      static_cast<double>(values.loss_scale)};
   static_assert(std::size(step_values{}.norms) == update_tracer::most_norms);
   for (std::size_t i = 0; i < update_tracer::most_norms; ++i)
     given[update_tracer::first_norm + i] = static_cast<double>(values.norms[i]);

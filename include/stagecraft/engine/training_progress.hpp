@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How far a training has come: what it needs to go on, beside the weights and what the optimizer keeps with them.
+#pragma once
+
+#include <cstdint>
+
+namespace stagecraft {
+
+/// Counters of a model in training.
+struct training_progress {
+  std::uint64_t seed = 1;    ///< dropout and shuffling follow from it
+  std::uint64_t fits = 0;    ///< calls of `fit` that began at epoch 0: each has orders of samples of its own
+  std::int64_t epochs = 0;   ///< of the last `fit` that have ended, from epoch 0 on: where the next one begins
+  std::uint64_t steps = 0;   ///< micro-batches of all replicas
+  std::int64_t updates = 0;  ///< of the weights: Keras's `optimizer.iterations`
+  float learning_rate = 0;   ///< the optimizer's, as callbacks have left it
+
+  friend constexpr bool operator==(training_progress const&, training_progress const&) = default;
+};
+
+}  // namespace stagecraft

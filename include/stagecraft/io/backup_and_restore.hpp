@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lets a training that was killed go on where it was.
+// Keras counterpart: tf.keras.callbacks.BackupAndRestore (experimental in Keras 2.6).
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/io/bundle.hpp>
+#include <stagecraft/io/model_checkpoint.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <string>
+#include <utility>
+
+namespace stagecraft::callbacks {
+
+/// Reads the backup that a killed program has left, if there is one, and saves a new one after each epoch; at the end
+/// of the training it is removed.
+///
+///     sc::callbacks::backup_and_restore backup(model, "backup");
+///     model.fit(x, y, {.epochs = 50, .initial_epoch = backup.initial_epoch(), .callbacks = {&backup}});
+///
+/// Unlike in Keras, where the callback itself moves `fit` to the epoch, it is said where training begins. The result
+/// has the bits of a training that was never killed.
+/// Throws file_error as `save` and `load`: E5032 if the backup is another model's.
+class backup_and_restore : public callback {
+ public:
+  template <class Trainer>
+  backup_and_restore(Trainer& model, std::string backup_dir)
+      : save_(&detail::save_trainer<Trainer>), backup_dir_(io::without_slash(std::move(backup_dir))) {
+    if (!io::exists(io::place_of_bundle(backup_dir_))) return;
+    model.load(backup_dir_);
+    initial_epoch_ = static_cast<int>(model.progress().epochs);
+  }
+
+  /// The epoch at which the training goes on; 0 without a backup.
+  [[nodiscard]] int initial_epoch() const noexcept { return initial_epoch_; }
+
+  void on_epoch_end(int, logs&) override { save_(model(), backup_dir_, false); }
+  void on_train_end(logs&) override { io::remove_bundle(backup_dir_); }
+
+ private:
+  detail::save_function save_;
+  std::string backup_dir_;
+  int initial_epoch_ = 0;
+};
+
+}  // namespace stagecraft::callbacks

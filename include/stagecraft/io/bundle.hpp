@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whole models in folders, from which training goes on: what `save` and `load` of a trainer or predictor do, and
+// `save_model`. Include it anywhere in the program; not part of <stagecraft/stagecraft.hpp>.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/io/detail/bundle_contents.hpp>
+#include <stagecraft/io/detail/bundle_folder.hpp>
+#include <stagecraft/io/detail/config_differences.hpp>
+#include <stagecraft/io/detail/model_config.hpp>
+#include <stagecraft/io/detail/training_config.hpp>
+#include <stagecraft/io/weights.hpp>
+#include <stagecraft/training/trained_model.hpp>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+namespace io {
+
+/// What a session's model is: model.json.
+template <class Session>
+[[nodiscard]] json describe_model() {
+  using staged = typename Session::sizes::model;
+  auto model = model_config<typename stagecraft::detail::traced_model<staged>::type>();
+  add_graphcore_options<staged, Session::sizes::training>(model["config"]);
+  model["keras_version"] = "2.6.0";
+  model["backend"] = "tensorflow";
+  return model;
+}
+
+/// Names of the optimizer's numbers of each trained weight, in the order of get_optimizer_weights.
+template <class M, class Session>
+[[nodiscard]] std::vector<std::string> optimizer_paths() {
+  std::vector<std::string> paths;
+  if constexpr (Session::sizes::slots > 0) {
+    constexpr auto optimizer = Session::sizes::training.optimizer;
+    auto const begin =
+        std::string(optimizer_prefix) + json_of_object(optimizer)["class_name"].template get<std::string>() + "/";
+    for (int const weight : stagecraft::detail::trained_weight_order<M>)
+      for (std::size_t slot = 0; slot < std::size_t{Session::sizes::slots}; ++slot)
+        paths.push_back(begin + stagecraft::detail::optimizer_weight_name(
+                                    weight_path<M>(weight), stagecraft::detail::slot_name<optimizer>(slot)));
+  }
+  return paths;
+}
+
+inline void append_progress(training_progress const& progress, tensor_file& to) {
+  auto const add = [&](std::string_view name, element_type type, auto value) {
+    to.tensors.push_back(number_tensor(std::string(counter_prefix) + std::string(name), type, value));
+  };
+  add("seed", element_type::uint64, progress.seed);
+  add("fits", element_type::uint64, progress.fits);
+  add("epochs", element_type::int64, progress.epochs);
+  add("steps", element_type::uint64, progress.steps);
+  add("iterations", element_type::int64, progress.updates);
+  add("learning_rate", element_type::float32, progress.learning_rate);
+}
+
+/// Takes what a model has from a bundle's tensors, and notes what is not as it should be.
+class tensor_taker {
+ public:
+  tensor_taker(tensor_file const& file, difference_list& differences) : differences_(differences) {
+    for (auto const& tensor : file.tensors) tensors_.emplace(tensor.name, &tensor);
+  }
+
+  void take(std::vector<weight_array>& weights, std::vector<std::string> const& paths) {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      auto const* const tensor = find(paths[i], "weight '" + paths[i] + "' is not in the file");
+      if (tensor == nullptr) continue;
+      if (auto const what = difference_of(*tensor, weights[i]); !what.empty())
+        differences_.add("weight '" + paths[i] + "' " + what);
+      else
+        weights[i].values = to_floats(*tensor);
+    }
+  }
+  template <class Number>
+  void take(Number& number, std::string_view name, element_type type) {
+    auto const path = std::string(counter_prefix) + std::string(name);
+    auto const* const tensor = find(path, "counter '" + path + "' is not in the file");
+    if (tensor == nullptr) return;
+    if (tensor->type != type || !tensor->shape.empty())
+      differences_.add("counter '" + path + "' is not one number of type " + std::string(stagecraft::name(type)));
+    else
+      std::memcpy(&number, tensor->bytes.data(), sizeof number);
+  }
+  void take(training_progress& progress) {
+    take(progress.seed, "seed", element_type::uint64);
+    take(progress.fits, "fits", element_type::uint64);
+    take(progress.epochs, "epochs", element_type::int64);
+    take(progress.steps, "steps", element_type::uint64);
+    take(progress.updates, "iterations", element_type::int64);
+    take(progress.learning_rate, "learning_rate", element_type::float32);
+  }
+  /// What is left belongs to nothing that the model has; tensors whose names begin so do not count.
+  void finish(std::vector<std::string_view> const& others) {
+    for (auto const& [name, tensor] : tensors_) {
+      bool counts = true;
+      for (auto const other : others) counts = counts && !name.starts_with(other);
+      if (counts) differences_.add("weight '" + std::string(name) + "' of the file is not in the model");
+    }
+  }
+
+ private:
+  stored_tensor const* find(std::string const& name, std::string const& otherwise) {
+    auto const found = tensors_.find(name);
+    if (found == tensors_.end()) {
+      differences_.add(otherwise);
+      return nullptr;
+    }
+    auto const* const tensor = found->second;
+    tensors_.erase(found);
+    return tensor;
+  }
+
+  difference_list& differences_;
+  std::map<std::string_view, stored_tensor const*, std::less<>> tensors_;
+};
+
+/// What a bundle says of the model, without what does not change its numbers; `trains`: with what only training asks.
+[[nodiscard]] inline json comparable(json model, bool trains) {
+  model.erase("keras_version");
+  model.erase("backend");
+  if (!model.contains("config") || !model["config"].is_object()) return model;
+  auto& config = model["config"];
+  for (char const* const key :
+       {"pipeline_stage_assignment", "pipeline_stage_assignment_valid", "asynchronous_callbacks", "infeed_kwargs",
+        "outfeed_kwargs", "replicated_metric_reduction_method"})
+    config.erase(key);
+  if (!trains)
+    for (char const* const key : {"gradient_accumulation_steps_per_replica", "gradient_accumulation_reduction_method",
+                                  "pipelining_gradient_accumulation_steps_per_replica", "pipelining_device_mapping",
+                                  "pipelining_accumulate_outfeed", "pipeline_stages"})
+      config.erase(key);
+  return model;
+}
+
+/// Whether a bundle was saved with an optimizer of the same class; its options may differ, which is noted.
+inline bool compare_optimizers(json const& own, json const& found, difference_list& differences) {
+  if (!found.is_object() || !found.contains("optimizer") || !found["optimizer"].is_object()) {
+    differences.add("the file is of a predictor: it has no optimizer");
+    return false;
+  }
+  auto const& mine = own["optimizer"];
+  auto const& other = found["optimizer"];
+  if (!other.contains("class_name") || other["class_name"] != mine["class_name"]) {
+    differences.add("optimizer is " + value_text(mine["class_name"]) + ", in the file " +
+                    value_text(other.contains("class_name") ? other["class_name"] : json()));
+    return false;
+  }
+  compare_config(mine, other, "optimizer: ", differences);
+  return true;
+}
+
+}  // namespace io
+
+namespace detail {
+
+template <class M, class Session>
+void save_bundle_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
+  auto const place = io::without_slash(path);
+  io::bundle_contents contents{io::describe_model<Session>(), io::training_config<Session::sizes::training>(), {}};
+  auto& file = contents.tensors;
+  file.metadata.emplace_back("format", "stagecraft weights");
+  file.metadata.emplace_back(io::bundle_metadata, std::to_string(io::bundle_version));
+  io::append_weights(model.get_weights(), io::weight_paths<M>(), file);
+  if constexpr (Session::sizes::trains) {
+    io::append_weights(model.get_optimizer_weights(), io::optimizer_paths<M, Session>(), file);
+    io::append_progress(model.progress(), file);
+  }
+  io::replace_bundle(place, [&](std::string const& folder) { io::write_contents(folder, contents); });
+}
+
+template <class M, class Session>
+void load_bundle_of(file_functions, trained_model<M, Session>& model, std::string const& path) {
+  constexpr bool trains = Session::sizes::trains;
+  auto const place = io::place_of_bundle(io::without_slash(path));
+  auto const contents = io::read_contents(place);
+  io::difference_list differences;
+  io::compare_config(io::comparable(io::describe_model<Session>(), trains), io::comparable(contents.model, trains), "",
+                     differences);
+  auto weights = model.get_weights();
+  io::tensor_taker taker(contents.tensors, differences);
+  taker.take(weights, io::weight_paths<M>());
+  if constexpr (trains) {
+    auto numbers = model.get_optimizer_weights();
+    auto progress = model.progress();
+    if (io::compare_optimizers(io::training_config<Session::sizes::training>(), contents.training, differences)) {
+      taker.take(numbers, io::optimizer_paths<M, Session>());
+      taker.take(progress);
+      taker.finish({});
+    } else {
+      taker.finish({io::optimizer_prefix, io::counter_prefix});
+    }
+    differences.raise("E5032", path, model.name());
+    model.set_weights(weights);
+    model.set_optimizer_weights(numbers);
+    model.set_progress(progress);
+  } else {
+    taker.finish({io::optimizer_prefix, io::counter_prefix});
+    differences.raise("E5032", path, model.name());
+    model.set_weights(weights);
+  }
+}
+
+}  // namespace detail
+
+/// Writes a model to a folder: `sc::save_model(model, "digits")`, the same as `model.save("digits")`.
+///
+/// - `model.json`: what the model is, as Keras 2's `to_json` has it, with the options and stages under Graphcore's
+/// keys;
+/// - `weights.safetensors`: the weights under Keras's names, the optimizer's numbers of each, the counters of weight
+///   updates, steps and calls of fit, the learning rate and the seed;
+/// - `training.json`: the version of the format, the optimizer, loss and metrics, and the checksums of the files.
+///
+/// `again.load("digits")`, on a trainer of the same model and training description, goes on from there: with
+/// `{.epochs = 5, .initial_epoch = 2}` the bits are those of five epochs at once. A predictor reads the weights, and a
+/// trainer with other stages or options may: `load_weights("digits")`.
+///
+/// Not saved, since it is not the model's: data, callbacks and what they remember, the history, the machine; nor
+/// micro-batches whose weight update has not come yet, as after single calls of train_on_batch. What layers and losses
+/// of your own compute is in the program: the names of their classes are saved, and options of layers that they list.
+///
+/// The folder is written beside, to the disk, and put in the place of the former one at once: whenever the program
+/// ends, one of the two is there, whole. A folder that holds anything else than a bundle is not overwritten (E5033).
+/// Throws file_error E5033, E5041 it cannot be written; data_error E4042 while steps run.
+/// Definition: tf.keras.models.save_model.
+template <class Model>
+void save_model(Model const& model, std::string const& path) {
+  model.save(path);
+}
+
+}  // namespace stagecraft

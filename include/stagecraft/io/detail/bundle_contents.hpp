@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of a bundle hold, with their checksums.
+#pragma once
+
+#include <stagecraft/io/detail/bundle_folder.hpp>
+#include <stagecraft/io/detail/option_json.hpp>
+#include <stagecraft/io/safetensors.hpp>
+#include <stagecraft/io/stored_tensor.hpp>
+#include <stagecraft/version.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace stagecraft::io {
+
+struct bundle_contents {
+  json model;           ///< model.json
+  json training;        ///< `training` of training.json; null: of a predictor
+  tensor_file tensors;  ///< weights.safetensors
+};
+
+inline constexpr std::string_view bundle_format = "stagecraft bundle";
+inline constexpr int bundle_version = 1;
+inline constexpr std::string_view no_checksum = "00000000";
+
+[[nodiscard]] inline std::string hexadecimal(std::uint32_t value) {
+  char text[9];
+  std::snprintf(text, sizeof text, "%08x", static_cast<unsigned>(value));
+  return text;
+}
+[[nodiscard]] inline std::uint32_t crc32_of(std::string_view text) {
+  return crc32_of(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+/// Writes the three files to a folder.
+inline void write_contents(std::string const& folder, bundle_contents const& contents) {
+  auto files = json::object();
+  auto const add = [&](char const* name, auto const& write) {
+    file_writer file(folder + "/" + name);
+    summing_writer sum(file);
+    write(sum);
+    file.close();
+    files[name] = {{"bytes", sum.size()}, {"crc32", hexadecimal(sum.crc())}};
+  };
+  add("model.json", [&](auto& to) { to.write(contents.model.dump(1) + "\n"); });
+  add("weights.safetensors",
+      [&](auto& to) { write_safetensors(to, contents.tensors, folder + "/weights.safetensors"); });
+  json const training{{"format", bundle_format},
+                      {"format_version", bundle_version},
+                      {"stagecraft_version", std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
+                                                 std::to_string(version_patch)},
+                      {"training", contents.training},
+                      {"files", files},
+                      {"crc32", no_checksum}};
+  auto text = training.dump(1) + "\n";
+  // The checksum of this file, with zeros in its own place.
+  text.replace(text.rfind(no_checksum), no_checksum.size(), hexadecimal(crc32_of(text)));
+  file_writer file(folder + "/training.json");
+  file.write(text);
+  file.close();
+}
+
+/// Reads JSON that is nested no deeper than any that is written. Throws file_error E5030.
+[[nodiscard]] inline json parse_json(std::string_view text, std::string const& file) {
+  constexpr int deepest = 100;
+  try {
+    return json::parse(text, [&](int depth, json::parse_event_t, json&) {
+      if (depth > deepest) refuse("E5030", file, "its JSON is nested deeper than that of a bundle");
+      return true;
+    });
+  } catch (nlohmann::json::exception const& problem) {
+    refuse("E5030", file, std::string("it is not JSON: ") + problem.what());
+  }
+}
+
+[[nodiscard]] inline std::string text_of(byte_source const& source) {
+  auto const bytes = source.read(0, source.size());
+  return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
+}
+
+/// The checksum of a file.
+[[nodiscard]] inline std::uint32_t crc32_of(byte_source const& source) {
+  constexpr std::uint64_t part = std::uint64_t{1} << 20;
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < source.size(); at += part)
+    crc = crc32_of(source.read(at, std::min(part, source.size() - at)), crc);
+  return crc;
+}
+
+/// Reads training.json: which files there are, and what the training is. E5030, E5031.
+[[nodiscard]] inline json read_training_json(std::string const& folder) {
+  byte_source const source(folder + "/training.json");
+  auto text = text_of(source);
+  auto const whole = parse_json(text, source.name());
+  auto const wrong = [&](std::string const& what) { refuse("E5030", source.name(), what); };
+  if (!whole.is_object() || !whole.contains("format") || whole["format"] != bundle_format)
+    wrong("it is not that of a bundle");
+  if (!whole.contains("format_version") || !whole["format_version"].is_number_unsigned() ||
+      whole["format_version"].get<std::uint64_t>() != std::uint64_t{bundle_version})
+    wrong("the bundle has another format than version " + std::to_string(bundle_version) +
+          ": a newer release of the library wrote it");
+  auto const is_entry = [&](json const& files, char const* name) {
+    return files.contains(name) && files[name].is_object() && files[name].contains("bytes") &&
+           files[name]["bytes"].is_number_unsigned() && files[name].contains("crc32") &&
+           files[name]["crc32"].is_string();
+  };
+  if (!whole.contains("files") || !whole["files"].is_object() || !is_entry(whole["files"], "model.json") ||
+      !is_entry(whole["files"], "weights.safetensors") || !whole.contains("training") || !whole.contains("crc32") ||
+      !whole["crc32"].is_string() || whole["crc32"].get_ref<std::string const&>().size() != no_checksum.size())
+    wrong("it lacks something that a bundle has");
+  auto const& checksum = whole["crc32"].get_ref<std::string const&>();
+  auto const place = text.rfind('"' + checksum + '"');
+  if (place == std::string::npos) wrong("its checksum is no number");
+  text.replace(place + 1, checksum.size(), no_checksum);
+  if (hexadecimal(crc32_of(text)) != checksum) refuse("E5031", source.name(), "it is damaged: its checksum differs");
+  return whole;
+}
+
+/// Reads the files of a folder. Throws file_error: E5001, E5011 to E5013 as read_safetensors, E5030 it is no bundle,
+/// E5031 a file is not the one that was saved.
+[[nodiscard]] inline bundle_contents read_contents(std::string const& folder) {
+  auto const whole = read_training_json(folder);
+  auto const check = [&](byte_source const& source, char const* name) {
+    auto const& entry = whole["files"][name];
+    if (source.size() != entry["bytes"].get<std::uint64_t>() ||
+        hexadecimal(crc32_of(source)) != entry["crc32"].get_ref<std::string const&>())
+      refuse("E5031", source.name(), "it is damaged, or of another bundle: its size or checksum differs");
+  };
+  bundle_contents contents;
+  contents.training = whole["training"];
+  byte_source const model(folder + "/model.json"), weights(folder + "/weights.safetensors");
+  check(model, "model.json");
+  check(weights, "weights.safetensors");
+  contents.model = parse_json(text_of(model), model.name());
+  contents.tensors = read_safetensors(weights);
+  return contents;
+}
+
+}  // namespace stagecraft::io

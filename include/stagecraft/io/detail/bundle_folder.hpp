@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The folder of a bundle: three files that belong together, written beside the former one and put in its place at once.
+#pragma once
+
+#include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/detail/file_writer.hpp>
+#include <stagecraft/io/detail/zip_archive.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <dirent.h>
+#include <fcntl.h>
+#include <span>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::io {
+
+inline constexpr char const* bundle_files[]{"model.json", "weights.safetensors", "training.json"};
+
+/// Size and checksum of what goes through it.
+class summing_writer {
+ public:
+  explicit summing_writer(file_writer& to) : to_(to) {}
+  void write(std::span<std::byte const> bytes) {
+    crc_ = crc32_of(bytes, crc_);
+    size_ += bytes.size();
+    to_.write(bytes);
+  }
+  void write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
+  [[nodiscard]] std::uint32_t crc() const noexcept { return crc_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  file_writer& to_;
+  std::uint32_t crc_ = 0;
+  std::uint64_t size_ = 0;
+};
+
+/// The names in a folder; none if there is none.
+[[nodiscard]] inline std::vector<std::string> names_in_folder(std::string const& folder) {
+  std::vector<std::string> names;
+  if (auto* const opened = ::opendir(folder.c_str()); opened != nullptr) {
+    while (auto const* const entry = ::readdir(opened))
+      if (std::string_view const name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
+    ::closedir(opened);
+  }
+  return names;
+}
+
+/// Removes a bundle, and nothing else: a folder with other files stays.
+inline void remove_bundle(std::string const& folder) {
+  for (auto const* file : bundle_files) ::unlink((folder + "/" + file).c_str());
+  ::rmdir(folder.c_str());
+}
+
+[[nodiscard]] inline std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+[[nodiscard]] inline bool exists(std::string const& path) {
+  struct stat facts{};
+  return ::lstat(path.c_str(), &facts) == 0;
+}
+
+/// Folders beside `path` that an ended program has left: "<path>.saving-<process>", half-written, and
+/// "<path>.former-<process>", a whole one that was about to be replaced.
+[[nodiscard]] inline std::vector<std::string> leftovers(std::string const& path, std::string_view kind) {
+  std::vector<std::string> found;
+  auto const folder = folder_of(path);
+  auto const slash = path.find_last_of('/');
+  auto const begin = path.substr(slash == std::string::npos ? 0 : slash + 1) + std::string(kind);
+  for (auto const& name : names_in_folder(folder)) {
+    if (!name.starts_with(begin)) continue;
+    auto const process = std::atol(name.c_str() + begin.size());
+    if (process > 0 && process != ::getpid() && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH)
+      found.push_back(slash == std::string::npos ? name : folder + name);
+  }
+  return found;
+}
+
+/// Throws file_error E5033 where something else than a bundle stands, which is not overwritten.
+inline void check_bundle_place(std::string const& path) {
+  if (!exists(path)) return;
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode))
+    refuse("E5033", path, "a bundle is a folder, and something else stands there");
+  for (auto const& name : names_in_folder(path)) {
+    bool known = false;
+    for (auto const* file : bundle_files) known = known || name == file;
+    if (!known)
+      refuse("E5033", path, "the folder holds '" + name + "', which is not a bundle's, and is not overwritten");
+  }
+}
+
+/// Puts the new bundle in the place of the former one, which is then gone.
+inline void put_in_place(std::string const& saved, std::string const& path) {
+  call_write_hook();
+  if (!exists(path)) {
+    if (std::rename(saved.c_str(), path.c_str()) != 0) refuse_writing(path, "put the new bundle there");
+    sync_folder(folder_of(path));
+    return;
+  }
+#ifdef RENAME_EXCHANGE
+  if (::renameat2(AT_FDCWD, saved.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
+    sync_folder(folder_of(path));
+    call_write_hook();
+    remove_bundle(saved);
+    return;
+  }
+#endif
+  // Two steps; who reads between them finds the former one under its other name.
+  auto const former = path + ".former-" + std::to_string(::getpid());
+  if (std::rename(path.c_str(), former.c_str()) != 0) refuse_writing(path, "put the new bundle there");
+  call_write_hook();
+  if (std::rename(saved.c_str(), path.c_str()) != 0) {
+    auto const reason = errno;
+    if (std::rename(former.c_str(), path.c_str()) == 0) errno = reason;
+    refuse_writing(path, "put the new bundle there");
+  }
+  sync_folder(folder_of(path));
+  call_write_hook();
+  remove_bundle(former);
+}
+
+/// Writes a bundle: `fill(folder)` writes its files. If that throws, or the program ends before it is done, the former
+/// bundle is still there, whole.
+template <class Fill>
+void replace_bundle(std::string const& path, Fill const& fill) {
+  check_bundle_place(path);
+  for (auto const& left : leftovers(path, ".saving-")) remove_bundle(left);
+  if (exists(path))
+    for (auto const& left : leftovers(path, ".former-")) remove_bundle(left);
+  auto const beside = name_while_writing(path);
+  remove_bundle(beside);
+  if (::mkdir(beside.c_str(), 0777) != 0) refuse_writing(beside, "make a folder there");
+  try {
+    fill(beside);
+    sync_folder(beside);
+    put_in_place(beside, path);
+  } catch (...) {
+    remove_bundle(beside);
+    throw;
+  }
+}
+
+/// Where a bundle is: at `path`, or, if a program ended while it replaced it, at the name that it had meanwhile.
+[[nodiscard]] inline std::string place_of_bundle(std::string const& path) {
+  if (exists(path)) return path;
+  auto const former = leftovers(path, ".former-");
+  return former.empty() ? path : former.front();
+}
+
+}  // namespace stagecraft::io

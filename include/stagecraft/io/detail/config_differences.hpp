@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What differs between two descriptions of a model, layer by layer.
+#pragma once
+
+#include <stagecraft/io/detail/difference_list.hpp>
+#include <stagecraft/io/detail/option_json.hpp>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace stagecraft::io {
+
+/// A value in an error; long ones are cut.
+[[nodiscard]] inline std::string value_text(json const& value) {
+  constexpr std::size_t most = 120;
+  auto text = value.is_null() ? std::string("None")
+                              : value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  if (text.size() > most) text = text.substr(0, most) + "...";
+  return text;
+}
+
+/// "layer 'dense'" of an entry of `layers`.
+[[nodiscard]] inline std::string name_of_entry(json const& entry) {
+  if (!entry.is_object() || !entry.contains("config") || !entry["config"].is_object()) return {};
+  auto const name = entry["config"].find("name");
+  return name != entry["config"].end() && name->is_string() ? name->get<std::string>() : std::string();
+}
+
+inline void compare_config(json const& own, json const& found, std::string const& where, difference_list& differences);
+
+/// Layers are found by their names.
+inline void compare_layers(json const& own, json const& found, std::string const& where, difference_list& differences) {
+  auto const find = [](json const& layers, std::string const& name) -> json const* {
+    for (auto const& each : layers)
+      if (name_of_entry(each) == name) return &each;
+    return nullptr;
+  };
+  if (!found.is_array()) return differences.add(where + "the file has no list of layers");
+  for (auto const& each : own) {
+    auto const name = name_of_entry(each);
+    if (auto const* const other = find(found, name); other == nullptr)
+      differences.add(where + "layer '" + name + "' is not in the file");
+    else
+      compare_config(each, *other, where + "layer '" + name + "': ", differences);
+  }
+  bool same_names = own.size() == found.size();
+  for (auto const& each : found)
+    if (auto const name = name_of_entry(each); find(own, name) == nullptr) {
+      differences.add(where + "layer '" + name + "' of the file is not in the model");
+      same_names = false;
+    }
+  for (std::size_t i = 0; same_names && i < own.size(); ++i)
+    if (name_of_entry(own[i]) != name_of_entry(found[i])) {
+      differences.add(where + "layer '" + name_of_entry(own[i]) + "' stands where the file has '" +
+                      name_of_entry(found[i]) + "'");
+      break;
+    }
+}
+
+/// The stages of calls, by their names.
+inline void compare_stages(json const& own, json const& found, difference_list& differences) {
+  for (auto const& [call, stage] : own.items()) {
+    auto const other = found.find(call);
+    auto const in_file = other == found.end() ? json() : *other;
+    if (stage != in_file)
+      differences.add("layer '" + call + "': pipeline stage is " + value_text(stage) + ", in the file " +
+                      value_text(in_file));
+  }
+}
+
+/// An option of which the file says nothing, since an older release wrote it, is no difference.
+inline void compare_config(json const& own, json const& found, std::string const& where, difference_list& differences) {
+  if (!found.is_object()) return differences.add(where + "the file has " + value_text(found));
+  for (auto const& [key, value] : own.items()) {
+    auto const other = found.find(key);
+    if (other == found.end()) continue;
+    if (key == "layers" && value.is_array())
+      compare_layers(value, *other, where, differences);
+    else if (key == "config" && value.is_object())
+      compare_config(value, *other, where, differences);
+    else if (key == "pipeline_stages" && other->is_object() && !value.empty() && !other->empty())
+      compare_stages(value, *other, differences);
+    else if (value != *other)
+      differences.add(where + key + " is " + value_text(value) + ", in the file " + value_text(*other));
+  }
+  for (auto const& [key, value] : found.items())
+    if (!own.contains(key))
+      differences.add(where + key + " of the file, " + value_text(value) + ", is not in the model");
+}
+
+}  // namespace stagecraft::io

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A layer's class and options as in Keras's model configurations.
+#pragma once
+
+#include <stagecraft/io/detail/option_json.hpp>
+#include <stagecraft/layers/option_list.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace stagecraft::io {
+
+/// Keras's key for a member that has another name here, since C++ has no member of its class's name.
+[[nodiscard]] inline std::string keras_key(std::string_view class_name, std::string_view member) {
+  if (member == "function") return "activation";
+  if (member == "target") return "target_shape";
+  if (member == "amount") return class_name == "GaussianNoise" ? "stddev" : "rate";
+  return std::string(member);
+}
+
+/// Adjusts values for which Keras has None, and leaves out arguments of the call.
+inline void as_keras_has_it(std::string_view class_name, json& config) {
+  auto const none_if = [&](char const* key, json const& value) {
+    if (auto const found = config.find(key); found != config.end() && *found == value) *found = nullptr;
+  };
+  if (config.contains("seed")) none_if("seed", 0);
+  if (class_name == "ReLU") none_if("max_value", -1.0);
+  if (class_name == "MultiHeadAttention") {
+    none_if("value_dim", 0);
+    none_if("output_shape", 0);
+    for (char const* const key : {"use_causal_mask", "attention_mask"})
+      if (config.contains(key) && config[key] == false) config.erase(key);
+  }
+}
+
+/// The options of a layer, without its name.
+template <class L>
+[[nodiscard]] json layer_options(L const& layer) {
+  auto config = json::object();
+  for_each_option(layer, [&](std::string_view name, auto const& value) {
+    if (name != "name" && name != "trainable") config[keras_key(L::class_name, name)] = json_of(value);
+  });
+  as_keras_has_it(L::class_name, config);
+  if constexpr (requires { layer.wrapped(); }) {
+    auto const& inside = layer.wrapped();
+    using inside_type = std::remove_cvref_t<decltype(inside)>;
+    auto options = layer_options(inside);
+    auto own = json::object();
+    own["name"] = std::string(inside.layer_name.empty() ? stagecraft::detail::snake_case(inside_type::class_name).view()
+                                                        : inside.layer_name.view());
+    own["trainable"] = inside.trainable;
+    own.update(options);
+    config["layer"] = json_of_class(inside_type::class_name, std::move(own));
+  }
+  return config;
+}
+
+}  // namespace stagecraft::io

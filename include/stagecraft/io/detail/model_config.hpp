@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A model as Keras 2 describes it in JSON: the layers' classes and options, and who takes whose output.
+#pragma once
+
+#include <stagecraft/graph/graph.hpp>
+#include <stagecraft/graph/post_order.hpp>
+#include <stagecraft/io/detail/layer_config.hpp>
+#include <stagecraft/models/queries.hpp>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::io {
+
+/// Writes the models of a graph. `options` has those of each layer.
+class model_writer {
+ public:
+  model_writer(graph_view const& graph, std::vector<json> const& options)
+      : graph_(graph),
+        options_(options),
+        records_{graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs} {}
+
+  /// {"class_name", "config"} of a model; 0 is the outermost one.
+  [[nodiscard]] json write(int model) const {
+    auto const& info = graph_.nested_models[model];
+    json config{{"name", std::string(info.name.view())}, {"layers", json::array()}};
+    bool const is_sequential = info.kind == model_kind::sequential;
+    auto& layers = config["layers"];
+    if (is_sequential && model == 0) layers.push_back(layer_entry(graph_.order.empty() ? 0 : first_input(), false));
+    if (is_sequential && model > 0 && has_own_input(model))
+      layers.push_back(nested_input_entry(model, graph_.nested_inputs_of(model)[0]));
+    auto input_layers = json::array(), output_layers = json::array();
+    auto const add_input = [&](json entry) {
+      input_layers.push_back({entry["config"]["name"], 0, 0});
+      entry["name"] = entry["config"]["name"];
+      entry["inbound_nodes"] = json::array();
+      layers.push_back(std::move(entry));
+    };
+    if (!is_sequential && model > 0)
+      for (auto const& input : graph_.nested_inputs_of(model))
+        if (input.call >= 0) add_input(nested_input_entry(model, input));
+    for (int const node : nodes_of(model)) {
+      if (node >= 0 && graph_.call(node).is_input) {
+        if (!is_sequential) add_input(layer_entry(node, false));
+      } else {
+        layers.push_back(node >= 0 ? layer_entry(node, !is_sequential) : model_entry(-1 - node, !is_sequential));
+      }
+    }
+    if (!is_sequential) {
+      for (int const output : graph_.outputs_of(model)) output_layers.push_back(reference(model, output));
+      config["input_layers"] = std::move(input_layers);
+      config["output_layers"] = std::move(output_layers);
+    }
+    return json_of_class(info.class_name, std::move(config));
+  }
+
+  /// The nodes of a model's own level in the order of Keras's `model.layers`: a call, or -1 - a nested model.
+  [[nodiscard]] std::vector<int> nodes_of(int model) const {
+    std::vector<int> nodes;
+    if (graph_.nested_models[model].kind == model_kind::functional) {
+      for (int const node : stagecraft::detail::post_order(records_).layers(model)) nodes.push_back(node);
+      return nodes;
+    }
+    std::vector<int> seen;
+    for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
+      int const child = stagecraft::detail::post_order::child_holding(records_, i, model);
+      if (child < 0) continue;
+      int const key = child != model ? -1 - graph_.nested_models[child].instance : graph_.call(i).layer;
+      bool known = false;
+      for (int const other : seen) known = known || other == key;
+      if (known) continue;
+      seen.push_back(key);
+      nodes.push_back(child != model ? -1 - child : i);
+    }
+    return nodes;
+  }
+
+ private:
+  [[nodiscard]] bool has_own_input(int model) const {
+    if (graph_.nested_models[model].kind != model_kind::sequential) return true;
+    auto const inputs = graph_.nested_inputs_of(model);
+    return !inputs.empty() && !inputs[0].name.empty();
+  }
+  [[nodiscard]] int first_input() const {
+    for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i)
+      if (graph_.call(i).is_input) return i;
+    return 0;
+  }
+
+  [[nodiscard]] json input_config(std::string const& name, call_info const& call) const {
+    auto dimensions = json::array({graph_.batch_size() > 0 ? json(graph_.batch_size()) : json()});
+    for (int const each : call.shape) dimensions.push_back(each);
+    return json_of_class("InputLayer", {{"batch_input_shape", std::move(dimensions)},
+                                        {"dtype", std::string(stagecraft::name(call.type))},
+                                        {"sparse", false},
+                                        {"ragged", false},
+                                        {"name", name}});
+  }
+  [[nodiscard]] json nested_input_entry(int model, nested_input_info const& input) const {
+    auto const name = input.name.empty() ? std::string(graph_.nested_models[model].name.view()) + "_input"
+                                         : std::string(input.name.view());
+    return input_config(name, graph_.call(input.call));
+  }
+
+  [[nodiscard]] json layer_entry(int call, bool has_nodes) const {
+    auto const& info = graph_.call(call);
+    auto const& layer = graph_.layer(info.layer);
+    std::string const name(layer.name.view());
+    if (info.is_input) return input_config(name, info);
+    bool trainable = true;
+    for (auto const& weight : graph_.parameters_of(info.layer)) trainable = trainable && !weight.frozen;
+    json config{{"name", name}, {"trainable", trainable}, {"dtype", "float32"}};
+    config.update(options_[static_cast<std::size_t>(info.layer)]);
+    bool const attends = layer.class_name == "MultiHeadAttention";
+    if (attends) add_attention_shapes(call, config);
+    auto entry = json_of_class(layer.class_name, std::move(config));
+    if (!has_nodes) return entry;
+    entry["name"] = name;
+    auto& nodes = entry["inbound_nodes"] = json::array();
+    for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
+      if (graph_.call(i).layer != info.layer || graph_.call(i).nested_model != info.nested_model) continue;
+      auto node = json::array();
+      for (int const input : graph_.own_inputs_of(i)) node.push_back(connection(info.nested_model, input));
+      if (attends) node = as_keywords(node);
+      nodes.push_back(std::move(node));
+    }
+    return entry;
+  }
+
+  /// Keras's layer makes its weights from these.
+  void add_attention_shapes(int call, json& config) const {
+    auto const inputs = graph_.own_inputs_of(call);
+    auto const shape_of = [&](std::size_t input) {
+      auto dimensions = json::array({nullptr});
+      for (int const each : graph_.call(inputs[input < inputs.size() ? input : inputs.size() - 1]).shape)
+        dimensions.push_back(each);
+      return dimensions;
+    };
+    config["query_shape"] = shape_of(0);
+    config["key_shape"] = shape_of(inputs.size() > 2 ? 2 : 1);
+    config["value_shape"] = shape_of(1);
+  }
+  /// Keras's call of that layer has one positional argument: `value`, `key` and `attention_mask` are named.
+  [[nodiscard]] static json as_keywords(json const& node) {
+    constexpr char const* names[]{"query", "value", "key", "attention_mask"};
+    auto first = node[0];
+    for (std::size_t i = 1; i < node.size() && i < std::size(names); ++i)
+      first[3][names[i]] = json::array({node[i][0], node[i][1], node[i][2]});
+    return json::array({std::move(first)});
+  }
+
+  [[nodiscard]] json model_entry(int model, bool has_nodes) const {
+    auto entry = write(model);
+    if (!has_nodes) return entry;
+    auto const& info = graph_.nested_models[model];
+    entry["name"] = std::string(info.name.view());
+    auto& nodes = entry["inbound_nodes"] = json::array();
+    for (int other = model; other < static_cast<int>(graph_.nested_models.size()); ++other) {
+      auto const& nested = graph_.nested_models[other];
+      if (nested.instance != info.instance || nested.parent != info.parent) continue;
+      auto node = json::array();
+      for (auto const& input : graph_.nested_inputs_of(other))
+        if (input.call >= 0) node.push_back(connection(info.parent, input.call));
+      nodes.push_back(std::move(node));
+    }
+    return entry;
+  }
+
+  /// [name, node_index, tensor_index] of a tensor, as a model sees it.
+  [[nodiscard]] json reference(int model, int call) const {
+    int const child = stagecraft::detail::post_order::child_holding(records_, call, model);
+    if (child == model) {
+      int node = 0;
+      for (int before = 0; before < call; ++before)
+        if (graph_.call(before).layer == graph_.call(call).layer && graph_.call(before).nested_model == model) ++node;
+      return {std::string(graph_.layer_of(call).name.view()), node, 0};
+    }
+    if (child >= 0) {
+      auto const outputs = graph_.outputs_of(child);
+      int tensor = 0;
+      while (tensor < static_cast<int>(outputs.size()) && outputs[static_cast<std::size_t>(tensor)] != call) ++tensor;
+      // Keras counts a node more for models that begin with an input: that of their own making.
+      int const node = graph_.nested_models[child].node_index + (has_own_input(child) ? 1 : 0);
+      return {std::string(graph_.nested_models[child].name.view()), node, tensor};
+    }
+    for (auto const& input : graph_.nested_inputs_of(model))
+      if (input.call == call) return {nested_input_entry(model, input)["config"]["name"], 0, 0};
+    return {std::string(graph_.layer_of(call).name.view()), 0, 0};
+  }
+  [[nodiscard]] json connection(int model, int call) const {
+    auto result = reference(model, call);
+    result.push_back(json::object());
+    return result;
+  }
+
+  graph_view const& graph_;
+  std::vector<json> const& options_;
+  stagecraft::detail::graph_records records_;
+};
+
+/// The options of all layers of a model.
+template <class M>
+[[nodiscard]] std::vector<json> options_of_layers() {
+  constexpr auto layers = graph_of<M>.layers.size();
+  std::vector<json> options(layers);
+  [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
+    [[maybe_unused]] int const done[]{0, (
+                                             [&] {
+                                               constexpr int call =
+                                                   graph_of<M>.layer(static_cast<int>(Layer)).first_call;
+                                               if constexpr (!graph_of<M>.call(call).is_input)
+                                                 options[Layer] = layer_options(layer_of<M, call>);
+                                             }(),
+                                             0)...};
+  }(std::make_index_sequence<layers>{});
+  return options;
+}
+
+/// What Keras's `model.to_json()` has.
+template <class M>
+[[nodiscard]] json model_config() {
+  auto const options = options_of_layers<M>();
+  return model_writer(graph_of<M>, options).write(0);
+}
+
+}  // namespace stagecraft::io

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options of layers, optimizers and losses as Keras's `get_config` writes them: names and values in JSON.
+#pragma once
+
+#include <stagecraft/activations/activation.hpp>
+#include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/constraint.hpp>
+#include <stagecraft/graph/fields.hpp>
+#include <stagecraft/initializers/initializer.hpp>
+#include <stagecraft/optimizers/learning_rate.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace stagecraft::io {
+
+using json = nlohmann::ordered_json;
+
+/// The shortest decimal number that is the float, as Python writes it: 0.1, not 0.10000000149. What is not finite has
+/// no number in JSON: a text.
+[[nodiscard]] inline json json_of_float(float value) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+  char text[32];
+  auto const end = std::to_chars(text, text + sizeof text, value).ptr;
+  double result = 0;
+  std::from_chars(text, end, result);
+  return result;
+}
+
+/// The name of an enumerator, as the source has it.
+template <class E, std::size_t... Index>
+[[nodiscard]] std::string enumerator_name(E value, std::index_sequence<Index...>) {
+  constexpr std::array names{stagecraft::detail::last_name(stagecraft::detail::spelling<static_cast<E>(Index)>())...};
+  return std::string(names[static_cast<std::size_t>(value)]);
+}
+/// Enumerations of options have at most so many enumerators, from 0 on.
+inline constexpr std::size_t most_enumerators = 16;
+
+/// Keras's pair of a class and its options.
+[[nodiscard]] inline json json_of_class(std::string_view class_name, json config = json::object()) {
+  return {{"class_name", std::string(class_name)}, {"config", std::move(config)}};
+}
+
+/// The members of something of the user's own: numbers of four bytes, whatever they stand for.
+[[nodiscard]] inline json json_of_own(own_options const& options) {
+  std::size_t count = own_options::most;
+  while (count > 0 && options.words[count - 1] == 0) --count;
+  auto words = json::array();
+  for (std::size_t i = 0; i < count; ++i) words.push_back(options.words[i]);
+  return words.empty() ? json::object() : json{{"words", words}};
+}
+
+[[nodiscard]] inline json json_of(activation const& value) {
+  using enum activation_kind;
+  if (value.kind == own) return json_of_class(value.name(), json_of_own(value.options));
+  if (value.kind == relu && value != activation{relu})
+    return json_of_class("relu", {{"alpha", json_of_float(value.alpha)},
+                                  {"max_value", value.max_value < 0 ? json() : json_of_float(value.max_value)},
+                                  {"threshold", json_of_float(value.threshold)}});
+  if (value.kind == elu && value.alpha != 1) return json_of_class("elu", {{"alpha", json_of_float(value.alpha)}});
+  if (value.kind == gelu_tanh) return json_of_class("gelu", {{"approximate", true}});
+  return std::string(value.name());
+}
+
+[[nodiscard]] inline json json_of(initializer const& value) {
+  using enum initializer_kind;
+  json const seed = value.seed == 0 ? json() : json(value.seed);
+  json config = json::object();
+  switch (value.kind) {
+    case zeros:
+    case ones: break;
+    case constant: config["value"] = json_of_float(value.a); break;
+    case identity: config["gain"] = json_of_float(value.a); break;
+    case orthogonal: config = {{"gain", json_of_float(value.a)}, {"seed", seed}}; break;
+    case random_normal:
+    case truncated_normal:
+      config = {{"mean", json_of_float(value.a)}, {"stddev", json_of_float(value.b)}, {"seed", seed}};
+      break;
+    case random_uniform:
+      config = {{"minval", json_of_float(value.a)}, {"maxval", json_of_float(value.b)}, {"seed", seed}};
+      break;
+    case variance_scaling: {
+      constexpr std::string_view modes[]{"fan_in", "fan_out", "fan_avg"},
+          distributions[]{"truncated_normal", "untruncated_normal", "uniform"};
+      config = {{"scale", json_of_float(value.a)},
+                {"mode", modes[static_cast<std::size_t>(value.mode)]},
+                {"distribution", distributions[static_cast<std::size_t>(value.distribution)]},
+                {"seed", seed}};
+      break;
+    }
+    case own: config = json_of_own(value.options); break;
+    default: config["seed"] = seed;
+  }
+  return json_of_class(value.kind == own ? value.rules->name : value.name(), std::move(config));
+}
+
+[[nodiscard]] inline json json_of(regularizer const& value) {
+  if (value.is_own()) return json_of_class(value.rules->name, json_of_own(value.options));
+  if (value.empty()) return nullptr;
+  if (value.l2 == 0) return json_of_class("L1", {{"l1", json_of_float(value.l1)}});
+  if (value.l1 == 0) return json_of_class("L2", {{"l2", json_of_float(value.l2)}});
+  return json_of_class("L1L2", {{"l1", json_of_float(value.l1)}, {"l2", json_of_float(value.l2)}});
+}
+
+[[nodiscard]] inline json json_of(constraint const& value) {
+  return value.empty() ? json() : json_of_class(value.rules->name, json_of_own(value.options));
+}
+
+[[nodiscard]] inline json json_of(learning_rate const& value) {
+  if (value.schedule == nullptr && value.warmup_steps == 0) return json_of_float(value.initial);
+  std::size_t count = learning_rate::most_numbers;
+  while (count > 0 && value.numbers[count - 1] == 0) --count;
+  json config{{"initial_learning_rate", json_of_float(value.initial)}, {"numbers", json::array()}};
+  for (std::size_t i = 0; i < count; ++i) config["numbers"].push_back(json_of_float(value.numbers[i]));
+  config["warmup_steps"] = json_of_float(value.warmup_steps);
+  return json_of_class("schedule", std::move(config));
+}
+
+template <class T>
+constexpr bool is_of_library() {
+  std::string_view const text = __PRETTY_FUNCTION__;
+  return text.find("T = stagecraft::") != std::string_view::npos;
+}
+/// Types whose members are listed: the library's own aggregates. Others may have bases, arrays or constructors that
+/// keep their members from being counted.
+template <class T>
+constexpr bool has_listed_fields() {
+  if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || std::is_empty_v<T> || !is_of_library<T>())
+    return false;
+  else
+    return stagecraft::detail::count_fields<T>() > 0;
+}
+
+template <class T>
+[[nodiscard]] json json_of(T const& value) {
+  if constexpr (std::same_as<T, bool> || std::is_integral_v<T>) {
+    return value;
+  } else if constexpr (std::same_as<T, float>) {
+    return json_of_float(value);
+  } else if constexpr (std::same_as<T, double>) {
+    return std::isfinite(value) ? json(value) : json_of_float(static_cast<float>(value));
+  } else if constexpr (std::is_enum_v<T>) {
+    return enumerator_name(value, std::make_index_sequence<most_enumerators>{});
+  } else if constexpr (requires { std::string(value.view()); }) {
+    return std::string(value.view());
+  } else if constexpr (requires { std::string(std::string_view(value)); }) {
+    return std::string(std::string_view(value));
+  } else if constexpr (requires { value.depth, value.height, value.width; }) {
+    return json::array({value.depth, value.height, value.width});
+  } else if constexpr (requires { value.height, value.width; }) {
+    return json::array({value.height, value.width});
+  } else if constexpr (requires { value.along[0].before; }) {
+    return json::array({json_of(value.along[0]), json_of(value.along[1]), json_of(value.along[2])});
+  } else if constexpr (requires { value.rows.before; }) {
+    return json::array({json_of(value.rows), json_of(value.columns)});
+  } else if constexpr (requires { value.before, value.after; }) {
+    return json::array({value.before, value.after});
+  } else if constexpr (requires { value.begin() != value.end(); }) {
+    auto list = json::array();
+    for (auto const& each : value) list.push_back(json_of(each));
+    if constexpr (std::same_as<T, axis_list>) return list.empty() ? json() : list.size() == 1 ? list[0] : list;
+    return list;
+  } else if constexpr (requires { value.texts[0].view(); }) {
+    auto list = json::array();
+    for (auto const& text : value.texts)
+      if (!text.empty()) list.push_back(json_of(text));
+    return list;
+  } else if constexpr (has_listed_fields<T>()) {
+    json fields = json::object();
+    stagecraft::detail::for_each_field(
+        value, [&](std::string_view name, auto const& field) { fields[std::string(name)] = json_of(field); });
+    return fields;
+  } else if constexpr (requires { value.append_to(std::declval<message&>()); }) {
+    message text;
+    value.append_to(text);
+    return std::string(text.view());
+  } else {
+    return std::string(stagecraft::detail::type_name<T>());
+  }
+}
+
+/// An optimizer, a loss or a metric: its name, and its members where they are known.
+template <class T>
+[[nodiscard]] json json_of_object(T const& value) {
+  json config = json::object();
+  if constexpr (has_listed_fields<T>())
+    stagecraft::detail::for_each_field(value, [&]<class Field>(std::string_view name, Field const& field) {
+      if constexpr (requires { field.learning_rate; })  // an optimizer around another one
+        config[std::string(name)] = json_of_object(field);
+      else
+        config[std::string(name)] = json_of(field);
+    });
+  else if constexpr (requires { json_of(learning_rate(value.learning_rate)); })
+    config["learning_rate"] = json_of(learning_rate(value.learning_rate));
+  if constexpr (requires { std::string(std::string_view(T::name)); })
+    if (std::string_view(T::name) != "optimizer" && std::string_view(T::name) != "loss")
+      return json_of_class(T::name, std::move(config));
+  return json_of_class(stagecraft::detail::type_name<T>(), std::move(config));
+}
+
+}  // namespace stagecraft::io

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Saves a model while it is trained.
+// Keras counterpart: tf.keras.callbacks.ModelCheckpoint.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/io/bundle.hpp>
+#include <stagecraft/io/detail/path_pattern.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/monitor.hpp>
+#include <stagecraft/training/callbacks/text_output.hpp>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace stagecraft::callbacks {
+
+/// Names and defaults are Keras's.
+struct model_checkpoint_options {
+  /// The value of the logs that `save_best_only` watches, such as "val_loss" or "accuracy".
+  std::string monitor = "val_loss";
+  int verbose = 0;                 ///< 1: says what it does
+  bool save_best_only = false;     ///< whether the model is saved only where the monitored value is the best so far
+  bool save_weights_only = false;  ///< whether weights alone are saved, as `save_weights` does; else bundles
+  /// Whether smaller or larger values are better; automatic: larger where "acc" is in the name.
+  monitor_mode mode = monitor_mode::automatic;
+  int save_freq = 0;  ///< 0: after each epoch; else after so many batches
+  /// Where messages go: standard output, unless it is given.
+  text_output output{};
+};
+
+namespace detail {
+
+/// Saves a trainer of which only `trainable` is at hand.
+using save_function = void (*)(trainable& model, std::string const& path, bool weights_only);
+template <class Trainer>
+void save_trainer(trainable& model, std::string const& path, bool weights_only) {
+  auto* const trainer = dynamic_cast<Trainer*>(&model);
+  if (trainer == nullptr)
+    io::refuse("E5035", path, "the callback was made for another trainer than the one that is trained");
+  if (weights_only)
+    trainer->save_weights(path);
+  else
+    trainer->save(path);
+}
+
+}  // namespace detail
+
+/// Saves the model after each epoch, or after so many batches:
+///
+///     sc::callbacks::model_checkpoint saver(model, "digits_{epoch:02d}_{val_loss:.2f}", {.save_best_only = true});
+///     model.fit(train.x, train.y, {.epochs = 5, .validation_data = test, .callbacks = {&saver}});
+///
+/// `model` is the trainer whose `fit` gets the callback: it tells what is saved. In the name, `epoch` counts from 1,
+/// and the others are values of the logs, in Python's formats. With steps_per_execution, batches are seen an execution
+/// at a time, as in Keras. Throws file_error E5034 for a name with a value that there is not, E5035 with another
+/// trainer, and what `save` and `save_weights` throw; data_error E4012 when `monitor` is not among the logs; E4042 for
+/// save_freq with asynchronous_callbacks. Definition: Keras 2.6.
+class model_checkpoint : public callback {
+ public:
+  template <class Trainer>
+  model_checkpoint(Trainer const&, std::string filepath, model_checkpoint_options options = {})
+      : save_(&detail::save_trainer<Trainer>), filepath_(std::move(filepath)), options_(std::move(options)) {
+    larger_is_better_ = options_.mode == monitor_mode::max ||
+                        (options_.mode == monitor_mode::automatic && options_.monitor.find("acc") != std::string::npos);
+    auto const infinity = std::numeric_limits<double>::infinity();
+    best_ = larger_is_better_ ? -infinity : infinity;
+  }
+
+  void on_epoch_begin(int epoch, logs&) override { epoch_ = epoch; }
+  void on_train_batch_end(int batch, logs& values) override {
+    if (options_.save_freq <= 0) return;
+    batches_ += batch <= last_batch_ ? batch + 1 : batch - last_batch_;
+    last_batch_ = batch;
+    if (batches_ < options_.save_freq) return;
+    batches_ = 0;
+    save(epoch_, batch + 1, values);
+  }
+  void on_epoch_end(int epoch, logs& values) override {
+    if (options_.save_freq <= 0) save(epoch, 0, values);
+  }
+
+  /// The best value so far.
+  [[nodiscard]] double best() const noexcept { return best_; }
+  /// The name under which the model was saved last; empty before.
+  [[nodiscard]] std::string const& last_path() const noexcept { return last_path_; }
+
+ private:
+  void save(int epoch, int batch, logs const& values) {
+    auto const path = io::path_of_pattern(filepath_, epoch + 1, batch, values);
+    char text[96];
+    std::snprintf(text, sizeof text, "\nEpoch %05d: ", epoch + 1);
+    std::string message = text;
+    if (options_.save_best_only) {
+      double const* const current = detail::find_monitored("model_checkpoint", options_.monitor, values, params());
+      if (current == nullptr) return;
+      bool const improves = larger_is_better_ ? *current > best_ : *current < best_;
+      std::snprintf(text, sizeof text, improves ? " improved from %0.5f to %0.5f" : " did not improve from %0.5f",
+                    best_, *current);
+      message += options_.monitor + text;
+      if (!improves) return say(message);
+      best_ = *current;
+      message += ", ";
+    }
+    say(message + "saving model to " + path);
+    save_(model(), path, options_.save_weights_only);
+    last_path_ = path;
+  }
+  void say(std::string const& message) const {
+    if (options_.verbose > 0) options_.output(message + "\n");
+  }
+
+  detail::save_function save_;
+  std::string filepath_;
+  model_checkpoint_options options_;
+  bool larger_is_better_ = false;
+  double best_ = 0;
+  int epoch_ = 0, last_batch_ = 0, batches_ = 0;
+  std::string last_path_;
+};
+
+}  // namespace stagecraft::callbacks

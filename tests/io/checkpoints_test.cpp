@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Callbacks that save: names from patterns, the best epochs, batches; a training that is killed goes on.
+#include <stagecraft/io/backup_and_restore.hpp>
+#include <stagecraft/io/model_checkpoint.hpp>
+#include <stagecraft/training/trainer.hpp>
+
+#include <stagecraft/datasets/digits.hpp>
+#include <stagecraft/layers/layers.hpp>
+#include <stagecraft/losses/losses.hpp>
+#include <stagecraft/models/sequential.hpp>
+#include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/training/callbacks/lambda_callback.hpp>
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+namespace sc = stagecraft;
+namespace fs = std::filesystem;
+using namespace sc::layers;  // NOLINT: as a program writes it
+
+namespace {
+
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{8, sc::relu}, dropout{0.2F}, dense{10}>;
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                              .batch_size = 16};
+using trainer = sc::trainer<mlp, training>;
+
+auto const& digits() {
+  static auto const data = sc::datasets::digits({.train = 128, .test = 16});
+  return data;
+}
+
+struct scratch {
+  fs::path path = fs::temp_directory_path() / ("stagecraft_checkpoints_" + std::to_string(::getpid()));
+  scratch() { fs::create_directories(path); }
+  ~scratch() { fs::remove_all(path); }
+  [[nodiscard]] std::string operator/(char const* name) const { return path / name; }
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (auto const& entry : fs::directory_iterator(path)) result.push_back(entry.path().filename());
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+};
+
+template <class Function>
+std::string error_of(Function const& function) {
+  try {
+    function();
+  } catch (sc::error const& problem) {
+    return problem.what();
+  }
+  return "no error";
+}
+bool contains(std::string const& text, std::string_view part) {
+  bool const found = text.find(part) != std::string::npos;
+  if (!found) MESSAGE(text);
+  return found;
+}
+
+/// Sets a value of the logs after each epoch, as if it had been measured.
+struct measured : sc::callback {
+  std::vector<double> values;
+  explicit measured(std::vector<double> list) : values(std::move(list)) {}
+  void on_epoch_end(int epoch, sc::logs& logs) override { logs["score"] = values[static_cast<std::size_t>(epoch)]; }
+};
+
+}  // namespace
+
+TEST_CASE("names of files hold numbers in Python's formats") {
+  sc::logs const values{{"loss", 0.12345}, {"val_loss", 2}};
+  auto const path = [&](char const* pattern) { return sc::io::path_of_pattern(pattern, 3, 7, values); };
+  CHECK(path("w") == "w");
+  CHECK(path("w_{epoch:03d}_{batch}_{loss:.2f}_{val_loss}") == "w_003_7_0.12_2");
+  CHECK(path("{{{epoch}}}") == "{3}");
+  CHECK(path("{loss:e}") == "1.234500e-01");
+  CHECK(contains(error_of([&] { (void)path("{accuracy}"); }),
+                 "{accuracy}: there is no 'accuracy'; there are: epoch, batch, loss, val_loss [E5034]"));
+  for (char const* const wrong : {"{epoch", "{loss:d}", "{loss:.2x}", "{loss:s}", "{loss:1000f}", "{loss:%n}"})
+    CHECK(contains(error_of([&] { (void)path(wrong); }), "[E5034]"));
+}
+
+TEST_CASE("a checkpoint is saved after each epoch, where it is the best, or after so many batches") {
+  scratch const folder;
+  auto const& data = digits().train;
+  trainer model;
+  std::string said;
+  auto say = [&](std::string_view text) { said += text; };
+  measured scores({3, 2, 4, 1});
+  sc::callbacks::model_checkpoint best(
+      model, folder / "best_{epoch}_{score:.1f}.safetensors",
+      {.monitor = "score", .verbose = 1, .save_best_only = true, .save_weights_only = true, .output = say});
+  sc::callbacks::model_checkpoint each(model, folder / "each");
+  sc::callbacks::model_checkpoint often(model, folder / "batch_{epoch}_{batch}.npz",
+                                        {.save_weights_only = true, .save_freq = 5});
+  model.fit(data.x, data.y, {.epochs = 4, .verbose = 0, .callbacks = {&scores, &best, &each, &often}});
+  CHECK(folder.names() == std::vector<std::string>{"batch_1_5.npz", "batch_2_2.npz", "batch_2_7.npz", "batch_3_4.npz",
+                                                   "batch_4_1.npz", "batch_4_6.npz", "best_1_3.0.safetensors",
+                                                   "best_2_2.0.safetensors", "best_4_1.0.safetensors", "each"});
+  CHECK(best.best() == 1);
+  CHECK(best.last_path() == folder / "best_4_1.0.safetensors");
+  CHECK(contains(said, "\nEpoch 00002: score improved from 3.00000 to 2.00000, saving model to "));
+  CHECK(contains(said, "\nEpoch 00003: score did not improve from 2.00000\n"));
+
+  trainer again(7);
+  again.load(folder / "each");
+  CHECK(again.get_weights() == model.get_weights());
+  CHECK(again.progress().epochs == 4);
+
+  sc::callbacks::model_checkpoint unknown(model, folder / "x", {.monitor = "auc", .save_best_only = true});
+  CHECK(contains(error_of([&] { model.fit(data.x, data.y, {.verbose = 0, .callbacks = {&unknown}}); }), "[E4012]"));
+}
+
+TEST_CASE("a training that is killed goes on from its backup") {
+  scratch const folder;
+  auto const& data = digits().train;
+  trainer whole(3);
+  whole.fit(data.x, data.y, {.epochs = 4, .verbose = 0});
+  {
+    trainer killed(3);
+    sc::callbacks::backup_and_restore backup(killed, folder / "backup");
+    CHECK(backup.initial_epoch() == 0);
+    struct kill : sc::callback {
+      void on_train_batch_end(int batch, sc::logs&) override {
+        if (++steps == 20 && batch > 0) throw 9;
+      }
+      int steps = 0;
+    } kill;
+    CHECK_THROWS_AS(killed.fit(data.x, data.y, {.epochs = 4, .verbose = 0, .callbacks = {&backup, &kill}}), int);
+  }
+  CHECK(folder.names() == std::vector<std::string>{"backup"});
+  trainer again(4);
+  sc::callbacks::backup_and_restore backup(again, folder / "backup");
+  CHECK(backup.initial_epoch() == 2);
+  again.fit(data.x, data.y,
+            {.epochs = 4, .verbose = 0, .callbacks = {&backup}, .initial_epoch = backup.initial_epoch()});
+  CHECK(again.get_weights() == whole.get_weights());
+  CHECK(folder.names().empty());
+}
