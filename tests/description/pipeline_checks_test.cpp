@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of options, beyond the one broken example that each has in tests/compile_fail: what is allowed, and each
 // other way to break one.
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_checks.hpp>
 #include <stagecraft/pipeline.hpp>
 
@@ -23,15 +24,18 @@ using enum sc::gradient_accumulation_reduction_method;
 
 /// The code of the first rule that options break in any trainer, 0 if they break none.
 template <class M, sc::pipelining_options Options, int StepsPerExecution = 720, int Replicas = 0>
-constexpr int code = sc::detail::training_problem<M, sc::training{.steps_per_execution = StepsPerExecution,
+constexpr int code = sc::detail::training_problem<sc::job<M, sc::training{.steps_per_execution = StepsPerExecution,
                                                                   .pipeline = Options,
-                                                                  .num_replicas = Replicas}>.code;
+                                                                  .num_replicas = Replicas}>>.code;
 /// The same where the model is trained, and not only evaluated.
 template <class M, sc::pipelining_options Options>
-constexpr int fit_code = sc::detail::fit_problem<M, sc::training{.steps_per_execution = 720, .pipeline = Options}>.code;
+constexpr int fit_code =
+    sc::detail::fit_problem<sc::job<M, sc::training{.steps_per_execution = 720, .pipeline = Options}>>.code;
 template <class M, sc::pipelining_options Options, int StepsPerExecution>
-constexpr int inference_code =
-    sc::detail::inference_problem<M, sc::training{.steps_per_execution = StepsPerExecution, .pipeline = Options}>.code;
+constexpr int inference_code = [] {
+  constexpr sc::training evaluated{.steps_per_execution = StepsPerExecution, .pipeline = Options};
+  return sc::detail::inference_problem<sc::job<M, evaluated>>.code;
+}();
 
 template <int Steps, sc::schedule Schedule>
 constexpr sc::pipelining_options accumulated{.gradient_accumulation_steps_per_replica = Steps, .schedule = Schedule};
@@ -108,14 +112,14 @@ constexpr auto both = sc::training{.steps_per_execution = 24,
                                    .pipeline = {.gradient_accumulation_steps_per_replica = 12,
                                                 .recomputation_mode = sc::recomputation_mode::automatic},
                                    .gradient_accumulation = {.gradient_accumulation_steps_per_replica = 8}};
-static_assert(!sc::detail::training_problem<three, both>.failed());
-static_assert(!sc::detail::training_problem<plain, both>.failed(), "there, nothing of pipeline holds");
+static_assert(!sc::detail::training_problem<sc::job<three, both>>.failed());
+static_assert(!sc::detail::training_problem<sc::job<plain, both>>.failed(), "there, nothing of pipeline holds");
 constexpr auto one_kind =
     sc::training{.pipeline = {.schedule = sequential},
                  .gradient_accumulation = {.reduction_method = sc::gradient_accumulation_reduction_method::mean}};
-static_assert(!sc::detail::training_problem<three, one_kind>.failed());
-static_assert(sc::detail::fit_problem<three, one_kind>.code == 2026);
-static_assert(!sc::detail::training_problem<plain, one_kind>.failed());
+static_assert(!sc::detail::training_problem<sc::job<three, one_kind>>.failed());
+static_assert(sc::detail::fit_problem<sc::job<three, one_kind>>.code == 2026);
+static_assert(!sc::detail::training_problem<sc::job<plain, one_kind>>.failed());
 
 // Machines.
 template <int Devices>
@@ -125,7 +129,7 @@ struct machine {
 template <int Replicas>
 constexpr auto replicated = sc::training{.num_replicas = Replicas};
 template <class M, int Replicas, int Devices>
-constexpr int machine_code = sc::detail::machine_problem<M, replicated<Replicas>, machine<Devices>>.code;
+constexpr int machine_code = sc::detail::machine_problem<sc::job_on<M, replicated<Replicas>, machine<Devices>>>.code;
 static_assert(machine_code<three, 0, 0> == 0 && machine_code<three, 100, 0> == 0, "a machine without an end");
 static_assert(machine_code<three, 0, 3> == 0 && machine_code<three, 1, 3> == 0, "one replica need not fill it");
 static_assert(machine_code<three, 0, 2> == 2045 && machine_code<three, 2, 2> == 2045);
@@ -154,7 +158,7 @@ static_assert(code<in_one_stage, accumulated<4, sc::grouped>> == 0);
 
 TEST_CASE("the number of steps is explained with batch serialization") {
   constexpr auto training = sc::training{.steps_per_execution = 12, .pipeline = serialized<4>};
-  constexpr auto const& problem = sc::detail::training_problem<three_on_one, training>;
+  constexpr auto const& problem = sc::detail::training_problem<sc::job<three_on_one, training>>;
   CHECK(
       problem.text.view() ==
       "the training has steps_per_execution 12, which is not a multiple of 24, gradient_accumulation_steps_per_replica "

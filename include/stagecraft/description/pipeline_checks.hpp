@@ -3,7 +3,7 @@
 // Keras on IPU's setters, as far as types do not follow them already.
 #pragma once
 
-#include <stagecraft/description/replicas.hpp>
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/pipeline/schedule/timetable.hpp>
@@ -286,23 +286,23 @@ constexpr void check_devices_of_machine(std::string_view subject, std::string_vi
                    num_replicas * each, ", but the machine has ", devices);
 }
 
-template <class M, auto Training>
+template <class Job>
 constexpr checked_options options_to_check() {
-  if constexpr (only_infers<Training>)
-    return {.options = options_of<M, Training>,
-            .model = checked_stages<M>,
-            .pipelined = is_pipelined<M>,
-            .steps_per_execution = Training.steps_per_execution,
+  if constexpr (only_infers<Job::training>)
+    return {.options = Job::options,
+            .model = checked_stages<typename Job::model>,
+            .pipelined = is_pipelined<typename Job::model>,
+            .steps_per_execution = Job::training.steps_per_execution,
             .infers = true,
-            .overlaps_io = Training.overlaps_io};
+            .overlaps_io = Job::training.overlaps_io};
   else
-    return {.options = options_of<M, Training>,
-            .model = checked_stages<M>,
-            .pipelined = is_pipelined<M>,
-            .gives_gradient_accumulation = Training.gradient_accumulation.given(),
-            .steps_per_execution = Training.steps_per_execution,
-            .metrics = Training.metrics.size() + Training.weighted_metrics.size(),
-            .overlaps_io = Training.overlaps_io};
+    return {.options = Job::options,
+            .model = checked_stages<typename Job::model>,
+            .pipelined = is_pipelined<typename Job::model>,
+            .gives_gradient_accumulation = Job::training.gradient_accumulation.given(),
+            .steps_per_execution = Job::training.steps_per_execution,
+            .metrics = Job::training.metrics.size() + Job::training.weighted_metrics.size(),
+            .overlaps_io = Job::training.overlaps_io};
 }
 
 /// Rules of schedules that do not look at the number of micro-batches.
@@ -315,19 +315,19 @@ constexpr void check_schedule(checked_options const& checked, bool trains, diagn
 
 /// The first rule that a training description breaks with a model's schedule: in training, or where it is evaluated or
 /// predicts in whole executions. What can be trained can be evaluated.
-template <Model M, auto Training, bool Trains>
+template <class Job>
 inline constexpr diagnostic schedule_problem = [] {
   diagnostic problem;
-  if constexpr (!has_invalid_stages<M>) {
-    auto const checked = options_to_check<M, Training>();
-    if (Trains) {
+  if constexpr (!has_invalid_stages<typename Job::model>) {
+    auto const checked = options_to_check<typename Job::described>();
+    if (Job::trains) {
       check_accumulation(checked, problem);
       check_accumulation_of_training(checked, problem);
     }
     check_steps_per_execution(checked, problem);
-    check_schedule(checked, Trains, problem);
+    check_schedule(checked, Job::trains, problem);
     if (!problem.failed()) {
-      if (Trains)
+      if (Job::trains)
         check_accumulation_of_schedule(checked, problem);
       else
         check_execution_of_schedule(checked, problem);
@@ -335,26 +335,28 @@ inline constexpr diagnostic schedule_problem = [] {
   }
   return problem;
 }();
-template <Model M, auto Training>
-inline constexpr diagnostic const& inference_problem = schedule_problem<M, Training, false>;
+template <class Job>
+inline constexpr diagnostic const& inference_problem = schedule_problem<typename Job::in_inference>;
 
 /// Whether a training description says how the weights of a model are updated, so that it can be trained.
-template <Model M, auto Training>
-inline constexpr bool is_trained = options_to_check<M, Training>().trains();
+template <class Job>
+inline constexpr bool is_trained = options_to_check<Job>().trains();
 
 /// E2022, E2026: why a model that can be evaluated cannot be trained.
-template <Model M, auto Training>
+template <class Job>
 inline constexpr diagnostic fit_problem = [] {
   diagnostic problem;
-  if constexpr (!has_invalid_stages<M>) check_accumulation_of_training(options_to_check<M, Training>(), problem);
+  if constexpr (!has_invalid_stages<typename Job::model>)
+    check_accumulation_of_training(options_to_check<Job>(), problem);
   return problem;
 }();
 
 /// What keeps a schedule from being carried out, whatever the number of micro-batches is.
-template <Model M, auto Training, bool Trains>
+template <class Job>
 inline constexpr diagnostic form_of_schedule_problem = [] {
   diagnostic problem;
-  if constexpr (!has_invalid_stages<M>) check_schedule(options_to_check<M, Training>(), Trains, problem);
+  if constexpr (!has_invalid_stages<typename Job::model>)
+    check_schedule(options_to_check<typename Job::described>(), Job::trains, problem);
   return problem;
 }();
 

@@ -2,6 +2,7 @@
 // Which metrics a training reports of which output, in Keras's order and under its names.
 #pragma once
 
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/metrics/metric_list.hpp>
 #include <stagecraft/models/output_names.hpp>
@@ -36,18 +37,18 @@ struct reported_metric_list {
 
 namespace detail {
 
-template <class M, auto Training>
+template <class Job>
 constexpr auto list_metrics() {
   // Copies, since Clang 19 finds members of class type of a template argument at wrong places.
-  constexpr auto plain = Training.metrics, weighted = Training.weighted_metrics;
-  constexpr std::size_t outputs = output_names<M>.size();
+  constexpr auto plain = Job::training.metrics, weighted = Job::training.weighted_metrics;
+  constexpr std::size_t outputs = output_names<typename Job::model>.size();
   reported_metric_list<outputs* static_cast<std::size_t>(plain.size() + weighted.size())> result;
   for (std::size_t output = 0; output < outputs; ++output)
     for (int index = 0; index < plain.size() + weighted.size(); ++index) {
       bool const is_weighted = index >= plain.size();
       auto const& list = is_weighted ? weighted : plain;
       int const place = is_weighted ? index - plain.size() : index;
-      if (!list.is_of(place, static_cast<int>(output), output_names<M>[output])) continue;
+      if (!list.is_of(place, static_cast<int>(output), output_names<typename Job::model>[output])) continue;
       reported_metric added{.metric = list[place], .output = output, .index = index, .is_weighted = is_weighted};
       if (is_weighted)
         for (auto const& other : result) added.says_so |= other.has_name_of(added);
@@ -59,7 +60,7 @@ constexpr auto list_metrics() {
 }  // namespace detail
 
 /// All metrics of a training, output by output: first the plain ones, then those that are weighted.
-template <class M, auto Training>
-inline constexpr auto reported_metrics = detail::list_metrics<M, Training>();
+template <class Job>
+inline constexpr auto reported_metrics = detail::list_metrics<Job>();
 
 }  // namespace stagecraft

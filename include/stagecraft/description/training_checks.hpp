@@ -3,10 +3,9 @@
 #pragma once
 
 #include <stagecraft/description/dtype_policy.hpp>
-#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/output_masks.hpp>
 #include <stagecraft/description/pipeline_checks.hpp>
-#include <stagecraft/description/replicas.hpp>
 #include <stagecraft/description/reported_metrics.hpp>
 #include <stagecraft/description/stage_options_checks.hpp>
 #include <stagecraft/description/training.hpp>
@@ -55,41 +54,42 @@ constexpr void check_metrics_per_output(metrics::metric_list const& list, std::s
 }
 
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr void check_metrics_of_output(diagnostic& problem) {
-  constexpr bool sparse = losses::loss_of_output<Output>(Training.loss).sparse_targets;
-  constexpr int call = outputs_of<M>[Output];
-  auto const width = graph_of<M>.call(call).shape.back();
-  for (auto const& each : reported_metrics<M, Training>)
+  constexpr bool sparse = losses::loss_of_output<Output>(Job::training.loss).sparse_targets;
+  constexpr int call = outputs_of<typename Job::model>[Output];
+  auto const width = Job::graph.call(call).shape.back();
+  for (auto const& each : reported_metrics<Job>)
     if (each.output == Output && !metrics::fits_targets(each.metric, sparse, width))
-      problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", graph_of<M>.layer_of(call).name,
+      problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", Job::graph.layer_of(call).name,
                      "' of ", width, " values, whose loss takes ", sparse ? "class numbers" : "one target per value",
                      "; choose the metric with or without sparse_, or metrics::accuracy");
 }
 
 /// E1070: a loss that is written as a `call` and does not fit the output.
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr void check_loss_of_output(diagnostic& problem) {
-  constexpr auto loss = losses::loss_of_output<Output>(Training.loss);
+  constexpr auto loss = losses::loss_of_output<Output>(Job::training.loss);
   if constexpr (HasLossCall<decltype(loss)>)
-    if (auto const found = trace_loss(loss, graph_of<M>.call(outputs_of<M>[Output]).shape.back()).list.problem;
+    if (auto const found =
+            trace_loss(loss, Job::graph.call(outputs_of<typename Job::model>[Output]).shape.back()).list.problem;
         found.failed() && !problem.failed())
       problem = found;
 }
 
 /// E1070: a metric that is written as a `call` and does not fit an output.
-template <class M, auto Training>
+template <class Job>
 constexpr void check_calls_of_metrics(diagnostic& problem) {
   constexpr auto sparse = []<std::size_t... Output>(std::index_sequence<Output...>) {
-    return std::array{bool{losses::loss_of_output<Output>(Training.loss).sparse_targets}...};
-  }(std::make_index_sequence<output_names<M>.size()>{});
-  for (auto const& each : reported_metrics<M, Training>) {
+    return std::array{bool{losses::loss_of_output<Output>(Job::training.loss).sparse_targets}...};
+  }(std::make_index_sequence<output_names<typename Job::model>.size()>{});
+  for (auto const& each : reported_metrics<Job>) {
     if (problem.failed()) return;
     if (each.metric.rules == nullptr || !(each.metric.rules->takes_ops || each.metric.result != nullptr)) continue;
     auto const call = [&](auto& ops, auto target, auto output) {
       return each.metric.rules->call(each.metric.options, ops, target, output);
     };
-    int const columns = graph_of<M>.call(graph_of<M>.outputs_of(0)[each.output]).shape.back();
+    int const columns = Job::graph.call(Job::graph.outputs_of(0)[each.output]).shape.back();
     problem = each.metric.result != nullptr
                   ? trace_metric_sums(each.metric, sparse[each.output], 2, columns).list.problem
                   : trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
@@ -110,14 +110,15 @@ constexpr void check_functions_of_weights(diagnostic& problem) {
 }
 
 /// E4028: two metrics that logs would not tell apart.
-template <class M, auto Training>
+template <class Job>
 constexpr void check_names_of_metrics(diagnostic& problem) {
-  auto const& all = reported_metrics<M, Training>;
+  auto const& all = reported_metrics<Job>;
   for (auto const& each : all)
     for (auto const* other = all.begin(); other != &each; ++other)
       if (each.has_name_of(*other)) {
         problem.report(4028, "the training has two metrics '", each.says_so ? "weighted_" : "", each.metric.name(),
-                       "' of output '", output_names<M>[each.output].view(), "'; names of metrics are unique");
+                       "' of output '", output_names<typename Job::model>[each.output].view(),
+                       "'; names of metrics are unique");
         return;
       }
 }
@@ -139,11 +140,11 @@ constexpr void check_options_of_runs(checked_options const& checked, diagnostic&
 }
 
 /// The first rule that an inference breaks.
-template <class M, auto Inference>
+template <class Job>
 constexpr diagnostic find_inference_problem() {
   diagnostic problem;
-  auto const checked = options_to_check<M, Inference>();
-  check_options_of_runs<M, Inference>(checked, problem);
+  auto const checked = options_to_check<Job>();
+  check_options_of_runs<typename Job::model, Job::training>(checked, problem);
   check_schedule(checked, false, problem);
   if (!problem.failed()) check_execution_of_schedule(checked, problem);
   return problem;
@@ -151,10 +152,10 @@ constexpr diagnostic find_inference_problem() {
 
 /// The rules of all numbers and options, of a model with stages or without. Those of training hold where it is said how
 /// weights are updated; where it is not, the model can be evaluated, and `fit_problem` says why it cannot be trained.
-template <class M, auto Training>
+template <class Job>
 constexpr void check_options_of_training(diagnostic& problem) {
-  auto const checked = options_to_check<M, Training>();
-  check_options_of_runs<M, Training>(checked, problem);
+  auto const checked = options_to_check<Job>();
+  check_options_of_runs<typename Job::model, Job::training>(checked, problem);
   check_accumulation(checked, problem);
   check_outfeed(checked, problem);
   check_recomputation(checked, problem);
@@ -165,48 +166,48 @@ constexpr void check_options_of_training(diagnostic& problem) {
   if (!problem.failed()) check_execution_of_updates(checked, problem);
 }
 
-template <class M, auto Training, std::size_t... Output>
+template <class Job, std::size_t... Output>
 constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
-  diagnostic problem = optimizer_problem<Training.optimizer>;
-  check_options_of_training<M, Training>(problem);
-  if constexpr (requires { decltype(Training.loss)::size; }) {
-    constexpr int losses = decltype(Training.loss)::size;
+  diagnostic problem = optimizer_problem<Job::training.optimizer>;
+  check_options_of_training<Job>(problem);
+  if constexpr (requires { decltype(Job::training.loss)::size; }) {
+    constexpr int losses = decltype(Job::training.loss)::size;
     if (losses != static_cast<int>(sizeof...(Output)))
-      problem.report(4022, "the training has ", losses, " losses, but model '", graph_of<M>.name(), "' has ",
+      problem.report(4022, "the training has ", losses, " losses, but model '", Job::graph.name(), "' has ",
                      static_cast<int>(sizeof...(Output)), sizeof...(Output) == 1 ? " output" : " outputs",
                      "; give one loss for each output, or one for all");
   }
-  constexpr int weights = Training.loss_weights.count;
+  constexpr int weights = Job::training.loss_weights.count;
   if (weights != 0 && weights != static_cast<int>(sizeof...(Output)))
     problem.report(4025, "the training has ", weights, weights == 1 ? " loss weight" : " loss weights", ", but model '",
-                   graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
+                   Job::graph.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    sizeof...(Output) == 1 ? " output" : " outputs", "; give one weight for each output, or none");
   if (sizeof...(Output) > output_weights::capacity)
-    problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
+    problem.report(4024, "model '", Job::graph.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
-  for (int const call : graph_of<M>.outputs_of(0))
-    if (!is_mask_of_inputs(graph_of<M>, call))
-      problem.report(4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
+  for (int const call : Job::graph.outputs_of(0))
+    if (!is_mask_of_inputs(Job::graph, call))
+      problem.report(4093, "output '", Job::graph.layer_of(call).name, "' of model '", Job::graph.name(),
                      "' has masked steps, which its loss can leave out only if an input of the model tells them, and "
                      "the output's first axis is that of the steps; end the mask with a lambda layer if all steps are "
                      "to count");
-  check_metrics_per_output<M>(Training.metrics, "metrics", problem);
-  check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
-  if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
-  if (!problem.failed()) (check_loss_of_output<M, Training, Output>(problem), ...);
-  if (!problem.failed()) check_calls_of_metrics<M, Training>(problem);
-  if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
-  if (!problem.failed()) check_functions_of_weights<M>(problem);
+  check_metrics_per_output<typename Job::model>(Job::training.metrics, "metrics", problem);
+  check_metrics_per_output<typename Job::model>(Job::training.weighted_metrics, "weighted_metrics", problem);
+  if (!problem.failed()) (check_metrics_of_output<Job, Output>(problem), ...);
+  if (!problem.failed()) (check_loss_of_output<Job, Output>(problem), ...);
+  if (!problem.failed()) check_calls_of_metrics<Job>(problem);
+  if (!problem.failed()) check_names_of_metrics<Job>(problem);
+  if (!problem.failed()) check_functions_of_weights<typename Job::model>(problem);
   return problem;
 }
 
 /// The first rule that a description of a training or of an inference breaks.
-template <Model M, auto Training>
+template <class Job>
 inline constexpr diagnostic training_problem = [] {
-  if constexpr (only_infers<Training>)
-    return find_inference_problem<M, Training>();
+  if constexpr (only_infers<Job::training>)
+    return find_inference_problem<Job>();
   else
-    return find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+    return find_training_problem<Job>(std::make_index_sequence<Job::graph.outputs_of(0).size()>());
 }();
 
 /// E2061: the types that values and weights may have on a machine.
@@ -261,15 +262,16 @@ constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnos
 }
 
 /// The first rule that a description breaks with a machine.
-template <Model M, auto Training, class Machine>
+template <class Job>
 inline constexpr diagnostic machine_problem = [] {
   diagnostic problem;
-  constexpr auto subject = checked_options::subject_of(only_infers<Training>);
-  check_devices_of_machine(subject, graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
-  check_dtype_policy(subject, Training.dtype_policy, !is_ipu<Machine>, problem);
-  if constexpr (is_ipu<Machine> && !only_infers<Training>) {
-    check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
-    check_weights_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
+  constexpr auto subject = checked_options::subject_of(only_infers<Job::training>);
+  check_devices_of_machine(subject, Job::graph.name(), Job::training.num_replicas, shards_of<typename Job::model>,
+                           Job::machine::devices, problem);
+  check_dtype_policy(subject, Job::training.dtype_policy, !is_ipu<typename Job::machine>, problem);
+  if constexpr (is_ipu<typename Job::machine> && !only_infers<Job::training>) {
+    check_functions_on_tiles<Job::training>(std::make_index_sequence<Job::graph.outputs_of(0).size()>(), problem);
+    check_weights_on_tiles<typename Job::model>(std::make_index_sequence<Job::graph.parameters.size()>(), problem);
   }
   return problem;
 }();

@@ -18,14 +18,14 @@ namespace detail {
 /// What most of a session is made for: inference alone, where it is not said how weights are updated.
 template <class Job>
 inline constexpr execution_mode main_mode =
-    is_trained<typename Job::model, Job::training> ? execution_mode::training : execution_mode::inference;
+    is_trained<Job> ? execution_mode::training : execution_mode::inference;
 
 /// The timetable that the plan of memory follows: in inference, executions of any length have room.
 template <class Job>
 constexpr timetable plan_timetable() {
   constexpr int stages = static_cast<int>(devices_of_stages<typename Job::model>.size());
   if constexpr (Job::trains) {
-    static_assert(report<timetable_problem<typename Job::planned>>());
+    static_assert(report<schedule_problem<typename Job::planned>>());
     return unchecked_timetable<typename Job::planned>;
   } else {
     return {Job::options.schedule, devices_of_stages<typename Job::model>, 4 * stages * stages, false};

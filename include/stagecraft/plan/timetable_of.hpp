@@ -65,10 +65,6 @@ inline constexpr timetable unchecked_timetable = [] {
                             recomputation_mode::none, overlaps_io);
 }();
 
-template <class Job>
-inline constexpr diagnostic const& timetable_problem =
-    schedule_problem<typename Job::model, Job::training, Job::trains>;
-
 }  // namespace detail
 
 /// Which device works on which micro-batch when. In training, for one weight update: micro-batches are those of
@@ -82,7 +78,7 @@ inline constexpr diagnostic const& timetable_problem =
 /// E4021.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr timetable timetable_of = [] {
-  static_assert(detail::report<detail::timetable_problem<job<M, Training, Mode>>>());
+  static_assert(detail::report<detail::schedule_problem<job<M, Training, Mode>>>());
   return detail::unchecked_timetable<job<M, Training, Mode>>;
 }();
 
@@ -91,7 +87,7 @@ inline constexpr timetable timetable_of = [] {
 ///
 ///     static_assert(sc::pipeline_bubble<two_stages, training> < 0.2);
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::timetable_problem<job<M, Training, Mode>>>(
+inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::schedule_problem<job<M, Training, Mode>>>(
     detail::unchecked_timetable<job<M, Training, Mode>>.bubble());
 
 /// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
@@ -99,25 +95,25 @@ inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::time
 /// right.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_overlap_length =
-    detail::timetable_answer<M, detail::form_of_schedule_problem<M, Training, Mode == execution_mode::training>>(
+    detail::timetable_answer<M, detail::form_of_schedule_problem<job<M, Training, Mode>>>(
         detail::unchecked_timetable<job<M, Training, Mode>>.overlap_length());
 
 /// Slots per weight update (in inference: per execution).
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::timetable_problem<job<M, Training, Mode>>>(
+inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::schedule_problem<job<M, Training, Mode>>>(
     detail::unchecked_timetable<job<M, Training, Mode>>.slots());
 
 /// The depth of the queue between a stage's forward and its backward pass.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_fifo_depth =
-    detail::timetable_answer<M, detail::timetable_problem<job<M, Training, execution_mode::training>>>(
+    detail::timetable_answer<M, detail::schedule_problem<job<M, Training, execution_mode::training>>>(
         detail::unchecked_timetable<job<M, Training, execution_mode::training>>.fifo_depth(
             detail::stage_of_timetable<M, Stage>()));
 
 /// Micro-batches of which a stage holds activations at once, with the one that it works on.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_activations_alive =
-    detail::timetable_answer<M, detail::timetable_problem<job<M, Training, execution_mode::training>>>(
+    detail::timetable_answer<M, detail::schedule_problem<job<M, Training, execution_mode::training>>>(
         detail::unchecked_timetable<job<M, Training, execution_mode::training>>.activations_alive(
             detail::stage_of_timetable<M, Stage>()));
 

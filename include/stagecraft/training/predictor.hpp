@@ -74,7 +74,7 @@ class model_predictor
   /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
-    return detail::run_prediction<M, Inference, base>(*this, x, options);
+    return detail::run_prediction<base>(*this, x, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once, on the caller's thread: Keras's `model(x)`. The stages of a
@@ -83,7 +83,7 @@ class model_predictor
   /// returned is an xtensor adaptor (samples, shape...) of the model's own memory, or a std::tuple of them, valid until
   /// the model runs again. Errors as `predict`.
   /// Definition: tf.keras.Model.__call__.
-  auto operator()(sample_set const& x) { return detail::call_model<Inference>(this->session(), x); }
+  auto operator()(sample_set const& x) { return detail::call_model(this->session(), x); }
 
   /// The same, copied to a tensor, or a std::tuple of tensors. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {

@@ -18,10 +18,10 @@ namespace stagecraft {
 ///   `evaluate` gives an array per value, with one number per replica;
 /// - `sum`, `mean`: of all replicas, in their order; where a metric is no mean over rows, `mean` is that of all rows.
 /// With one replica these are all the same.
-template <class Session, Model M, auto Training, run_kind Kind>
+template <class Session, run_kind Kind>
 class replica_results {
  public:
-  using results_of_one = step_results<Session, M, Training, Kind>;
+  using results_of_one = step_results<Session, Kind>;
   using values_of_one = typename results_of_one::values_type;
   static constexpr int replicas = Session::replicas;
   static constexpr std::size_t count = results_of_one::count;
@@ -30,7 +30,7 @@ class replica_results {
     if constexpr (Kind == run_kind::prediction)
       return replicated_metric_reduction_method::none;
     else
-      return Training.replicated_metric_reduction_method;
+      return Session::described::training.replicated_metric_reduction_method;
   }();
   static constexpr bool lists = replicas > 1 && method == replicated_metric_reduction_method::list;
   using values_of_all = std::array<values_of_one, std::size_t{replicas}>;

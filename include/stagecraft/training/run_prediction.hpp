@@ -40,11 +40,11 @@ inline constexpr auto samples_of_batch = [] {
 }();
 
 /// The outputs for one batch, where they lie in the session's memory.
-template <auto Description, class Session>
+template <class Session>
 auto call_model(Session& session, sample_set const& x) {
-  batch_loader<Session, Description> const data(x);
-  check_one_batch(data.count(), Description.batch_size);
-  auto const rows = std::span(samples_of_batch<Description.batch_size>).first(data.count());
+  batch_loader<Session> const data(x);
+  check_one_batch(data.count(), Session::batch);
+  auto const rows = std::span(samples_of_batch<Session::batch>).first(data.count());
   std::array<float const*, Session::output_count> results{};
   session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
                [&](auto const& step) {
@@ -55,12 +55,12 @@ auto call_model(Session& session, sample_set const& x) {
 
 /// The outputs for all samples, in their order. No batch is left out: replicas that have no batch in the last step
 /// repeat the last one, and nothing is made of that.
-template <Model M, auto Description, class Trained>
+template <class Trained>
 auto run_prediction(Trained& model, sample_set const& x, predict_options const& options) {
   using session = typename Trained::session_type;
   constexpr int replicas = session::replicas;
-  int const batch_size = batch_size_to_use(options.batch_size, Description.batch_size);
-  batch_loader<session, Description> const data(x);
+  int const batch_size = batch_size_to_use(options.batch_size, session::batch);
+  batch_loader<session> const data(x);
   callbacks::progbar_logger bar;
   callback_list callbacks(options.callbacks);
   if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
@@ -70,12 +70,11 @@ auto run_prediction(Trained& model, sample_set const& x, predict_options const& 
   check_at_least("steps", options.steps, 0);
   check_steps("steps", options.steps, batches);
   int const taken = options.steps > 0 ? options.steps : batches;
-  step_counts const counts{(taken + replicas - 1) / replicas, Description.steps_per_execution};
+  step_counts const counts{(taken + replicas - 1) / replicas, session::described::training.steps_per_execution};
   callbacks.set_params({options.verbose, 1, counts.steps, false});
-  step_runner<Trained, M, Description, run_kind::prediction> predicted(model, callbacks, counts, data, order,
-                                                                       batch_size, taken);
+  step_runner<Trained, run_kind::prediction> predicted(model, callbacks, counts, data, order, batch_size, taken);
   prediction<session> result(std::min(data.count(), std::ptrdiff_t{taken} * batch_size));
-  replica_results<session, M, Description, run_kind::prediction> nothing;
+  replica_results<session, run_kind::prediction> nothing;
   logs none;
   callbacks.on_predict_begin(none);
   predicted.run(nothing, none, [&](auto const& view, int step) {

@@ -66,10 +66,10 @@ constexpr diagnostic const& run_problem() {
     return findings<typename traced_model<M>::type>.problem;
   else if constexpr (has_invalid_stages<M>)
     return stage_problem<M>;
-  else if constexpr (training_problem<M, training_on<Description, Machine>>.failed())
-    return training_problem<M, training_on<Description, Machine>>;
-  else if constexpr (machine_problem<M, Description, Machine>.failed())
-    return machine_problem<M, Description, Machine>;
+  else if constexpr (training_problem<typename job_on<M, Description, Machine>::described>.failed())
+    return training_problem<typename job_on<M, Description, Machine>::described>;
+  else if constexpr (machine_problem<job_on<M, Description, Machine>>.failed())
+    return machine_problem<job_on<M, Description, Machine>>;
   else if constexpr (execution_problem<Machine>.failed())
     return execution_problem<Machine>;
   else

@@ -2,7 +2,6 @@
 // What one replica reports of its steps: the means of loss and metrics over an epoch, under Keras's names.
 #pragma once
 
-#include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/description/reported_metrics.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/engine/step_view.hpp>
@@ -34,22 +33,23 @@ namespace stagecraft {
 ///   steps; a batch that is not full counts as much as the others;
 /// - `outfeed_mode::last`: the results of each execution's last step; those of the other steps are not computed. An
 ///   epoch's values are the means of these.
-template <class Session, Model M, auto Training, run_kind Kind>
+template <class Session, run_kind Kind>
 class step_results {
+  using job = typename Session::described;
   static constexpr bool trains = Kind == run_kind::training;
-  static constexpr bool only_loss = trains && options_of<M, Training>.outfeed_loss;
-  static constexpr bool accumulates = Kind != run_kind::prediction && options_of<M, Training>.accumulate_outfeed;
-  static constexpr bool only_last = Training.outfeed_queue.outfeed_mode == outfeed_mode::last;
+  static constexpr bool only_loss = trains && job::options.outfeed_loss;
+  static constexpr bool accumulates = Kind != run_kind::prediction && job::options.accumulate_outfeed;
+  static constexpr bool only_last = job::training.outfeed_queue.outfeed_mode == outfeed_mode::last;
   static constexpr auto reported = [] {
     if constexpr (Kind == run_kind::prediction) {
       return reported_metric_list<0>{};
     } else {
-      auto result = reported_metrics<M, Training>;
+      auto result = reported_metrics<job>;
       if (only_loss) result.count = 0;
       if (!trains) return result;
       std::size_t kept = 0;
       for (auto const& each : result)
-        if (!options_of<M, Training>.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
+        if (!job::options.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
       result.count = kept;
       return result;
     }
@@ -81,7 +81,7 @@ class step_results {
     if constexpr (accumulates) {
       gathered_.fill({});
       gathered_steps_ = 0;
-      gathered_count_ = trains ? std::min(steps, options_of<M, Training>.accumulation_steps()) : steps;
+      gathered_count_ = trains ? std::min(steps, job::options.accumulation_steps()) : steps;
     }
   }
 
@@ -123,7 +123,7 @@ class step_results {
 
  private:
   [[nodiscard]] static std::string output_name(std::size_t output) {
-    return std::string(output_names<M>[output].view());
+    return std::string(output_names<typename job::model>[output].view());
   }
 
   [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {
@@ -143,7 +143,7 @@ class step_results {
     auto& metric = std::get<Index>(metrics_);
     auto const* const target = step.template target<output>();
     // A row's scale is its weight, divided by the number of rows unless their losses are summed.
-    constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<output>(Training.loss));
+    constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<output>(job::training.loss));
     if constexpr (reported.items[Index].is_weighted)
       metric.update(step.prediction(output), target, rows, step.scale(output), is_summed ? 1 : rows);
     else if constexpr (Session::is_masked(output))
@@ -171,7 +171,7 @@ class step_results {
   using metric_states = decltype([]<std::size_t... Index>(std::index_sequence<Index...>) {
     return std::tuple<typename state_of<Index>::type...>();
   }(std::make_index_sequence<metrics>{}));
-  using accumulated = accumulated_value<options_of<M, Training>.accumulate_outfeed_dtype>;
+  using accumulated = accumulated_value<job::options.accumulate_outfeed_dtype>;
 
   std::array<running_mean, accumulates ? count : losses> losses_;
   metric_states metrics_;

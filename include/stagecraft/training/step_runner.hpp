@@ -2,7 +2,6 @@
 // Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches.
 #pragma once
 
-#include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/training/asynchronous_callbacks.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/run_kind.hpp>
@@ -29,15 +28,16 @@ struct step_counts {
 /// same step. Such a callback may ask for `stop_training` and for another learning rate, which the executions that
 /// follow obey; those of steps that are carried out are all called. Hooks of epochs and runs are called on the caller's
 /// thread, when all batches' are done.
-template <class Trained, Model M, auto Training, run_kind Kind>
+template <class Trained, run_kind Kind>
 class step_runner {
   using session_type = typename Trained::session_type;
+  using job = typename session_type::described;
 
  public:
-  using feed_type = batch_feed<session_type, M, Training, Kind>;
-  using results_type = replica_results<session_type, M, Training, Kind>;
+  using feed_type = batch_feed<session_type, Kind>;
+  using results_type = replica_results<session_type, Kind>;
   static constexpr bool is_asynchronous =
-      Training.asynchronous_callbacks && (Kind == run_kind::prediction || !options_of<M, Training>.accumulate_outfeed);
+      job::training.asynchronous_callbacks && (Kind == run_kind::prediction || !job::options.accumulate_outfeed);
   /// Threads that work at the same time.
   static constexpr int busy_threads =
       session_type::threads + (feed_type::prefetch_depth > 0 ? 1 : 0) + (is_asynchronous ? 1 : 0);
@@ -46,8 +46,7 @@ class step_runner {
               typename feed_type::loader const& data, epoch_order const& order, int batch_size, int batches)
       : model_(model), callbacks_(callbacks), counts_(counts), feed_(data, order, batch_size, batches, busy_threads) {
     if constexpr (is_asynchronous) {
-      int const depth = Training.outfeed_queue.buffer_depth;  // Clang aligns no Training that is referred to
-      asynchronous_.emplace(model, callbacks, depth, busy_threads);
+      asynchronous_.emplace(model, callbacks, job::training.outfeed_queue.buffer_depth, busy_threads);
     }
   }
 

@@ -40,7 +40,7 @@ class model_trainer
  public:
   using typename base::session_type;
   template <run_kind Kind>
-  using results = replica_results<session_type, M, Training, Kind>;
+  using results = replica_results<session_type, Kind>;
   /// What the model is trained with.
   static constexpr auto training = Training;
   static constexpr int replicas = session_type::replicas;
@@ -77,7 +77,7 @@ class model_trainer
   /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017,
   /// E4018, E4041. Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
-    static_assert(detail::report<detail::fit_problem<M, Training>>());
+    static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const whole(x, y, options.sample_weight, options.class_weight);
@@ -137,7 +137,7 @@ class model_trainer
         order.begin_epoch(epoch);
       training_results means;
       callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<M, Training>.failed()) trained.run(means, step_logs);
+      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
       epoch_logs = step_logs;
       if (validates && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
       this->end_epoch(epoch);
@@ -167,13 +167,13 @@ class model_trainer
   /// replicas that have no batch in the last step repeat the last one, and nothing is made of that.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
-    return detail::run_prediction<M, Training, base>(*this, x, options);
+    return detail::run_prediction<base>(*this, x, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
   /// each other, whatever its schedule. What is returned is an xtensor adaptor of the model's own memory, or a
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
-  auto operator()(sample_set const& x) { return detail::call_model<Training>(this->session(), x); }
+  auto operator()(sample_set const& x) { return detail::call_model(this->session(), x); }
 
   /// Options that do not exist are E4084.
   template <class Options = fit_options>
@@ -224,13 +224,13 @@ class model_trainer
   }
 
  private:
-  using loader = batch_loader<session_type, Training>;
+  using loader = batch_loader<session_type>;
 
   /// Without a warning.
   model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
 
   template <run_kind Kind>
-  using runner = step_runner<base, M, Training, Kind>;
+  using runner = step_runner<base, Kind>;
 
   /// Evaluates the same samples, once or again and again.
   class evaluator {

@@ -55,8 +55,8 @@ constexpr bool can_be_profiled() {
   if constexpr (!Job::trains) {
     return true;
   } else {
-    static_assert(report<fit_problem<typename Job::model, Job::training>>());
-    return !fit_problem<typename Job::model, Job::training>.failed();
+    static_assert(report<fit_problem<Job>>());
+    return !fit_problem<Job>.failed();
   }
 }
 
@@ -66,14 +66,14 @@ constexpr bool has_profile() {
   static_assert(report<profile_machine_problem<typename Job::machine>>());
   if constexpr (has_invalid_stages<typename Job::model> || profile_machine_problem<typename Job::machine>.failed()) {
     return false;
-  } else if constexpr (!report<training_problem<typename Job::model, Job::training>>() ||
-                       training_problem<typename Job::model, Job::training>.failed()) {
+  } else if constexpr (!report<training_problem<typename Job::described>>() ||
+                       training_problem<typename Job::described>.failed()) {
     return false;
   } else if constexpr (!can_be_profiled<Job>()) {
     return false;
   } else {
-    static_assert(report<machine_problem<typename Job::model, Job::training, typename Job::machine>>());
-    return !machine_problem<typename Job::model, Job::training, typename Job::machine>.failed();
+    static_assert(report<machine_problem<Job>>());
+    return !machine_problem<Job>.failed();
   }
 }
 

@@ -25,13 +25,16 @@ struct no_queue {};
 /// With `infeed_queue.prefetch_depth`, a thread of its own makes so many batches ready for each replica while steps
 /// run; 0 stands for 3 if the model has stages or replicas, and for none else. It reads the caller's arrays meanwhile.
 /// Results do not depend on it.
-template <class Session, Model M, auto Training, run_kind Kind>
+template <class Session, run_kind Kind>
 class batch_feed {
+  using job = typename Session::described;
+
  public:
-  using loader = batch_loader<Session, Training>;
-  static constexpr int prefetch_depth = Training.infeed_queue.prefetch_depth > 0 ? Training.infeed_queue.prefetch_depth
-                                        : is_pipelined<M> || Session::replicas > 1 ? 3
-                                                                                   : 0;
+  using loader = batch_loader<Session>;
+  static constexpr int prefetch_depth = job::training.infeed_queue.prefetch_depth > 0
+                                            ? job::training.infeed_queue.prefetch_depth
+                                        : is_pipelined<typename job::model> || Session::replicas > 1 ? 3
+                                                                                                     : 0;
 
   /// Batches are numbered; those that do not exist repeat the last one.
   batch_feed(loader const& data, epoch_order const& order, int batch_size, int batches, int busy_threads)

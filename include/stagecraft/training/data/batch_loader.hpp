@@ -21,7 +21,7 @@ namespace stagecraft {
 /// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
 /// A destination has `input(i)`, `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one
 /// place of a queue. Several threads may load at the same time, each to a destination of its own.
-template <class Session, auto Training>
+template <class Session>
 class batch_loader {
  public:
   /// What the arguments are called in errors.
@@ -115,7 +115,8 @@ class batch_loader {
     for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
     if (weights_.given()) weights_.gather(rows, scale);
     // From one number per sample to one per row, backwards since they share their memory.
-    constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<Output>(Training.loss));
+    constexpr bool is_summed =
+        losses::detail::is_summed(losses::loss_of_output<Output>(Session::described::training.loss));
     float const share = is_summed ? 1.0F : 1.0F / static_cast<float>(rows.size() * per_sample);
     for (std::size_t i = rows.size(); i-- > 0;) {
       float const weight = scale[i] * share + 0.0F;  // -0 is that of masked steps
