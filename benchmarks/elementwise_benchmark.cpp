@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elementwise functions, reductions, softmax and layer normalization over 16 K and 1 M floats, beside Eigen's and
-// oneDNN's. One thread. Counter: bytes of input and output per second.
+// Elementwise functions, reductions, softmax, layer normalization and updates of weights over 16 K and 1 M floats,
+// beside Eigen's and oneDNN's. One thread. Counter: bytes of input and output per second.
 //   taskset -c 0 env OMP_NUM_THREADS=1 elementwise_benchmark --benchmark_enable_random_interleaving=true
 //       --benchmark_repetitions=9 --benchmark_report_aggregates_only=true
 // Eigen's gelu is its exact form, with erf of its unsupported SpecialFunctions.
@@ -8,9 +8,12 @@
 #include <stagecraft/kernels/normalization/layer_normalization.hpp>
 #include <stagecraft/kernels/normalization/softmax.hpp>
 #include <stagecraft/kernels/reduction/reduction.hpp>
+#include <stagecraft/kernels/update/norms.hpp>
+#include <stagecraft/optimizers/optimizers.hpp>
 #include <benchmark/benchmark.h>
 
 #include <Eigen/Core>
+#include <array>
 #include <cmath>
 #include <string>
 #include <unsupported/Eigen/SpecialFunctions>
@@ -32,12 +35,16 @@ using unaligned_array = Eigen::Map<Eigen::ArrayXf>;
 using matrix = Eigen::Map<row_major, Eigen::Aligned64>;
 
 struct buffers {
-  explicit buffers(std::size_t n) : x(n), y(n), z(n), scale(2048, 1.0F), shift(2048, 0.0F) {
+  explicit buffers(std::size_t n)
+      : x(n), y(n), z(n), gradient(n), slots(2 * n, 0.0F), scale(2048, 1.0F), shift(2048, 0.0F) {
     for (std::size_t i = 0; i < n; ++i) x.data()[i] = static_cast<float>(i * 7919 % 2048) / 256.0F - 4.0F;
+    for (std::size_t i = 0; i < n; ++i) gradient.data()[i] = static_cast<float>(i * 6101 % 2048) / 2048.0F + 0.01F;
   }
   aligned_floats x;
   aligned_floats y;
   aligned_floats z;
+  aligned_floats gradient;
+  aligned_floats slots;  // of an optimizer, one after the other
   aligned_floats scale;
   aligned_floats shift;
 };
@@ -204,6 +211,52 @@ void add_sum(std::string const& size, std::size_t n) {
 #endif
 }
 
+/// An update of weights with two slots, the norms of its step found first; `eigen(w, m, v, g)`. Each of the four is
+/// read, and all but the gradient are written, after another pass over them for norms.
+template <auto Optimizer, class Eigen>
+void add_update(std::string const& name, std::size_t n, Eigen const& eigen) {
+  constexpr unsigned norms = sc::detail::norms_of_round<Optimizer>(0);
+  double const floats = 4.0 * static_cast<double>(n);
+  traffic const bytes{floats * (norms != 0 ? 8 : 4), floats * 3};
+  auto const size = static_cast<std::int64_t>(n);
+  add(name + "/stagecraft", n, bytes, [size](buffers& b) {
+    return [size, w = b.x.data(), g = b.gradient.data(), slots = b.slots.data()] {
+      std::array<double, sc::update_tracer::most_norms> found{};
+      if constexpr (norms != 0) {
+        kernels::add_squares<Optimizer, norms>(
+            kernels::given_everywhere<Optimizer>(0.001F, 1000, found.data()), w, g, slots, size, size,
+            [](std::int64_t) { return kernels::lanes<>; }, found.data());
+        for (double& norm : found) norm = std::sqrt(norm);
+      }
+      kernels::update<Optimizer>(0.001F, 1000, w, g, slots, size, size, found.data());
+    };
+  });
+  add(name + "/eigen", n, bytes, [size, eigen](buffers& b) {
+    return [size, eigen, w = b.x.data(), g = b.gradient.data(), m = b.slots.data(), v = b.slots.data() + size] {
+      eigen(array(w, size), array(m, size), array(v, size), array(g, size));
+    };
+  });
+}
+
+/// Whole expressions where there can be: Eigen has no loop with several results.
+void add_updates(std::string const& size, std::size_t n) {
+  auto const moments = [](array& m, array& v, array const& g) {
+    m = 0.9F * m + 0.1F * g;
+    v = 0.999F * v + 0.001F * g.square();
+  };
+  add_update<sc::optimizers::adamw{.weight_decay = 1e-4F}>("adamw/" + size, n,
+                                                           [moments](array w, array m, array v, array const& g) {
+                                                             moments(m, v, g);
+                                                             w -= 0.00063F * m / (v.sqrt() + 1e-7F) + 1e-4F * w;
+                                                           });
+  add_update<sc::optimizers::lamb{.weight_decay = 1e-4F}>(
+      "lamb/" + size, n, [moments](array w, array m, array v, array const& g) {
+        moments(m, v, g);
+        auto const step = m / ((1.58F * v).sqrt() + 1e-6F) + 1e-4F * w;
+        w -= 0.001F * std::sqrt(w.square().sum() / step.square().sum()) * step;
+      });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -216,6 +269,8 @@ int main(int argc, char** argv) {
   add_activations("1M", 1U << 20U);
   add_sum("16K", 1U << 14U);
   add_sum("1M", 1U << 20U);
+  add_updates("16K", 1U << 14U);
+  add_updates("1M", 1U << 20U);
   add_softmax<(1 << 14) / 10, 10>("16K");
   add_softmax<(1 << 20) / 10, 10>("1M");
   add_softmax<(1 << 14) / 1024, 1024>("16K");

@@ -51,7 +51,7 @@ struct lamb {
     ops.update(m, m_now);
     ops.update(v, v_now);
     auto const t = ops.step();
-    auto step = m_now / (1 - pow(beta_1, t)) / (sqrt(v_now / (1 - pow(beta_2, t))) + epsilon);
+    auto step = m_now * (1 / (1 - pow(beta_1, t))) / (sqrt(v_now * (1 / (1 - pow(beta_2, t)))) + epsilon);
     if (weight_decay != 0) step = step + weight * weight_decay;
     auto rate = decayed_rate(ops, decay);
     if (layer_adaptation) rate = rate * trust_ratio(ops, weight, step);

@@ -50,7 +50,7 @@ struct nadam {
     ops.update(product, product_now);
     auto const ahead =
         gradient * ((1 - momentum) / (1 - product_now)) + m_now * (next_momentum / (1 - product_now * next_momentum));
-    auto const root = sqrt(v_now / (1 - pow(beta_2, t)));
+    auto const root = sqrt(v_now * (1 / (1 - pow(beta_2, t))));
     ops.update(weight, weight - decayed_rate(ops, decay) * (ahead / (root + epsilon)));
   }
 
