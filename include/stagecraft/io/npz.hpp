@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/npy_format.hpp>
 #include <stagecraft/io/detail/zip_archive.hpp>
 #include <cstddef>
