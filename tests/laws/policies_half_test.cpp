@@ -47,7 +47,7 @@ float weight_after(int steps, std::uint64_t seed) {
 /// The sum of the output's gradient comes from several layers, which stand in several stages.
 struct branches_model : sc::functional<branches_model> {
   static constexpr auto build(auto& model) {
-    auto x = dense(7, sc::tanh)(model.input(5));
+    auto x = dense(8, sc::tanh)(model.input(6));
     auto a = batch_normalization()(dense(6, sc::relu)(x)), b = dense(6, sc::sigmoid)(x);
     auto c = add()(a, multiply()(b, b), dense(6)(concatenate()(x, a)));
     return dense(3)(dropout(0.25F)(c));
@@ -56,7 +56,7 @@ struct branches_model : sc::functional<branches_model> {
 inline constexpr auto pipelined_training =
     sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.02F},
                  .loss = sc::losses::mean_squared_error{},
-                 .batch_size = 5,
+                 .batch_size = 6,
                  .steps_per_execution = 12,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 6, .schedule = sc::interleaved}};
 

@@ -5,6 +5,7 @@
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/parameter_update.hpp>
+#include <stagecraft/host/rounded_weights.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -104,9 +105,13 @@ class pass_weights {
       constexpr auto offset = Plan::weights.offset[Parameter];
       float const* from = own.weights.data();
       if constexpr (Sizes::shards_weights && graph.parameters[Parameter].trainable) from = shared_weights;
-      policy::transfer(from + offset, own.local_weights.data() + offset,
-                       static_cast<std::size_t>(Plan::weights.size[Parameter]));
-      policy::template copied_weight<Plan, Parameter>(memory, own.local_weights.data() + offset);
+      float* const to = own.local_weights.data() + offset;
+      if constexpr (is_half(Plan::stored) && rounds_copies_of_weights<Plan::training.dtype_policy>) {
+        rounded_weights<Plan>::template copy<Parameter>(from + offset, to);
+      } else {
+        policy::transfer(from + offset, to, static_cast<std::size_t>(Plan::weights.size[Parameter]));
+        policy::template copied_weight<Plan, Parameter>(memory, to);
+      }
     }
   }
   template <std::size_t Parameter>

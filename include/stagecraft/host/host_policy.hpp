@@ -94,9 +94,7 @@ struct host_policy {
     on_host();
   }
   template <class Plan, std::size_t Parameter>
-  static void copied_weight(host_memory const&, float* copy) {
-    if constexpr (is_half(Plan::stored)) rounded_weights<Plan>::template copy<Parameter>(copy);
-  }
+  static void copied_weight(host_memory const&, float*) {}
   template <class Plan>
   static void given_weights(float* weights) {
     if constexpr (rounds_variables<Plan>) rounded_weights<Plan>::given(weights);

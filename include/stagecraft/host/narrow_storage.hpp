@@ -6,6 +6,7 @@
 
 #include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
+#include <stagecraft/host/steps/operation_of.hpp>
 #include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <stagecraft/plan/buffer_place.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
@@ -34,7 +35,7 @@ class narrow_storage {
     using places = detail::widened_step<Plan, Call>;
     constexpr auto const& planned = Plan::program.calls[Call];
     detail::divide(memory, [](host_memory const& own) {
-      if constexpr (!Backward || detail::backward_reads(planned).inputs)
+      if constexpr ((!Backward || detail::backward_reads(planned).inputs) && widens_inputs<Call, Backward>)
         for (int i = 0; i < places::node.input_count; ++i)
           widen(own, Plan::value(places::input_call(i)), places::input(i), places::input_call(i));
       if constexpr (Backward && detail::backward_reads(planned).output)
@@ -121,6 +122,16 @@ class narrow_storage {
  private:
   static std::uint16_t* halves(float* place) { return reinterpret_cast<std::uint16_t*>(place); }
   static std::uint16_t const* halves(float const* place) { return reinterpret_cast<std::uint16_t const*>(place); }
+
+  /// Whether a step reads its inputs as floats: nearly all do.
+  template <int Call, bool Backward>
+  static constexpr bool widens_inputs = [] {
+    using call = host_call<Plan, Call>;
+    if constexpr (requires { operation_of<call>::template widens_inputs<call, Backward>; })
+      return operation_of<call>::template widens_inputs<call, Backward>;
+    else
+      return true;
+  }();
 
   static constexpr long long numbers_of(int call) {
     return static_cast<long long>(Plan::program.batch) * graph.call(call).shape.size();

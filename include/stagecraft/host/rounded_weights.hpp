@@ -5,8 +5,10 @@
 #pragma once
 
 #include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/kernels/elementwise/narrow.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -20,11 +22,14 @@ class rounded_weights {
   static constexpr dtype variable_type = Plan::training.dtype_policy.variable_dtype;
 
  public:
-  /// A pass's copy of a weight.
+  /// Makes a pass's copy of a weight.
   template <std::size_t Parameter>
-  static void copy([[maybe_unused]] float* copy) {
-    if constexpr (is_half(Plan::stored) && parameters[Parameter].trainable)
-      kernels::round_to<Plan::stored, architecture>(copy, copy, Plan::weights.size[Parameter]);
+  static void copy(float const* from, float* to) {
+    constexpr auto floats = Plan::weights.size[Parameter];
+    if constexpr (!parameters[Parameter].trainable)
+      std::copy_n(from, floats, to);
+    else if (!detail::bfloat16_copy<Plan, Parameter>::pack(from, to))
+      kernels::round_to<Plan::stored, architecture>(from, to, floats);
   }
   /// All weights, which a program or a file has brought.
   static void given(float* weights) {

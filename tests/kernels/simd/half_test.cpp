@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Halves: all 65536 of them, floats at every boundary between two, NaN, and the same bits for every architecture.
 #include <stagecraft/kernels/elementwise/narrow.hpp>
+#include <stagecraft/kernels/product/bfloat16_pairs.hpp>
 #include <stagecraft/kernels/simd/flush_denormals.hpp>
 #include <stagecraft/kernels/simd/half.hpp>
 #include <doctest/doctest.h>
@@ -180,8 +181,78 @@ void check_all_bfloat16() {
   (check_bfloat16<Arch>(), ...);
 }
 
+/// Small whole numbers, of which products and sums are exact: products of pairs are those of floats, by any threads.
+template <int M, int K, int N>
+void check_pairs() {
+  CAPTURE(M);
+  CAPTURE(K);
+  using stagecraft::dtype;
+  using arch = kernels::default_architecture;
+  using layout = kernels::packed_matrix<K, N>;
+  constexpr std::size_t slack = 64;
+  std::uint32_t seed = 3;
+  auto const numbers = [&](std::size_t count) {
+    std::vector<float> result(count + slack, NAN);
+    for (std::size_t i = 0; i < count; ++i) {
+      seed = seed * 1664525U + 1013904223U;
+      result[i] = static_cast<float>(seed >> 28U) - 7;
+    }
+    return result;
+  };
+  auto const narrow = [](std::vector<float> const& x) {
+    std::vector<std::uint16_t> result(x.size());
+    kernels::narrow<dtype::bfloat16>(x.data(), result.data(), static_cast<std::int64_t>(x.size()));
+    return result;
+  };
+  auto const x = numbers(M * K), dy = numbers(M * N), w = numbers(K * N);
+  std::vector<float> packed(layout::size), y(M * N), dx(M * K), dw(layout::size);
+  layout::pack(w.data(), packed.data());
+  std::vector<float> workspace(kernels::input_gradient_workspace<K, N> + 64);
+  kernels::matmul<M, K, N>(x.data(), packed.data(), y.data());
+  kernels::matmul_input_gradient<M, K, N>(dy.data(), packed.data(), workspace.data(), dx.data(), kernels::share{});
+  kernels::matmul_weight_gradient<M, K, N>(x.data(), dy.data(), dw.data());
+  auto const narrow_x = narrow(x), narrow_dy = narrow(dy);
+  for (int threads : {1, 3}) {
+    std::vector<float> rows(kernels::packed_matrix<K / 2, N>::size), columns(kernels::packed_matrix<N / 2, K>::size);
+    std::vector<float> x_pairs(M / 2 * K + slack, NAN), dy_pairs(M / 2 * N + slack, NAN);
+    std::vector<float> found_y(M * N), found_dx(M * K), found_dw(layout::size);
+    auto const divide = [&](auto const& work) {
+      for (int i = threads; i-- > 0;) work(kernels::share{i, threads});
+    };
+    divide([&](kernels::share part) {
+      kernels::pack_row_pairs<K, N>(packed.data(), rows.data(), part);
+      kernels::pack_column_pairs<K, N>(packed.data(), columns.data(), part);
+      kernels::pair_rows<M, K>(narrow_x.data(), x_pairs.data(), part);
+      kernels::pair_rows<M, N>(narrow_dy.data(), dy_pairs.data(), part);
+    });
+    if constexpr (kernels::multiplies_bfloat16_pairs<arch>) {
+      divide([&](kernels::share part) {
+        kernels::matmul_of_pairs<M, K, N>(narrow_x.data(), rows.data(), found_y.data(), {}, part);
+        kernels::matmul_of_pairs<M, N, K>(narrow_dy.data(), columns.data(), found_dx.data(), {}, part);
+        kernels::weight_gradient_of_pairs<M, K, N>(x_pairs.data(), dy_pairs.data(), found_dw.data(), part);
+      });
+      CHECK(found_y == y);
+      CHECK(found_dx == dx);
+      CHECK(found_dw == dw);
+    }
+    CHECK(std::bit_cast<std::uint32_t>(rows[0]) ==
+          (std::bit_cast<std::uint32_t>(w[0]) >> 16U | std::bit_cast<std::uint32_t>(w[N])));
+    CHECK(std::bit_cast<std::uint32_t>(columns[0]) ==
+          (std::bit_cast<std::uint32_t>(w[0]) >> 16U | std::bit_cast<std::uint32_t>(w[1])));
+    CHECK(std::bit_cast<std::uint32_t>(x_pairs[K - 1]) ==
+          (std::bit_cast<std::uint32_t>(x[K - 1]) >> 16U | std::bit_cast<std::uint32_t>(x[2 * K - 1])));
+  }
+}
+
 }  // namespace
 
+TEST_CASE("products of pairs of bfloat16") {
+  check_pairs<2, 2, 2>();
+  check_pairs<4, 18, 10>();
+  check_pairs<14, 70, 34>();
+  check_pairs<6, 2100, 8>();
+  check_pairs<600, 12, 66>();
+}
 TEST_CASE("every bfloat16, and floats between them") { check_all_bfloat16<MATMUL_ARCHITECTURES>(); }
 TEST_CASE("every half, and floats on all boundaries of halves") { check_all<MATMUL_ARCHITECTURES>(); }
 

@@ -4,7 +4,9 @@
 
 #include <stagecraft/host/operations/activation_epilogue.hpp>
 #include <stagecraft/host/operations/update_in_registers.hpp>
+#include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
 #include <stagecraft/layers/dense.hpp>
@@ -23,7 +25,18 @@ struct operation<layers::dense> {
     static constexpr int rows = Call::batch * (Call::input_shape(0).size() / inputs);
     using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
                                                  typename Call::architecture>;
+    /// Products of pairs of bfloat16; for the gradient of the weights there are pairs of rows.
+    static constexpr bool multiplies_pairs = detail::bfloat16_weight<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr bool pairs_rows = multiplies_pairs && rows % 2 == 0;
+    /// What the backward step makes of them lies behind each other, with room to read on.
+    static constexpr long long narrow_gradient = 0, gradient_pairs = (rows * units + 1) / 2 / 16 * 16 + 80,
+                               input_pairs = gradient_pairs + rows / 2 * units / 16 * 16 + 80,
+                               pair_floats = input_pairs + (pairs_rows ? rows / 2 * inputs / 16 * 16 + 80 : 0);
   };
+  template <class Call, bool Backward>
+  static constexpr bool widens_inputs =
+      !shapes<Call>::multiplies_pairs ||
+      (Backward && (Call::applied_activation(0) != linear || !shapes<Call>::pairs_rows));
 
   template <class Call>
   static constexpr long long workspace() {
@@ -31,6 +44,9 @@ struct operation<layers::dense> {
     using arch = typename Call::architecture;
     if constexpr (!Call::plan::trains)
       return 0;
+    else if constexpr (s::multiplies_pairs)
+      return std::max<long long>(s::pair_floats,
+                                 kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
     else
       return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
                       kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
@@ -42,8 +58,12 @@ struct operation<layers::dense> {
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = Call::has_saved ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
-      kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
-                                                                                 epilogue, part.share());
+      if constexpr (s::multiplies_pairs)
+        kernels::matmul_of_pairs<s::rows, s::inputs, s::units, typename Call::architecture>(
+            part.stored_input(0), part.weight(0), y, epilogue, part.share());
+      else
+        kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
+                                                                                   epilogue, part.share());
     });
   }
 
@@ -52,6 +72,7 @@ struct operation<layers::dense> {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
     s::epilogue::backward(call);
+    if constexpr (s::multiplies_pairs) return backward_in_pairs(call);
     if constexpr (Call::plan::fuses_update(Call::call, 0) && Call::wants_input_gradient(0))
       call.divide([](Call const& part) { find_input_gradient(part); });  // before the weights change
     call.divide([](Call const& part) {
@@ -79,6 +100,38 @@ struct operation<layers::dense> {
   }
 
  private:
+  template <class Call>
+  static void backward_in_pairs(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename Call::architecture;
+    float* const room = call.memory.shared_workspace();
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(room + s::narrow_gradient);
+    float *const gradient_pairs = room + s::gradient_pairs, *const input_pairs = room + s::input_pairs;
+    call.divide([=](Call const& part) {
+      auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::units, 32);
+      kernels::narrow<dtype::bfloat16, arch>(part.output_gradient() + first, narrow + first, last - first);
+      if constexpr (s::pairs_rows)
+        kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
+    });
+    if constexpr (s::pairs_rows)
+      call.divide(
+          [=](Call const& part) { kernels::pair_rows<s::rows, s::units, arch>(narrow, gradient_pairs, part.share()); });
+    call.divide([=](Call const& part) {
+      if constexpr (Call::wants_input_gradient(0))
+        kernels::matmul_of_pairs<s::rows, s::units, s::inputs, arch>(
+            narrow, part.weight(0) + kernels::packed_matrix<s::inputs / 2, s::units, arch>::size,
+            part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
+      if constexpr (s::pairs_rows)
+        kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+            input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
+      else
+        kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+            part.input(0), part.output_gradient(), part.parameter_gradient(0), part.share());
+      if constexpr (Call::layer.options.use_bias)
+        kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(
+            part.output_gradient(), part.parameter_gradient(1), part.share());
+    });
+  }
   template <class Call>
   static void find_input_gradient(Call const& part) {
     using s = shapes<Call>;

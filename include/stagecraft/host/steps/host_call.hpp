@@ -7,6 +7,7 @@
 #include <stagecraft/host/steps/widened_step.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <cstddef>
+#include <cstdint>
 
 namespace stagecraft {
 
@@ -62,6 +63,10 @@ struct host_call {
 
   [[nodiscard]] float const* input(int index) const {
     return address(Plan::value(input_call(index)), input_call(index), widened::input(index));
+  }
+  /// An input as it is stored in 16 bits.
+  [[nodiscard]] std::uint16_t const* stored_input(int index) const {
+    return reinterpret_cast<std::uint16_t const*>(Plan::address(memory, Plan::value(input_call(index))));
   }
   [[nodiscard]] float* input_gradient(int index) const {
     return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index), input_call(index),

@@ -53,33 +53,84 @@ struct window_walk {
 /// Which of a convolution's three tensors is computed from the two others.
 enum class convolution_part : unsigned char { output, input, filter };
 
+namespace detail {
+
+/// The products of one place of a window: `channels` numbers of a pixel, as many rows of weights, `apart` floats from
+/// one to the next, and a row of results.
+struct window_products {
+  float* pixel;
+  float* weights;
+  float* row;
+  int channels;
+  std::int64_t apart;
+
+  /// row += pixel * weights, or weights += pixel^T * row, in the columns from `first` on: those of `Registers`
+  /// registers, or `count` of the last one. What all channels have in common stays in registers.
+  template <convolution_part Part, class Arch, int Registers>
+  void add_columns(int first, int count) const {
+    using value = batch<Arch>;
+    bool const whole = count == lanes<Arch>;
+    auto const load = [&](float const* from, int i) {
+      float const* const at = from + first + i * lanes<Arch>;
+      return whole ? value::load_unaligned(at) : load_first<Arch>(at, count);
+    };
+    auto const store = [&](value const& x, float* to, int i) {
+      float* const at = to + first + i * lanes<Arch>;
+      whole ? x.store_unaligned(at) : store_first(x, at, count);
+    };
+    value rows[Registers];
+    for (int i = 0; i < Registers; ++i) rows[i] = load(row, i);
+    for (int c = 0; c < channels; ++c) {
+      value const factor(pixel[c]);
+      float* const of_channel = weights + c * apart;
+      for (int i = 0; i < Registers; ++i)
+        if constexpr (Part == convolution_part::output)
+          rows[i] = fused_multiply_add(factor, load(of_channel, i), rows[i]);
+        else
+          store(fused_multiply_add(factor, rows[i], load(of_channel, i)), of_channel, i);
+    }
+    if constexpr (Part == convolution_part::output)
+      for (int i = 0; i < Registers; ++i) store(rows[i], row, i);
+  }
+  template <convolution_part Part, class Arch>
+  void add(int filters) const {
+    constexpr int width = lanes<Arch>;
+    int first = 0;
+    for (; first + 4 * width <= filters; first += 4 * width) add_columns<Part, Arch, 4>(first, width);
+    for (; first + width <= filters; first += width) add_columns<Part, Arch, 1>(first, width);
+    if (first < filters) add_columns<Part, Arch, 1>(first, filters - first);
+  }
+  /// pixel += weights * row^T.
+  template <class Arch>
+  void add_to_pixel(int filters) const {
+    using value = batch<Arch>;
+    for (int c = 0; c < channels; ++c)
+      pixel[c] += transform_sum<Arch>(
+          filters, [](value const& a, value const& b) { return a * b; }, static_cast<float const*>(weights + c * apart),
+          static_cast<float const*>(row));
+  }
+};
+
+}  // namespace detail
+
 /// Adds to the tensor that is computed: x (batch, places..., channels), w (window..., channels / groups, filters),
 /// y (batch, windows..., filters).
 template <class Arch = default_architecture>
 inline void convolve_windows(convolution_part part, window_walk<Arch> const& walk, int groups, float* x, float* w,
                              float* y) {
-  using value = batch<Arch>;
-  int const channels = walk.image[-1] / groups, all_filters = walk.output[-1], filters = all_filters / groups;
-  auto const add = [](float factor, float const* from, float* to, int n) {
-    transform<Arch>(
-        n, [factor](value const& a, value const& sum) { return fused_multiply_add(value(factor), a, sum); }, to, from,
-        static_cast<float const*>(to));
-  };
+  int const all_channels = walk.image[-1], channels = all_channels / groups, all_filters = walk.output[-1],
+            filters = all_filters / groups;
   walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t tap) {
     for (int g = 0; g < groups; ++g) {
-      float* const row = y + output * all_filters + g * filters;
-      for (int c = 0; c < channels; ++c) {
-        float* const pixel = x + image * walk.image[-1] + g * channels + c;
-        float* const weights = w + (tap * channels + c) * all_filters + g * filters;
-        if (part == convolution_part::output) {
-          add(*pixel, weights, row, filters);
-        } else if (part == convolution_part::filter) {
-          add(*pixel, row, weights, filters);
-        } else {
-          float sum = 0;
-          for (int n = 0; n < filters; ++n) sum += weights[n] * row[n];
-          *pixel += sum;
-        }
+      detail::window_products const at{.pixel = x + image * all_channels + g * channels,
+                                       .weights = w + tap * channels * all_filters + g * filters,
+                                       .row = y + output * all_filters + g * filters,
+                                       .channels = channels,
+                                       .apart = all_filters};
+      switch (part) {
+        case convolution_part::output: at.template add<convolution_part::output, Arch>(filters); break;
+        case convolution_part::filter: at.template add<convolution_part::filter, Arch>(filters); break;
+        default: at.template add_to_pixel<Arch>(filters);
       }
     }
   });

@@ -80,14 +80,15 @@ struct tile_store {
 
 /// The tiles `first_tile` to `last_tile` of y (+)= left * right, through `output`: M rows of left, one panel of right
 /// of which Columns columns count, the first of them y's `column`. `steps` products are summed.
-template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Output>
+template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Terms = float_terms,
+          class Output>
 inline void multiply_panel(int first_tile, int last_tile, float const* left, float const* right, int steps, float* y,
                            int column, bool add, bool last, Output const& output) {
   constexpr int vectors = (Columns + lanes<Arch> - 1) / lanes<Arch>;
   constexpr int last_lanes = Columns - (vectors - 1) * lanes<Arch>;
   constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
-    multiply_tile<Height, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(
+    multiply_tile<Height, vectors, LeftStride, 1, PanelColumns, ahead, Arch, Terms>(
         left + std::int64_t{row} * LeftStride, right, steps,
         tile_store<Stride, vectors, last_lanes, Arch, Output>{y, std::int64_t{row} * Stride + column, column, add, last,
                                                               output});
@@ -95,7 +96,7 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
 }
 
 /// y = output(x * w).
-template <int M, int K, int N, class Arch, class Output>
+template <int M, int K, int N, class Arch, class Terms = float_terms, class Output>
 inline void multiply(float const* x, float const* w, float* y, Output const& output, share part) {
   using layout = packed_matrix<K, N, Arch>;
   constexpr int panel = layout::panel_columns;
@@ -106,9 +107,9 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
     bool const add = blocks > 1 && from > 0;
     bool const last = blocks == 1 || from + steps >= K;
     for_each_panel<M, N, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
-      multiply_panel<M, K, panel, Columns, N, Arch>(first_tile, last_tile, x + from,
-                                                    w + p * layout::panel_stride + from * panel, count, y, p * panel,
-                                                    add, last, output);
+      multiply_panel<M, K, panel, Columns, N, Arch, Terms>(first_tile, last_tile, x + from,
+                                                           w + p * layout::panel_stride + from * panel, count, y,
+                                                           p * panel, add, last, output);
     });
   }
 }

@@ -186,7 +186,7 @@ template <class Arch>
 }
 
 /// The weight gradient with few columns: sums tiles of its transposed, and transposes them.
-template <int M, int K, int N, bool Accumulate, class Arch, class Finish>
+template <int M, int K, int N, bool Accumulate, class Arch, class Terms, class Finish>
 inline void narrow_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw,
                                    Finish const& finish, share part) {
   constexpr int width = lanes<Arch>;
@@ -194,7 +194,7 @@ inline void narrow_weight_gradient(float const* x, float const* dy, [[maybe_unus
   alignas(64) float transposed[width * tile_vectors * width];
   for (int i = N * tile_vectors * width; i < width * tile_vectors * width; ++i) transposed[i] = 0.0F;
   auto const tile = [&]<int Vectors>(int k) {
-    multiply_tile<N, Vectors, 1, N, K, 0, Arch>(dy, x + k, M, [&](int i, int j, batch<Arch> const& sum) {
+    multiply_tile<N, Vectors, 1, N, K, 0, Arch, Terms>(dy, x + k, M, [&](int i, int j, batch<Arch> const& sum) {
       sum.store_aligned(transposed + (i * tile_vectors + j) * width);
     });
     for (int j = 0; j < Vectors; ++j) {
@@ -229,12 +229,13 @@ inline void narrow_weight_gradient(float const* x, float const* dy, [[maybe_unus
 /// written; with a member `static constexpr bool takes_long = true`, because it divides or takes roots, it is called
 /// beside the products that follow. `dw` is read if Accumulate; else it may be null. A thread's share is a range of
 /// columns, as far as the panels of dw allow: about the same as in `matmul`.
-template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
+template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Terms = detail::float_terms,
+          class Finish>
   requires(!std::same_as<Finish, share>)
 inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw, Finish finish,
                                    share part = {}) {
   if constexpr (detail::sums_rows_in_lanes<Arch>(K, N))
-    return detail::narrow_weight_gradient<M, K, N, Accumulate, Arch>(x, dy, dw, finish, part);
+    return detail::narrow_weight_gradient<M, K, N, Accumulate, Arch, Terms>(x, dy, dw, finish, part);
   using layout = packed_matrix<K, N, Arch>;
   constexpr int width = lanes<Arch>;
   constexpr int panel = layout::panel_columns;
@@ -263,7 +264,7 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
     if constexpr (!detail::defers_finish<Finish, Arch>) {
       detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
         int const base = p * layout::panel_stride + k * panel;
-        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch>(
+        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch, Terms>(
             x + k, right, M, [=](int i, int j, batch<Arch> const& sum) {
               int const offset = base + i * panel + j * width;
               finish(complete(sum, j, offset), offset);
@@ -274,7 +275,7 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
       detail::deferred_tile<cut.height, vectors, panel, M, Arch, Finish> deferred{finish, sums};
       detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
         int const base = p * layout::panel_stride + k * panel;
-        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch>(
+        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch, Terms>(
             x + k, right, M,
             [=, &sums](int i, int j, batch<Arch> const& sum) {
               complete(sum, j, base + i * panel + j * width).store_aligned(sums + (i * vectors + j) * width);

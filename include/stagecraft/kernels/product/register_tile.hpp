@@ -145,6 +145,16 @@ template <class Arch>
 #endif
 }
 
+/// The terms of a sum: products of single floats.
+struct float_terms {
+  template <class Arch>
+  [[nodiscard, gnu::always_inline]] static inline xsimd::batch<float, Arch> add(xsimd::batch<float, Arch> const& left,
+                                                                                xsimd::batch<float, Arch> const& right,
+                                                                                xsimd::batch<float, Arch> const& sum) {
+    return fused_multiply_add(left, right, sum);
+  }
+};
+
 /// Nothing to do beside the products.
 struct no_other_work {
   static constexpr int every = 0;
@@ -152,13 +162,13 @@ struct no_other_work {
   void finish() {}
 };
 
-/// sum[i][j] = over all steps s: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes ...]. With Ahead >
-/// 0 the right factor is prefetched so many floats ahead: where a tile has one row, reading it is all the work. Calls
-/// finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0, other() is called
-/// each time so many steps have been summed, and other.finish() behind the last: work that the processor can do beside
-/// the products.
-template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int Ahead, class Arch, class Finish,
-          class OtherWork = no_other_work>
+/// sum[i][j] = over all steps s, as Terms says: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes
+/// ...]. With Ahead > 0 the right factor is prefetched so many floats ahead: where a tile has one row, reading it is
+/// all the work. Calls finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0,
+/// other() is called each time so many steps have been summed, and other.finish() behind the last: work that the
+/// processor can do beside the products.
+template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int Ahead, class Arch,
+          class Terms = float_terms, class Finish, class OtherWork = no_other_work>
 inline void multiply_tile(float const* left, float const* right, int steps, Finish finish, OtherWork other = {}) {
   constexpr int width = lanes<Arch>;
   constexpr int sums = interleaved_sums<Arch>(Rows, Vectors);
@@ -185,7 +195,7 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
       for (int i = 0; i < Rows; ++i) {
         batch<Arch> const element(left[i * LeftRow + part * LeftStep]);
 #pragma GCC unroll 4
-        for (int j = 0; j < Vectors; ++j) sum[part][i][j] = fused_multiply_add(element, row[j], sum[part][i][j]);
+        for (int j = 0; j < Vectors; ++j) sum[part][i][j] = Terms::add(element, row[j], sum[part][i][j]);
       }
     }
     s += sums;
@@ -207,8 +217,8 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
       for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; ++j)
-          sum[0][i][j] = fused_multiply_add(batch<Arch>(left[i * LeftRow]),
-                                            batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
+          sum[0][i][j] =
+              Terms::add(batch<Arch>(left[i * LeftRow]), batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
 #pragma GCC unroll 8
     for (int distance = sums / 2; distance > 0; distance /= 2)
 #pragma GCC unroll 8
