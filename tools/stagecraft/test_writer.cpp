@@ -58,7 +58,8 @@ std::string write_test(source_model const& model, std::string const& type, std::
   auto const samples = has_values ? recorded.tensors.front().shape[0] : 1;
   auto const inputs = model.inputs.size(), outputs = model.outputs.size();
   std::string text = "// Tests " + stem +
-                     ".hpp: made by `stagecraft import`. Compile it with -std=c++20 -O2 -march=native and -pthread -lzip.\n";
+                     ".hpp: made by `stagecraft import`. Compile it with -std=c++20 -O2 -march=native, and link "
+                     "-pthread -lzip.\n";
   text +=
       "#include \"" + stem + ".hpp\"\n\n#include <stagecraft/stagecraft.hpp>\n#include <stagecraft/io/weights.hpp>\n";
   text += "#include <cmath>\n#include <cstdio>\n#include <string>\n#include <vector>\n\n";
