@@ -111,7 +111,7 @@ TEST_CASE("the host trains as Keras in half precision") {
   using namespace sc::dtype_policies;
   constexpr sc::optimizers::sgd sgd{.learning_rate = 0.05F, .momentum = 0.9F};
   check_golden<float32, sgd>("float32", 1e-4);
-  check_golden<mixed_float16, sc::optimizers::loss_scale_optimizer{sgd, 128}>("mixed_float16", 0.02);
+  check_golden<mixed_float16, sc::optimizers::loss_scale_optimizer{sgd, false, 128}>("mixed_float16", 0.02);
   check_golden<mixed_bfloat16, sgd>("mixed_bfloat16", 0.1);
 }
 
