@@ -6,7 +6,7 @@
 #   stagecraft::report      what is known of models, timetables, profiles and runs as text, pages and pictures (report/)
 #   stagecraft::zlib        gzipped data files (datasets/gzip.hpp); needs zlib
 #   stagecraft::json        profiles as JSON (report/profile_json.hpp); needs nlohmann's JSON library
-#   stagecraft::io          files of weights and models (io/); needs nlohmann's JSON library and zlib
+#   stagecraft::io          files of weights and models (io/); needs nlohmann's JSON library, zlib and libzip
 #   stagecraft::precompiled stagecraft::stagecraft, with a precompiled header in each target that links to it
 
 set(stagecraft_pipeline_rooms
@@ -117,13 +117,19 @@ if(xtensor_FOUND AND xsimd_FOUND)
   else()
     stagecraft_lacks(json "nlohmann's JSON library" "nlohmann-json3-dev")
   endif()
-  if(nlohmann_json_FOUND AND ZLIB_FOUND)
-    stagecraft_interface_target(stagecraft_io io "${stagecraft_headers_io}")
-    target_link_libraries(stagecraft_io INTERFACE stagecraft nlohmann_json::nlohmann_json ZLIB::ZLIB)
-  elseif(NOT nlohmann_json_FOUND)
+  # Debian's CMake files for libzip need its programs, too.
+  find_library(STAGECRAFT_LIBZIP zip)
+  find_path(STAGECRAFT_LIBZIP_INCLUDE zip.h)
+  mark_as_advanced(STAGECRAFT_LIBZIP STAGECRAFT_LIBZIP_INCLUDE)
+  if(NOT nlohmann_json_FOUND)
     stagecraft_lacks(io "nlohmann's JSON library" "nlohmann-json3-dev")
-  else()
+  elseif(NOT ZLIB_FOUND)
     stagecraft_lacks(io "zlib" "zlib1g-dev")
+  elseif(NOT STAGECRAFT_LIBZIP OR NOT STAGECRAFT_LIBZIP_INCLUDE)
+    stagecraft_lacks(io "libzip" "libzip-dev")
+  else()
+    stagecraft_interface_target(stagecraft_io io "${stagecraft_headers_io}")
+    target_link_libraries(stagecraft_io INTERFACE stagecraft nlohmann_json::nlohmann_json ZLIB::ZLIB -lzip)
   endif()
 else()
   set(library xtensor)

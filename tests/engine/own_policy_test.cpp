@@ -34,7 +34,7 @@ struct counting_policy {
   struct replica_memory {
     std::array<int, Sizes::passes> counted{};
   };
-  template <class M, auto Training, class Machine>
+  template <class Job>
   static constexpr sc::diagnostic const& memory_problem() {
     return sc::detail::no_memory_problem;
   }
@@ -67,6 +67,8 @@ struct counting_policy {
   static void sum_of_replicas(sc::host_memory const&, Gradients const&, int, Range const&, OnHost const&) {}
   template <class Plan, std::size_t Parameter, class OnHost>
   static void penalty_gradient(sc::host_memory const&, bool, OnHost const&) {}
+  template <class Plan, std::size_t Parameter, int Round, class OnHost>
+  static void squares(sc::host_memory const&, sc::detail::optimizer_state const&, bool, double*, OnHost const&) {}
   template <class Plan, std::size_t Parameter, class Range, class OnHost>
   static void update(sc::host_memory const&, sc::detail::optimizer_state const&, Range const&, OnHost const&) {
     ++done[updates];

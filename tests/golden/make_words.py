@@ -104,6 +104,8 @@ def regularization(cases):
     word("serial_dense_units", [(3,)], lambda: layers.Dense(4))
     word("serial_dense_features", [(2, 6)], lambda: layers.Dense(2, "tanh"))
     word("serial_dense_rows", [(4, 3)], lambda: layers.Dense(2, use_bias=False))
+    tokens = np.array([[0, 5, 2, 3], [1, 1, 4, 0], [2, 3, 5, 5]], np.float32)
+    word("embedding_serialized", [tokens], lambda: layers.Embedding(6, 3))
 
 
 def preprocessing(cases):

@@ -42,9 +42,10 @@ constexpr auto loss = sc::losses::sparse_categorical_crossentropy{.from_logits =
 inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{}, .loss = loss, .batch_size = 16};
 inline constexpr auto momentum =
     sc::training{.optimizer = sc::optimizers::sgd{.momentum = 0.9F}, .loss = loss, .batch_size = 16};
-/// Two replicas, each of which keeps a part of the optimizer's numbers and of the weights.
+/// Two replicas, each of which keeps a part of the optimizer's numbers; and a factor of the loss that grows.
 inline constexpr auto pipelined = sc::training{
-    .optimizer = sc::optimizers::adam{},
+    .optimizer =
+        sc::optimizers::loss_scale_optimizer<sc::optimizers::adam>{.initial_scale = 64, .dynamic_growth_steps = 4},
     .loss = loss,
     .batch_size = 8,
     .steps_per_execution = 12,
@@ -125,6 +126,9 @@ TEST_CASE("training goes on from a bundle with the bits of training that was not
   scratch const folder;
   check_continued<sc::trainer<mlp, training>>(folder / "plain");
   check_continued<sc::trainer<staged, pipelined, sc::host<2>>>(folder / "pipelined");
+  auto const file = sc::read_safetensors(folder / "pipelined/weights.safetensors");
+  CHECK(sc::io::to_floats(*file.find("counters/loss_scale")) == std::vector{128.F});
+  CHECK(sc::io::to_floats(*file.find("counters/good_steps")) == std::vector{2.F});
 }
 
 TEST_CASE("a bundle has files that others read, and a predictor reads its weights") {

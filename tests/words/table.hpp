@@ -76,6 +76,7 @@ inline std::vector<word> regularization_words() {
       {"serial_dense_rows",
        serial_dense{2, 2, sc::serialization_dimension::input_columns, {.use_bias = false}},
        {{4, 3}}},
+      {"embedding_serialized", embedding{6, 3, {.serialization_factor = 3}}, {{4}}, {.has_slopes = false}},
   };
 }
 

@@ -188,13 +188,21 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   /// How far training has come. What is set forgets micro-batches whose weights have not been updated yet.
   [[nodiscard]] training_progress progress() const {
-    return {.seed = seed_, .steps = steps_, .updates = updates_, .learning_rate = learning_rate_};
+    training_progress result{.seed = seed_, .steps = steps_, .updates = updates_, .learning_rate = learning_rate_};
+    if constexpr (sizes::scales_losses) {
+      auto const& scale = replicas_[0]->loss_scales.of_device[0];
+      result.loss_scale = scale.scale;
+      result.good_steps = scale.good_steps;
+    }
+    return result;
   }
   void set_progress(training_progress const& from) {
     seed_ = from.seed;
     steps_ = from.steps;
     updates_ = from.updates;
     learning_rate_ = from.learning_rate;
+    if constexpr (sizes::scales_losses)  // the others take over what the first has
+      replicas_[0]->loss_scales.of_device[0] = {.scale = from.loss_scale, .good_steps = from.good_steps};
     begin_accumulation();
   }
 

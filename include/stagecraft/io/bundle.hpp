@@ -61,6 +61,8 @@ inline void append_progress(training_progress const& progress, tensor_file& to) 
   add("steps", element_type::uint64, progress.steps);
   add("iterations", element_type::int64, progress.updates);
   add("learning_rate", element_type::float32, progress.learning_rate);
+  add("loss_scale", element_type::float32, progress.loss_scale);
+  add("good_steps", element_type::int32, progress.good_steps);
 }
 
 /// Takes what a model has from a bundle's tensors, and notes what is not as it should be.
@@ -97,6 +99,8 @@ class tensor_taker {
     take(progress.steps, "steps", element_type::uint64);
     take(progress.updates, "iterations", element_type::int64);
     take(progress.learning_rate, "learning_rate", element_type::float32);
+    take(progress.loss_scale, "loss_scale", element_type::float32);
+    take(progress.good_steps, "good_steps", element_type::int32);
   }
   /// What is left belongs to nothing that the model has; tensors whose names begin so do not count.
   void finish(std::vector<std::string_view> const& others) {

@@ -4,11 +4,14 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/npy_format.hpp>
 #include <stagecraft/io/detail/zip_archive.hpp>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stagecraft {
 
@@ -32,8 +35,8 @@ namespace io {
 
 /// Reads the arrays of an archive that np.savez or np.savez_compressed wrote. Pickles are refused.
 /// Throws file_error: E5001 the file cannot be read, E5013 elements of a type that is not known, E5014 a member is no
-/// array, E5015 it is no archive, or a damaged or hostile one. Takes memory for the arrays, and for one of them twice;
-/// deflated bytes become at most 1032 times as many.
+/// array, E5015 it is no archive, or a damaged or hostile one. Takes memory for the file, the arrays, and one of them
+/// twice; deflated bytes become at most 1032 times as many.
 /// Definition: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 [[nodiscard]] inline tensor_file read_npz(std::string const& path) { return io::read_npz(io::byte_source(path)); }
 /// The same of bytes in memory; `name` is what errors call them.
@@ -42,15 +45,16 @@ namespace io {
 }
 
 /// Writes arrays that np.load reads, stored, not deflated; the texts beside the tensors are left out. The file at
-/// `path` is the former one until the new one is whole.
-/// Throws file_error: E5041 the file cannot be written, E5013 elements are bfloat16, E5015 more than 4 GiB.
+/// `path` is the former one until the new one is whole. Takes as much memory as the file is large.
+/// Throws file_error: E5041 the file cannot be written, E5013 elements are bfloat16.
 inline void write_npz(std::string const& path, tensor_file const& file) {
-  io::replace_file(path, [&](io::file_writer& to) {
-    io::zip_writer archive(to);
-    for (auto const& tensor : file.tensors)
-      archive.add(path, tensor.name + ".npy", io::npy_header_text(path, tensor), tensor.bytes);
-    archive.finish();
-  });
+  std::vector<std::string> heads;  // which libzip reads when all are known
+  for (auto const& tensor : file.tensors) heads.push_back(io::npy_header_text(path, tensor));
+  io::zip_writer archive(path);
+  for (std::size_t i = 0; i < heads.size(); ++i)
+    archive.add(file.tensors[i].name + ".npy", heads[i], file.tensors[i].bytes);
+  auto const bytes = archive.finish();
+  io::replace_file(path, [&](io::file_writer& to) { to.write(bytes); });
 }
 
 }  // namespace stagecraft

@@ -20,6 +20,8 @@ struct embedding_options {
   constraint embeddings_constraint = {};
   /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.
   bool mask_zero = false;
+  /// How many parts of the table are looked up one after the other, with less memory on an IPU: Graphcore's option.
+  int serialization_factor = 1;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -29,8 +31,8 @@ struct embedding_options {
 /// element type; a number outside gives zeros (TensorFlow: an error on processors, zeros on graphics cards).
 ///
 /// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
-/// Errors: E1012 if a dimension is below 1; E1041 with `mask_zero`, if the input is not a sequence. Definition: Keras
-/// API, layers/core_layers/embedding.
+/// Errors: E1012 if a dimension is below 1; E1078 if serialization_factor does not divide input_dim; E1041 with
+/// `mask_zero`, if the input is not a sequence. Definition: Keras API, layers/core_layers/embedding.
 struct embedding : layer<embedding> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Embedding";
@@ -68,7 +70,16 @@ struct embedding : layer<embedding> {
       ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
     auto const table = ops.weight(parameter::with("embeddings", {input_dim, output_dim}, options.embeddings_initializer,
                                                   options.embeddings_regularizer, options.embeddings_constraint));
-    return ops.take(table, x);
+    int const parts = options.serialization_factor;
+    if (parts < 1 || input_dim % parts != 0)
+      return ops.error(1078, "has a serialization_factor of ", parts, ", which does not divide input_dim, ", input_dim),
+             x;
+    if (parts == 1) return ops.take(table, x);
+    int const rows = input_dim / parts;
+    auto result = ops.take(ops.slice(table, 0, 0, rows), x);  // zeros for rows of other parts
+    for (int part = 1; part < parts; ++part)
+      result += ops.take(ops.slice(table, 0, part * rows, rows), x - static_cast<float>(part * rows));
+    return result;
   }
 };
 

@@ -2,7 +2,7 @@
 // Keras's "a float or a list of floats".
 #pragma once
 
-#include <concepts>
+#include <type_traits>
 
 namespace stagecraft {
 
@@ -15,7 +15,7 @@ struct number_list {
 
   constexpr number_list() = default;
   template <class... Numbers>
-    requires(sizeof...(Numbers) >= 1 && sizeof...(Numbers) <= capacity && (std::convertible_to<Numbers, double> && ...))
+    requires(sizeof...(Numbers) >= 1 && sizeof...(Numbers) <= capacity && (std::is_arithmetic_v<Numbers> && ...))
   constexpr explicit(false) number_list(Numbers... number)
       : numbers{static_cast<float>(number)...}, count(sizeof...(Numbers)) {}
 

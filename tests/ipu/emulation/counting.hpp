@@ -38,7 +38,7 @@ using network = sc::sequential<
     dense{4}>;
 using two_stages = sc::pipelined<network, sc::stages<0, 0, 0, 1, 1>>;
 
-inline constexpr sc::training plain{.optimizer = sc::optimizers::adam{},
+inline constexpr sc::training plain{.optimizer = sc::optimizers::adam{.global_clipnorm = 0.5F},
                                     .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                     .batch_size = 4,
                                     .steps_per_execution = 8,

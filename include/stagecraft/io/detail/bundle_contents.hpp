@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/io/detail/bundle_folder.hpp>
+#include <stagecraft/io/detail/crc32.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <stagecraft/io/stored_tensor.hpp>

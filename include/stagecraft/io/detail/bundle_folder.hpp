@@ -3,8 +3,8 @@
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/detail/crc32.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
-#include <stagecraft/io/detail/zip_archive.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What imported models predict is what Keras predicted: their headers, and the weights and values that check_import.py
+// has left in a folder.
+#include "expected/attention.hpp"
+#include "expected/branches.hpp"
+#include "expected/cnn.hpp"
+#include "expected/lstm.hpp"
+#include "expected/mlp.hpp"
+#include "expected/mobilenet.hpp"
+#include "expected/nested.hpp"
+#include "expected/resnet.hpp"
+#include "expected/shared.hpp"
+
+#include <stagecraft/io/safetensors.hpp>
+#include <stagecraft/io/weights.hpp>
+#include <stagecraft/training/predictor.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <doctest/doctest.h>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace sc = stagecraft;
+
+namespace {
+
+inline constexpr auto run = sc::inference{.batch_size = 2};
+
+template <std::size_t Rank>
+xt::xtensor<float, Rank> recorded(sc::tensor_file const& file, std::string const& name) {
+  auto const* const found = file.find(name);
+  REQUIRE(found != nullptr);
+  REQUIRE(found->shape.size() == Rank);
+  std::array<std::size_t, Rank> shape{};
+  std::copy(found->shape.begin(), found->shape.end(), shape.begin());
+  auto tensor = xt::xtensor<float, Rank>::from_shape(shape);
+  auto const values = sc::io::to_floats(*found);
+  std::copy(values.begin(), values.end(), tensor.begin());
+  return tensor;
+}
+
+/// Both to 1e-5 of the largest value.
+void check_close(auto const& found, sc::tensor_file const& file, std::string const& name) {
+  auto const* const expected = file.find(name);
+  REQUIRE(expected != nullptr);
+  auto const values = sc::io::to_floats(*expected);
+  REQUIRE(values.size() == found.size());
+  float largest = 0, off = 0;
+  std::size_t i = 0;
+  for (float const value : found) {
+    largest = std::max(largest, std::fabs(values[i]));
+    off = std::max(off, std::fabs(value - values[i++]));
+  }
+  CHECK(largest > 0);
+  CHECK(off <= 1e-5F * largest);
+}
+
+/// Loads a model's weights, and predicts from inputs of these ranks, batch included.
+template <class M, std::size_t... Ranks>
+void check_model(std::string const& name) {
+  CAPTURE(name);
+  std::string const stem = STAGECRAFT_IMPORTED_DIR "/" + name;
+  sc::predictor<M, run> model;
+  model.load_weights(stem + ".safetensors");
+  auto const file = sc::read_safetensors(stem + "_values.safetensors");
+  auto const x = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::tuple(recorded<Ranks>(file, "inputs:" + std::to_string(Index))...);
+  }(std::make_index_sequence<sizeof...(Ranks)>{});
+  auto const predicted = std::apply(
+      [&](auto const&... each) {
+        if constexpr (sizeof...(each) == 1)
+          return model.predict(each...);
+        else
+          return model.predict(sc::inputs(each...));
+      },
+      x);
+  if constexpr (requires { predicted.size(); }) {
+    check_close(predicted, file, "outputs:0");
+  } else {
+    int output = 0;
+    std::apply([&](auto const&... each) { (check_close(each, file, "outputs:" + std::to_string(output++)), ...); },
+               predicted);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("imported models predict what Keras predicted") {
+  check_model<models::mlp, 2>("mlp");
+  check_model<models::cnn, 4>("cnn");
+  check_model<models::branches, 4, 2>("branches");
+  check_model<models::resnet, 4>("resnet");
+  check_model<models::mobilenet, 4>("mobilenet");
+  check_model<models::shared, 2, 2>("shared");
+  check_model<models::lstm_model, 2>("lstm");
+  check_model<models::nested, 4, 4>("nested");
+  check_model<models::attention_model, 3>("attention");
+}

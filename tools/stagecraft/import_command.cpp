@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands.hpp"
+#include "source_writer.hpp"
+#include "test_writer.hpp"
+
+#include <stagecraft/io/detail/file_writer.hpp>
+#include <stagecraft/io/npy.hpp>
+#include <stagecraft/io/safetensors.hpp>
+#include <cstdio>
+#include <filesystem>
+
+namespace stagecraft::tool {
+
+namespace {
+
+void write_text(std::string const& path, std::string const& text) {
+  io::replace_file(path, [&](io::file_writer& to) { to.write(text); });
+  std::printf("wrote %s\n", path.c_str());
+}
+
+tensor_file weights_of(source_model const& model) {
+  tensor_file file;
+  file.metadata.emplace_back("format", "stagecraft weights");
+  for_each_weighted_layer(model, "", [&](model_layer const& layer, std::string const& path) {
+    for (std::size_t i = 0; i < layer.weights.size(); ++i)
+      file.tensors.push_back(io::float_tensor(path + layer.name + "/" + layer.weights[i].name + ":0",
+                                              layer.weights[i].shape, layer.values[i].values));
+  });
+  return file;
+}
+
+}  // namespace
+
+void import_command::run() const {
+  auto const model = read_model(file, options);
+  std::filesystem::path const from(file);
+  auto base = output.empty() ? std::filesystem::path(from).replace_extension() : std::filesystem::path(output);
+  auto const type = type_name_of(base.filename().string());
+  auto const recorded = read_recorded(model, test_inputs, test_outputs);
+  auto const stem = base.string();
+  std::printf("model '%s': models::%s\n", model.name.c_str(), type.c_str());
+  write_text(stem + ".hpp", write_source(model, {type, from.filename().string()}));
+  write_safetensors(stem + ".safetensors", weights_of(model));
+  std::printf("wrote %s.safetensors\n", stem.c_str());
+  if (!recorded.tensors.empty()) {
+    write_safetensors(stem + "_test.safetensors", recorded);
+    std::printf("wrote %s_test.safetensors\n", stem.c_str());
+  }
+  write_text(stem + "_test.cpp", write_test(model, type, base.filename().string(), recorded));
+}
+
+}  // namespace stagecraft::tool

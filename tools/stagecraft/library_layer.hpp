@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A layer of the library made from Keras's configuration: its options are read by their names into the layer itself, so
+// that the library's own declarations say which there are, what their defaults are, and what follows from them.
+#pragma once
+
+#include "option_values.hpp"
+#include "source_layer.hpp"
+
+#include <stagecraft/layers/layers.hpp>
+#include <stagecraft/layers/option_list.hpp>
+#include <concepts>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace stagecraft::tool {
+
+/// What stands in front of a layer's braces, and which of its members are set in them, for layers that do not say it
+/// themselves by `arguments` and `options`.
+template <class L>
+struct layer_members {
+  using arguments = argument_list<>;
+  using options = argument_list<>;
+};
+template <class L>
+  requires requires { typename L::arguments; }
+struct layer_members<L> {
+  using arguments = typename L::arguments;
+  using options = argument_list<>;
+};
+
+/// Keras's name of an option, if it is another one.
+[[nodiscard]] std::vector<std::string> keras_names_of(std::string_view word, std::string_view option);
+/// Throws unsupported if a configuration has options, other than their defaults, that the library has not.
+void check_unknown_options(json const& config, std::set<std::string> const& known);
+/// A value that an option has in a configuration; null if there is none.
+[[nodiscard]] json const& option_in(json const& config, std::string_view word, std::string_view option,
+                                    std::set<std::string>& known);
+
+/// A default as it is written, where whole numbers of other layers differ from it.
+template <class T>
+literal default_literal(T const& value) {
+  if constexpr (std::same_as<T, int>)
+    return {literal::kinds::integer, std::to_string(value)};
+  else if constexpr (std::same_as<T, size_2d>)
+    return size_literal({value.height, value.width});
+  else
+    return {};
+}
+
+/// What follows from a layer. Throws unsupported with the library's error.
+template <class L>
+layer_rules rules_from(L const& layer, std::span<shape const> inputs, std::string const& name) {
+  diagnostic problem;
+  layer_inputs const in(inputs.data(), static_cast<int>(inputs.size()), name, problem);
+  parameter_list weights;
+  stagecraft::detail::rules_of_layer<L> const found(layer, in, name, weights, problem);
+  if (problem.failed()) throw unsupported(std::string(problem.text.view()));
+  layer_rules result{found.output, {}};
+  for (int i = 0; i < weights.count && i < parameter_list::most; ++i) {
+    auto const& weight = weights.entries[static_cast<std::size_t>(i)];
+    result.weights.push_back({std::string(weight.name.view()), {weight.shape.begin(), weight.shape.end()}});
+  }
+  return result;
+}
+
+/// The layer behind the interface.
+template <class L>
+class library_layer : public source_layer {
+ public:
+  library_layer(L const& prototype, int required, layer_config const& config) : value_(prototype), required_(required) {
+    word = stagecraft::detail::type_name<L>();
+    default_name = snake_case_of(std::string(stagecraft::detail::default_name_of<L>));
+    json options_of_all = config.options;
+    if (config.call_options.is_object()) options_of_all.update(config.call_options);
+    read(options_of_all, prototype, config.rank, typename layer_members<L>::arguments{}, arguments);
+    read(options_of_all, prototype, config.rank, typename layer_members<L>::options{}, options);
+    if constexpr (requires { value_.options; })
+      stagecraft::detail::for_each_field(value_.options, [&](std::string_view name, auto& field) {
+        using type = std::remove_cvref_t<decltype(field)>;
+        if constexpr (!std::same_as<type, fixed_name>)
+          options.push_back(
+              read_one(options_of_all, config.rank, name, field, *field_named<type>(prototype.options, name), false));
+      });
+    check_unknown_options(options_of_all, known_);
+    // From the end on, arguments that are their defaults are left out.
+    while (arguments.size() > static_cast<std::size_t>(required_) && arguments.back().is_default) arguments.pop_back();
+    for (auto& each : arguments) each.is_default = false;
+  }
+
+  [[nodiscard]] layer_rules rules(std::span<shape const> inputs, std::string const& name) const override {
+    return rules_from(value_, inputs, name);
+  }
+
+ protected:
+  template <auto... Members>
+  void read([[maybe_unused]] json const& config, [[maybe_unused]] L const& prototype, [[maybe_unused]] int rank,
+            argument_list<Members...>, std::vector<written_option>& to) {
+    int index = 0;
+    (to.push_back(read_one(config, rank, stagecraft::detail::member_name<Members>, value_.*Members, prototype.*Members,
+                           index++ < required_ && &to == &arguments)),
+     ...);
+  }
+
+  template <class Field>
+  written_option read_one(json const& config, int rank, std::string_view name, Field& field, Field const& by_default,
+                          bool is_required) {
+    written_option result{std::string(name), default_literal(by_default), true};
+    auto const& found = option_in(config, word, name, known_);
+    if (name == "seed") return result;  // Keras draws other numbers from a seed
+    if (found.is_null()) {
+      if (is_required) throw unsupported("has no option '" + result.name + "'");
+      return result;
+    }
+    try {
+      result.value = read_option(found, field);
+    } catch (unsupported const& why) {
+      throw unsupported("option '" + result.name + "' " + why.what());
+    }
+    if (name == "axis") count_from_end(rank, field, result.value);
+    result.is_default = field == by_default;
+    if constexpr (requires { value_.pool_size == field; })
+      if (name == "strides") result.is_default = value_.pool_size == field;
+    if constexpr (requires { value_.key_dim; } && std::same_as<Field, int>)
+      if (name == "value_dim") result.is_default = value_.key_dim == field;
+    return result;
+  }
+
+  /// Keras writes the last of four axes as 3 or -1.
+  template <class Field>
+  static void count_from_end([[maybe_unused]] int rank, Field& field, literal& written) {
+    if constexpr (std::same_as<Field, int>) {
+      if (rank > 0 && field == rank - 1) written = {literal::kinds::integer, std::to_string(field = -1)};
+    } else if constexpr (std::same_as<Field, axis_list>) {
+      if (rank > 0 && field.count == 1 && field.axes[0] == rank - 1)
+        written = {literal::kinds::fixed, std::to_string(field.axes[0] = -1)};
+    }
+  }
+
+  L value_;
+  int required_;
+  std::set<std::string> known_;
+};
+
+}  // namespace stagecraft::tool

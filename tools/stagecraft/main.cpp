@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program `stagecraft`: models in files. Exit codes: 0 done; 1 a file is wrong, the reason is printed with its
+// code; 2 the command line is wrong.
+#include "commands.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/version.hpp>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace tool = stagecraft::tool;
+
+/// "224,224,3" as numbers.
+std::vector<std::vector<int>> shapes_of(std::vector<std::string> const& texts) {
+  std::vector<std::vector<int>> shapes;
+  for (auto const& text : texts) {
+    shapes.emplace_back();
+    for (auto const& part : CLI::detail::split(text, ',')) {
+      int length = 0;
+      if (!CLI::detail::lexical_cast(part, length) || length < 1)
+        throw CLI::ValidationError("--input-shape", "'" + text + "' is no shape such as 224,224,3");
+      shapes.back().push_back(length);
+    }
+  }
+  return shapes;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Models in files: imports Keras's as C++ source, and shows what is in them.", "stagecraft");
+  app.set_version_flag("--version", std::to_string(stagecraft::version_major) + "." +
+                                        std::to_string(stagecraft::version_minor) + "." +
+                                        std::to_string(stagecraft::version_patch));
+  app.require_subcommand(1);
+
+  std::vector<std::string> shapes;
+  auto const add_file = [&](CLI::App& command, std::string& file) {
+    command.add_option("file", file, "A model that Keras has saved: .h5 or .keras")->required();
+    command.add_option("--input-shape", shapes,
+                       "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
+                       "each input");
+  };
+
+  tool::import_command import;
+  auto* const import_app = app.add_subcommand("import", "Writes a model as a header, its weights, and a test of both");
+  add_file(*import_app, import.file);
+  import_app->add_option("--output,-o", import.output, "Where to, without an ending; default: beside the file");
+  import_app->add_option("--test-inputs", import.test_inputs, ".npy files: what the model was given, for the test");
+  import_app->add_option("--test-outputs", import.test_outputs, ".npy files: what it predicted then");
+
+  tool::show_command show;
+  auto* const show_app = app.add_subcommand("show", "Prints inputs, outputs, layers and weights of a model");
+  add_file(*show_app, show.file);
+
+  try {
+    app.parse(argc, argv);
+    import.options.input_shapes = show.options.input_shapes = shapes_of(shapes);
+    if (import_app->parsed()) import.run();
+    if (show_app->parsed()) show.run();
+    return 0;
+  } catch (CLI::ParseError const& problem) {
+    return app.exit(problem) == 0 ? 0 : 2;
+  } catch (std::exception const& problem) {
+    std::fprintf(stderr, "stagecraft: %s\n", problem.what());
+    return 1;
+  }
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "option_values.hpp"
+
+#include <stagecraft/graph/layer_names.hpp>
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace stagecraft::tool {
+
+namespace {
+
+template <class Number>
+std::string shortest_text(Number number) {
+  std::array<char, 64> text{};
+  auto const end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  std::string result(text.data(), end);
+  if (auto const zero = result.find("e-0"); zero != std::string::npos) result.erase(zero + 2, 1);
+  if (result.find_first_of(".en") == std::string::npos) result += ".0";
+  return result;
+}
+
+}  // namespace
+
+std::string number_text(double number) { return shortest_text(number); }
+std::string number_text(float number) { return shortest_text(number) + "F"; }
+
+std::vector<long long> whole_numbers(json const& value) {
+  std::vector<long long> result;
+  auto const add = [&](json const& number) {
+    bool const is_whole = number.is_number_integer() ||
+                          (number.is_number_float() &&
+                           number.get<double>() == static_cast<double>(static_cast<int>(number.get<double>())));
+    if (!is_whole) throw unsupported("is " + value.dump());
+    auto const found = number.get<long long>();
+    if (found < std::numeric_limits<int>::min() || found > std::numeric_limits<int>::max())
+      throw unsupported("is " + value.dump());
+    result.push_back(found);
+  };
+  if (!value.is_array()) {
+    add(value);
+    return result;
+  }
+  for (auto const& each : value) add(each);
+  return result;
+}
+
+std::string snake_case_of(std::string const& class_name) {
+  return std::string(stagecraft::detail::snake_case(class_name).view());
+}
+
+std::pair<std::string, json> class_and_config(json const& value) {
+  if (value.is_string()) return {value.get<std::string>(), json::object()};
+  if (value.is_object() && value.contains("class_name") && value["class_name"].is_string()) {
+    auto config = value.value("config", json::object());
+    if (config.is_string()) return {config.get<std::string>(), json::object()};  // a function under its name
+    if (config.is_object()) return {value["class_name"].get<std::string>(), std::move(config)};
+  }
+  throw unsupported("is " + value.dump().substr(0, 200));
+}
+
+literal size_literal(std::vector<long long> const& each) {
+  bool alike = true;
+  std::string text;
+  for (auto const length : each) {
+    alike = alike && length == each.front();
+    text += (text.empty() ? "{" : ", ") + std::to_string(length);
+  }
+  if (alike) return {literal::kinds::integer, std::to_string(each.front())};
+  return {literal::kinds::fixed, text + "}"};
+}
+
+namespace {
+
+std::vector<long long> numbers_of(json const& value, std::size_t count) {
+  auto each = whole_numbers(value);
+  if (each.size() == 1) each.resize(count, each.front());
+  if (each.size() != count) throw unsupported("is " + value.dump());
+  return each;
+}
+
+int as_int(long long number) { return static_cast<int>(number); }
+
+/// ((1, 1), (2, 2)), (1, 2) or 1: cells before and after along each axis.
+std::vector<border> borders_of(json const& value, std::size_t axes) {
+  std::vector<border> result;
+  if (value.is_array() && value.size() == axes && !value.empty() && value.front().is_array()) {
+    for (auto const& pair : value) {
+      auto const each = numbers_of(pair, 2);
+      result.push_back(border(as_int(each[0]), as_int(each[1])));
+    }
+    return result;
+  }
+  for (auto const number : numbers_of(value, axes)) result.push_back(border(as_int(number), as_int(number)));
+  return result;
+}
+
+literal border_literal(std::vector<border> const& each) {
+  bool even = true;
+  std::vector<long long> sizes;
+  std::string text;
+  for (auto const& along : each) {
+    even = even && along.before == along.after;
+    sizes.push_back(along.before);
+    text += (text.empty() ? "{{" : ", {") + std::to_string(along.before) + ", " + std::to_string(along.after) + "}";
+  }
+  return even ? size_literal(sizes) : literal{literal::kinds::fixed, text + "}"};
+}
+
+}  // namespace
+
+literal read_option(json const& value, bool& to) {
+  if (!value.is_boolean()) throw unsupported("is " + value.dump());
+  to = value.get<bool>();
+  return {literal::kinds::fixed, to ? "true" : "false"};
+}
+
+literal read_option(json const& value, int& to) {
+  auto const each = whole_numbers(value);
+  if (each.size() != 1) throw unsupported("is " + value.dump());
+  to = as_int(each.front());
+  return {literal::kinds::integer, std::to_string(to)};
+}
+
+literal read_option(json const& value, float& to) {
+  if (!value.is_number()) throw unsupported("is " + value.dump());
+  to = value.get<float>();
+  return {literal::kinds::real, number_text(to)};
+}
+
+literal read_option(json const& value, double& to) {
+  if (!value.is_number()) throw unsupported("is " + value.dump());
+  to = value.get<double>();
+  return {literal::kinds::real, number_text(to)};
+}
+
+literal read_option(json const& value, std::uint64_t& to) {
+  if (!value.is_number_unsigned()) throw unsupported("is " + value.dump());
+  to = value.get<std::uint64_t>();
+  return {literal::kinds::fixed, std::to_string(to)};
+}
+
+literal read_option(json const& value, size_2d& to) {
+  auto const each = numbers_of(value, 2);
+  to = size_2d(as_int(each[0]), as_int(each[1]));
+  return size_literal(each);
+}
+
+literal read_option(json const& value, size_3d& to) {
+  auto const each = numbers_of(value, 3);
+  to = size_3d(as_int(each[0]), as_int(each[1]), as_int(each[2]));
+  return size_literal(each);
+}
+
+literal read_option(json const& value, shape& to) {
+  auto const each = whole_numbers(value);
+  if (each.empty() || each.size() > shape::max_rank) throw unsupported("is " + value.dump());
+  literal result;
+  to = shape();
+  for (auto const length : each) {
+    to.push_back(as_int(length));
+    result.text += (result.text.empty() ? "" : ", ") + std::to_string(length);
+  }
+  if (each.size() == 1) result.kind = literal::kinds::integer;
+  return result;
+}
+
+literal read_option(json const& value, axis_list& to) {
+  auto const each = whole_numbers(value);
+  if (each.size() > axis_list::capacity) throw unsupported("is " + value.dump());
+  to = axis_list::none();
+  std::string text;
+  for (auto const axis : each) {
+    to.axes[to.count++] = as_int(axis);
+    text += (text.empty() ? "" : ", ") + std::to_string(axis);
+  }
+  return {literal::kinds::fixed, each.size() == 1 ? text : "{" + text + "}"};
+}
+
+literal read_option(json const& value, number_list& to) {
+  if (!value.is_number() && !value.is_array()) throw unsupported("is " + value.dump().substr(0, 200));
+  to = {};
+  std::string text;
+  auto const add = [&](json const& number) {
+    if (!number.is_number() || to.count == number_list::capacity)
+      throw unsupported("is " + value.dump().substr(0, 200) + "; a list of numbers has at most " +
+                        std::to_string(number_list::capacity));
+    to.numbers[to.count++] = number.get<float>();
+    text += (text.empty() ? "" : ", ") + number_text(number.get<float>());
+  };
+  if (value.is_array())
+    for (auto const& each : value) add(each);
+  else
+    add(value);
+  return {literal::kinds::fixed, "{" + text + "}"};
+}
+
+literal read_option(json const& value, border& to) {
+  auto const each = numbers_of(value, 2);
+  to = border(as_int(each[0]), as_int(each[1]));
+  return size_literal(each);
+}
+
+literal read_option(json const& value, border_2d& to) {
+  auto const each = borders_of(value, 2);
+  to = border_2d(each[0], each[1]);
+  return border_literal(each);
+}
+
+literal read_option(json const& value, border_3d& to) {
+  auto const each = borders_of(value, 3);
+  to = border_3d(each[0], each[1], each[2]);
+  return border_literal(each);
+}
+
+literal read_option(json const& value, activation& to) {
+  auto [name, config] = class_and_config(value.is_null() ? json("linear") : value);
+  if (name == "silu") name = "swish";
+  if (name == "relu6") {
+    to = activations::relu(0, 6);
+    return {literal::kinds::fixed, "sc::activations::relu(0, 6)"};
+  }
+  if (name == "leaky_relu") {  // as a function its slope is 0.2
+    to = activations::relu(0.2F);
+    return {literal::kinds::fixed, "sc::activations::relu(0.2F)"};
+  }
+  constexpr std::array functions{linear, relu, softmax,     sigmoid,  tanh,     gelu,        swish,
+                                 selu,   elu,  exponential, softplus, softsign, hard_sigmoid};
+  for (auto const& each : functions)
+    if (name == each.name()) {
+      to = each;
+      return {literal::kinds::fixed, "sc::" + name};
+    }
+  throw unsupported("is " + name);
+}
+
+literal read_option(json const& value, initializer& to) {
+  namespace all = initializers;
+  return read_one_of<all::zeros, all::ones, all::constant, all::random_normal, all::random_uniform,
+                     all::truncated_normal, all::variance_scaling, all::glorot_normal, all::glorot_uniform,
+                     all::he_normal, all::he_uniform, all::lecun_normal, all::lecun_uniform, all::orthogonal,
+                     all::identity>(value, to, "initializers");
+}
+
+literal read_option(json const& value, regularizer& to) {
+  if (value.is_null()) return {literal::kinds::fixed, "{}"};
+  return read_one_of<regularizers::l1, regularizers::l2, regularizers::l1_l2>(value, to, "regularizers");
+}
+
+literal read_option(json const& value, constraint& to) {
+  namespace all = constraints;
+  if (value.is_null()) return {literal::kinds::fixed, "{}"};
+  return read_one_of<all::max_norm, all::min_max_norm, all::non_neg, all::unit_norm, all::radial_constraint>(
+      value, to, "constraints");
+}
+
+}  // namespace stagecraft::tool

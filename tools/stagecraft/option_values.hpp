@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Values of Keras's configurations as values of the library's options, and as C++. The names of options, of
+// initializers and the like, and of enumerators are those of the library's own declarations.
+#pragma once
+
+#include "source_layer.hpp"
+
+#include <stagecraft/activations/activation.hpp>
+#include <stagecraft/constraints/constraints.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/fields.hpp>
+#include <stagecraft/initializers/initializers.hpp>
+#include <stagecraft/layers/border_3d.hpp>
+#include <stagecraft/layers/number_list.hpp>
+#include <stagecraft/layers/size_2d.hpp>
+#include <stagecraft/layers/size_3d.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace stagecraft::tool {
+
+/// The shortest text that is this number, with a point: "0.1", "1e-06", "2.0".
+[[nodiscard]] std::string number_text(double number);
+[[nodiscard]] std::string number_text(float number);
+/// Numbers of a list, or a number by itself. Throws unsupported for anything else.
+[[nodiscard]] std::vector<long long> whole_numbers(json const& value);
+/// Keras's snake_case, as the library makes names: "HeNormal" is "he_normal".
+[[nodiscard]] std::string snake_case_of(std::string const& class_name);
+/// The class and the options of an object, which may be a name alone.
+[[nodiscard]] std::pair<std::string, json> class_and_config(json const& value);
+/// "{1, 2}", or "1" if all are alike.
+[[nodiscard]] literal size_literal(std::vector<long long> const& each);
+
+// read_option reads a value into an option and returns how it is written.
+
+literal read_option(json const& value, bool& to);
+literal read_option(json const& value, int& to);
+literal read_option(json const& value, float& to);
+literal read_option(json const& value, double& to);
+literal read_option(json const& value, std::uint64_t& to);
+literal read_option(json const& value, size_2d& to);
+literal read_option(json const& value, size_3d& to);
+literal read_option(json const& value, shape& to);
+literal read_option(json const& value, axis_list& to);
+literal read_option(json const& value, number_list& to);
+literal read_option(json const& value, border& to);
+literal read_option(json const& value, border_2d& to);
+literal read_option(json const& value, border_3d& to);
+literal read_option(json const& value, activation& to);
+literal read_option(json const& value, initializer& to);
+literal read_option(json const& value, regularizer& to);
+literal read_option(json const& value, constraint& to);
+
+/// An enumerator by Keras's name.
+template <class Enum>
+  requires std::is_enum_v<Enum>
+literal read_option(json const& value, Enum& to) {
+  if (!value.is_string()) throw unsupported("is " + value.dump());
+  auto const wanted = value.get<std::string>();
+  std::string found;
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    auto const look = [&](Enum each, std::string_view spelling) {
+      auto const end = spelling.find_first_of(";]", spelling.find("Field = "));
+      auto const first = spelling.find("Field = ") + 8;
+      auto const text = spelling.substr(first, end - first);
+      if (text.find('(') != std::string_view::npos) return;  // no enumerator
+      auto const last = text.rfind(':');
+      if (text.substr(last + 1) != wanted) return;
+      to = each;
+      found = text;
+    };
+    (look(static_cast<Enum>(Index), stagecraft::detail::spelling<static_cast<Enum>(Index)>()), ...);
+  }(std::make_index_sequence<16>{});
+  if (found.empty()) throw unsupported("is " + value.dump());
+  for (std::string_view const room : {"stagecraft::layers::", "stagecraft::"})
+    if (found.starts_with(room)) found = (room == "stagecraft::" ? "sc::" : "") + found.substr(room.size());
+  return {literal::kinds::fixed, found};
+}
+
+/// The field of a struct that has a name, and this type.
+template <class T, class Struct>
+T const* field_named(Struct const& of, std::string_view name) {
+  T const* result = nullptr;
+  stagecraft::detail::for_each_field(of, [&]<class Field>(std::string_view each, Field const& field) {
+    if constexpr (std::is_same_v<Field, T>)
+      if (each == name) result = &field;
+  });
+  return result;
+}
+
+/// The options of a struct that are in a configuration; returns those that differ from its defaults, in braces.
+template <class Struct>
+std::string read_struct(json const& config, Struct& to) {
+  std::string text;
+  if constexpr (!std::is_empty_v<Struct>) {
+    Struct const defaults{};
+    stagecraft::detail::for_each_field(to, [&](std::string_view name, auto& field) {
+      auto const found = config.find(std::string(name));
+      if (name == "seed" || found == config.end() || found->is_null()) return;
+      auto const written = read_option(*found, field);
+      if (!(*field_named<std::remove_cvref_t<decltype(field)>>(defaults, name) == field))
+        text += (text.empty() ? "." : ", .") + std::string(name) + " = " + written.text;
+    });
+  }
+  return "{" + text + "}";
+}
+
+/// The one of several structs that has Keras's class name, converted to an option.
+template <class... Structs, class Option>
+literal read_one_of(json const& value, Option& to, std::string const& room) {
+  auto const [class_name, config] = class_and_config(value);
+  auto const wanted = snake_case_of(class_name);
+  literal result;
+  auto const look = [&]<class Each>(Each each) {
+    auto const name = std::string(stagecraft::detail::type_name<Each>());
+    std::string letters;  // Keras 2 has `l2` and `L2`, `zeros` and `Zeros`
+    for (char const c : name)
+      if (c != '_') letters += c;
+    if (name != wanted && letters != wanted) return;
+    auto const options = read_struct(config, each);
+    to = each;
+    result.text = "sc::" + room + "::" + name + options;
+  };
+  (look(Structs{}), ...);
+  if (result.text.empty()) throw unsupported("is " + class_name);
+  return result;
+}
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What repeats in a model becomes functions: the sequence of steps that saves most lines, then the next one among what
+// is left, until none saves any. A function may call others.
+#include "source_steps.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <unordered_map>
+
+namespace stagecraft::tool {
+
+namespace {
+
+constexpr std::size_t longest_body = 80, most_parameters = 6, most_inputs = 4;
+/// Lines of a function besides its body.
+constexpr int lines_around_body = 3;
+
+/// Steps that are alike, wherever they begin.
+struct repetition {
+  std::vector<int> begins;
+  int length = 0;
+  int score = 0;
+  std::vector<int> inputs;  ///< values that the first one takes from outside
+};
+
+class finder {
+ public:
+  finder(source_plan& plan, source_model const& model) : plan_(plan), model_(model) {}
+
+  void run() {
+    for (;;) {
+      find_uses();
+      auto const best = find_best();
+      if (best.score <= 0) return;
+      replace(best);
+    }
+  }
+
+ private:
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  /// The last step that uses each value; beyond the last one: the model gives it out.
+  void find_uses() {
+    last_use_.clear();
+    auto const& steps = plan_.steps;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      for (int const input : steps[i].inputs) last_use_[input] = static_cast<int>(i);
+    for (int const output : plan_.outputs) last_use_[output] = static_cast<int>(steps.size());
+  }
+
+  /// What sequences that are alike have in common, or nothing: the sequence is no function of one result.
+  std::string key_of(int begin, int length, std::vector<int>& inputs) const {
+    std::string key;
+    std::map<int, int> inside;
+    for (int i = 0; i < length; ++i) {
+      auto const& step = plan_.steps[at(begin + i)];
+      if (!step.can_repeat || step.outputs.size() != 1) return {};
+      key += std::to_string(pattern_id(step.pattern));
+      for (int const input : step.inputs) {
+        auto const own = inside.find(input);
+        if (own != inside.end()) {
+          key += " s" + std::to_string(own->second);
+          continue;
+        }
+        auto const known = std::find(inputs.begin(), inputs.end(), input);
+        key += " i" + std::to_string(known - inputs.begin());
+        if (known == inputs.end()) inputs.push_back(input);
+      }
+      key += ";";
+      inside[step.outputs[0]] = i;
+      auto const use = last_use_.find(step.outputs[0]);
+      bool const is_used_outside = use != last_use_.end() && use->second >= begin + length;
+      if (is_used_outside != (i + 1 == length)) return {};
+    }
+    return inputs.empty() || inputs.size() > most_inputs ? std::string() : key;
+  }
+
+  int pattern_id(std::string const& pattern) const {
+    return pattern_ids_.try_emplace(pattern, static_cast<int>(pattern_ids_.size())).first->second;
+  }
+
+  repetition find_best() const {
+    std::vector<repetition> candidates;
+    int const count = static_cast<int>(plan_.steps.size());
+    for (int length = std::min<int>(longest_body, count / 2); length >= 2; --length) {
+      std::unordered_map<std::string, repetition> found;
+      std::vector<std::string> order;
+      for (int begin = 0; begin + length <= count; ++begin) {
+        std::vector<int> inputs;
+        auto const key = key_of(begin, length, inputs);
+        if (key.empty()) continue;
+        auto& each = found[key];
+        if (each.begins.empty()) {
+          each.inputs = inputs;
+          each.length = length;
+          order.push_back(key);
+        }
+        if (each.begins.empty() || each.begins.back() + length <= begin) each.begins.push_back(begin);
+      }
+      for (auto const& key : order)
+        if (score(found[key])) candidates.push_back(std::move(found[key]));
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](auto const& a, auto const& b) { return a.score > b.score; });
+    for (auto const& each : candidates)
+      if (!holds_loop(each, candidates)) return each;
+    return {};
+  }
+
+  /// How many lines a function saves; false if it saves none.
+  bool score(repetition& of) const {
+    int const times = static_cast<int>(of.begins.size());
+    if (times < 2) return false;
+    of.score = times * of.length - (of.length + lines_around_body + times);
+    for (std::size_t i = 1; i < of.begins.size(); ++i)  // calls that follow each other are a loop
+      of.score += of.begins[i] == of.begins[i - 1] + of.length ? 1 : 0;
+    // Blocks with one way in are what a reader looks for.
+    of.score -= static_cast<int>(of.inputs.size() - 1) * (times + lines_around_body);
+    if (of.score <= 0) return false;
+    source_function function;
+    std::vector<std::vector<cell>> arguments;
+    find_parameters(of, function, arguments);
+    of.score -= static_cast<int>(function.parameters.size() + 1) / 2;
+    // A name that counts on from another one's number belongs to the next block.
+    std::set<std::string> sums;
+    for (auto const& cells : function.expressions)
+      for (auto const& each : cells)
+        if (!each.is_constant && each.text.find(" + ") != std::string::npos) sums.insert(each.text);
+    of.score -= static_cast<int>(sums.size());
+    return of.score > 0 && function.parameters.size() <= most_parameters;
+  }
+
+  /// Whether a shorter repetition follows itself in it: that becomes a loop first.
+  static bool holds_loop(repetition const& of, std::vector<repetition> const& candidates) {
+    constexpr int shortest_turn = 3;
+    int const begin = of.begins[0], end = begin + of.length;
+    for (auto const& other : candidates) {
+      if (other.length < shortest_turn || 2 * other.length > of.length) continue;
+      for (std::size_t i = 1; i < other.begins.size(); ++i)
+        if (other.begins[i - 1] >= begin && other.begins[i] + other.length <= end &&
+            other.begins[i] == other.begins[i - 1] + other.length)
+          return true;
+    }
+    return false;
+  }
+
+  /// Which cells differ, and so become parameters; cells that follow from others become expressions of these.
+  void find_parameters(repetition const& of, source_function& function,
+                       std::vector<std::vector<cell>>& arguments) const {
+    struct column {
+      std::vector<cell const*> cells;
+    };
+    std::vector<column> parameters;
+    std::set<std::string> taken{"x", "y", "z", "name"};
+    for (int i = 0; i < of.length; ++i) {
+      auto const& first = plan_.steps[at(of.begins[0] + i)];
+      std::vector<expression> expressions;
+      std::vector<bool> defaults;
+      for (std::size_t c = 0; c < first.cells.size(); ++c) {
+        column each;
+        bool is_constant = true, is_default = true;
+        for (int const begin : of.begins) {
+          each.cells.push_back(&plan_.steps[at(begin + i)].cells[c]);
+          is_constant = is_constant && each.cells.back()->is_alike(*each.cells.front());
+          is_default = is_default && each.cells.back()->is_option_default;
+        }
+        defaults.push_back(is_default);
+        if (is_constant) {
+          expressions.push_back({first.cells[c].value, true});
+          continue;
+        }
+        std::string text;
+        for (std::size_t p = 0; p < parameters.size() && text.empty(); ++p)
+          text = in_terms_of(each.cells, parameters[p].cells, function.parameters[p].name);
+        if (text.empty()) {
+          text = free_name(first.cells[c].role, taken);
+          parameters.push_back(each);
+          function.parameters.push_back({first.cells[c].kind, first.cells[c].is_of_name, text});
+        }
+        expressions.push_back({text, false});
+      }
+      function.expressions.push_back(std::move(expressions));
+      function.is_default.push_back(std::move(defaults));
+    }
+    for (std::size_t call = 0; call < of.begins.size(); ++call) {
+      arguments.emplace_back();
+      for (std::size_t p = 0; p < parameters.size(); ++p) {
+        auto argument = *parameters[p].cells[call];
+        argument.role = function.parameters[p].name;
+        argument.is_option_default = false;
+        arguments.back().push_back(std::move(argument));
+      }
+    }
+  }
+
+  static std::string free_name(std::string const& role, std::set<std::string>& taken) {
+    auto name = role.empty() ? std::string("number") : role;
+    for (int i = 2; !taken.insert(name).second; ++i) name = role + "_" + std::to_string(i);
+    return name;
+  }
+
+  /// The cells as an expression of a parameter's: the same, a multiple, a part of it, or so much more; else empty.
+  static std::string in_terms_of(std::vector<cell const*> const& cells, std::vector<cell const*> const& parameter,
+                                 std::string const& name) {
+    bool is_same = true, is_multiple = true, is_part = true, is_sum = true;
+    // Numbers of names and sizes that are alike are so by chance.
+    if (cells[0]->kind != parameter[0]->kind || cells[0]->is_of_name != parameter[0]->is_of_name) return {};
+    bool const is_integer = cells[0]->kind == cell::kinds::integer;
+    auto const number = [](cell const* of) { return std::strtoll(of->value.c_str(), nullptr, 10); };
+    long long factor = 0, divisor = 0, more = 0;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      is_same = is_same && cells[i]->value == parameter[i]->value;
+      if (!is_integer) continue;
+      auto const a = number(cells[i]), b = number(parameter[i]);
+      if (a == 0 || b == 0) is_multiple = is_part = false;
+      if (i == 0) {
+        factor = b == 0 ? 0 : a / b;
+        divisor = a == 0 ? 0 : b / a;
+        more = a - b;
+      }
+      is_multiple = is_multiple && a == factor * b;
+      is_part = is_part && b == divisor * a;
+      is_sum = is_sum && a - b == more;
+    }
+    if (is_same) return name;
+    if (!is_integer) return {};
+    if (is_sum && more != 0 && cells[0]->is_of_name)
+      return name + (more > 0 ? " + " : " - ") + std::to_string(std::llabs(more));
+    if (cells[0]->is_of_name) return {};
+    if (is_multiple && factor > 1) return std::to_string(factor) + " * " + name;
+    if (is_part && divisor > 1) return name + " / " + std::to_string(divisor);
+    return {};
+  }
+
+  /// A name for a function, after what it does.
+  std::string name_of(std::vector<source_step> const& body, std::vector<int> const& inputs) const {
+    std::vector<std::string> words;
+    bool adds = false, attends = false, joins = false, adds_input = false;
+    for (auto const& step : body) {
+      auto const word =
+          step.layer >= 0 ? model_.layers[at(step.layer)].layer->word : plan_.functions[at(step.function)].name;
+      adds = adds || word == "add";
+      adds_input = adds_input ||
+                   (word == "add" && std::find(step.inputs.begin(), step.inputs.end(), inputs[0]) != step.inputs.end());
+      joins = joins || word == "concatenate";
+      attends = attends || word == "multi_head_attention" || word == "attention";
+      words.push_back(word);
+    }
+    std::string name = attends && adds ? "encoder_block"
+                       : attends       ? "attend"
+                       : adds_input    ? "residual"
+                       : adds          ? "projected_residual"
+                       : joins         ? "joined"
+                                       : "";
+    if (name.empty()) {
+      for (std::size_t i = 0; i < words.size() && i < 3; ++i)
+        if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) ==
+            words.begin() + static_cast<std::ptrdiff_t>(i))
+          name += (name.empty() ? "" : "_") + short_word(words[i]);
+      if (words.size() > 3) name += "_block";
+    }
+    auto const is_taken = [&](std::string const& wanted) {
+      for (auto const& other : plan_.functions)
+        if (other.name == wanted) return true;
+      for (auto const& layer : model_.layers)
+        if (layer.layer && layer.layer->word == wanted) return true;
+      return false;
+    };
+    auto unique = name;
+    for (int i = 2; is_taken(unique); ++i) unique = name + "_" + std::to_string(i);
+    return unique;
+  }
+  static std::string short_word(std::string const& word) {
+    if (word == "batch_normalization" || word == "layer_normalization") return "norm";
+    if (word == "activation" || word == "re_lu") return "activation";
+    if (word.find("depthwise") != std::string::npos) return "depthwise";
+    if (word.find("conv") != std::string::npos) return "conv";
+    if (word.find("pooling") != std::string::npos) return "pool";
+    return word;
+  }
+
+  void replace(repetition const& of) {
+    source_function function;
+    std::vector<std::vector<cell>> arguments;
+    find_parameters(of, function, arguments);
+    auto const first = plan_.steps.begin() + of.begins[0];
+    function.body.assign(first, first + of.length);
+    function.inputs = of.inputs;
+    function.result = function.body.back().outputs[0];
+    function.name = name_of(function.body, function.inputs);
+    int const index = static_cast<int>(plan_.functions.size());
+    std::vector<source_step> steps;
+    std::size_t next = 0;
+    for (int i = 0; i < static_cast<int>(plan_.steps.size());) {
+      if (next == of.begins.size() || of.begins[next] != i) {
+        steps.push_back(std::move(plan_.steps[at(i++)]));
+        continue;
+      }
+      source_step call;
+      call.function = index;
+      std::vector<int> inputs;
+      std::set<int> inside;
+      for (int k = 0; k < of.length; ++k) {
+        auto const& step = plan_.steps[at(i + k)];
+        for (int const input : step.inputs)
+          if (!inside.contains(input) && std::find(inputs.begin(), inputs.end(), input) == inputs.end())
+            inputs.push_back(input);
+        inside.insert(step.outputs[0]);
+      }
+      call.inputs = inputs;
+      call.outputs = plan_.steps[at(i + of.length - 1)].outputs;
+      call.cells = std::move(arguments[next++]);
+      call.pattern = "call " + std::to_string(index);
+      call.can_repeat = true;
+      steps.push_back(std::move(call));
+      i += of.length;
+    }
+    plan_.steps = std::move(steps);
+    plan_.functions.push_back(std::move(function));
+  }
+
+  source_plan& plan_;
+  source_model const& model_;
+  std::map<int, int> last_use_;
+  mutable std::unordered_map<std::string, int> pattern_ids_;
+};
+
+}  // namespace
+
+void find_functions(source_plan& plan, source_model const& model) { finder(plan, model).run(); }
+
+}  // namespace stagecraft::tool

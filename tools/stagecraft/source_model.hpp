@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A model that was read from a file: its layers, their calls in an order in which they can be made, and weights.
+#pragma once
+
+#include "hdf5_file.hpp"
+#include "source_layer.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+struct source_model;
+
+/// An output of a call; of a layer it is the only one.
+struct source_tensor {
+  int call = 0;
+  int output = 0;
+
+  friend bool operator==(source_tensor const&, source_tensor const&) = default;
+};
+
+/// One layer: an input, a layer of the library, or a model inside this one.
+struct model_layer {
+  std::string name, class_name;
+  bool is_input = false;
+  std::unique_ptr<source_layer> layer;   ///< null for inputs and models, and for what the library does not have
+  std::unique_ptr<source_model> nested;  ///< a model
+  std::vector<expected_weight> weights;  ///< those of a layer, in Keras's order
+  std::vector<stored_array> values;      ///< and what the file has for them
+  int calls = 0;
+};
+
+/// One call of a layer.
+struct source_call {
+  int layer = 0;
+  std::vector<source_tensor> inputs;
+  std::vector<std::optional<shape>> outputs;  ///< not known behind layers that the library does not have
+};
+
+/// A model.
+struct source_model {
+  std::string name;
+  bool is_sequential = false;
+  std::vector<model_layer> layers;  ///< in the file's order
+  std::vector<source_call> calls;   ///< each after those whose outputs it takes
+  std::vector<int> inputs;          ///< calls of inputs, in the model's order
+  std::vector<source_tensor> outputs;
+
+  [[nodiscard]] model_layer const& layer_of(source_call const& call) const {
+    return layers[static_cast<std::size_t>(call.layer)];
+  }
+};
+
+/// What is to be known besides the file.
+struct import_options {
+  std::vector<std::vector<int>> input_shapes;  ///< of inputs, where the file has None
+};
+
+/// The model of a configuration: Keras 2's, or that of a .keras file. Throws file_error: E5063 the configuration is not
+/// one of a model with layers, E5064 layers or options that the library does not have, all of them.
+[[nodiscard]] source_model read_config(json const& config, std::string const& file, import_options const& options);
+
+/// A model and its weights from a Keras 2 .h5 or a .keras file. Throws file_error as read_config, and E5001, E5015 and
+/// E5061 the file cannot be read, E5062 it has no model, E5065 weights that are missing, or of other shapes.
+[[nodiscard]] source_model read_model(std::string const& path, import_options const& options = {});
+
+/// Fills in the values of all weights. Errors as read_model.
+void read_h5_weights(hdf5_file const& file, source_model& model);
+void read_keras_weights(hdf5_file const& file, source_model& model);
+
+/// Calls `visit(layer, path)` for each layer with weights, `path` being the names of the models that it is in.
+template <class Visit>
+void for_each_weighted_layer(source_model const& model, std::string const& path, Visit const& visit) {
+  for (auto const& layer : model.layers) {
+    if (layer.nested) for_each_weighted_layer(*layer.nested, path + layer.name + "/", visit);
+    if (!layer.weights.empty()) visit(layer, path);
+  }
+}
+
+}  // namespace stagecraft::tool

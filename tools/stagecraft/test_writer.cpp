@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "test_writer.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/npy.hpp>
+
+namespace stagecraft::tool {
+
+namespace {
+
+shape shape_of(source_model const& model, source_tensor const& tensor) {
+  return model.calls[static_cast<std::size_t>(tensor.call)].outputs[static_cast<std::size_t>(tensor.output)].value();
+}
+
+void add_recorded(std::vector<std::string> const& files, std::vector<shape> const& shapes, char const* what,
+                  std::int64_t& samples, tensor_file& to) {
+  if (files.size() != shapes.size())
+    throw file_error("E5066", "--test-" + std::string(what) + ": the model has " + std::to_string(shapes.size()) +
+                                  ", found " + std::to_string(files.size()) + " files");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    auto tensor = read_npy(files[i]);
+    std::vector<std::int64_t> expected{samples == 0 && !tensor.shape.empty() ? tensor.shape[0] : samples};
+    expected.insert(expected.end(), shapes[i].begin(), shapes[i].end());
+    if (tensor.shape != expected || expected[0] < 1)
+      throw file_error("E5066", files[i] + ": has the shape " + io::shape_text(tensor.shape) + ", expected " +
+                                    io::shape_text(expected));
+    samples = expected[0];
+    auto const values = io::to_floats(tensor);
+    to.tensors.push_back(io::float_tensor(std::string(what) + ":" + std::to_string(i), expected, values));
+  }
+}
+
+/// "a0, a1, a2".
+std::string list_of(std::string const& name, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + name + std::to_string(i);
+  return text;
+}
+
+}  // namespace
+
+tensor_file read_recorded(source_model const& model, std::vector<std::string> const& inputs,
+                          std::vector<std::string> const& outputs) {
+  tensor_file result;
+  if (inputs.empty() && outputs.empty()) return result;
+  std::vector<shape> of_inputs, of_outputs;
+  for (int const input : model.inputs) of_inputs.push_back(shape_of(model, {input, 0}));
+  for (auto const& output : model.outputs) of_outputs.push_back(shape_of(model, output));
+  std::int64_t samples = 0;
+  add_recorded(inputs, of_inputs, "inputs", samples, result);
+  add_recorded(outputs, of_outputs, "outputs", samples, result);
+  return result;
+}
+
+std::string write_test(source_model const& model, std::string const& type, std::string const& stem,
+                       tensor_file const& recorded) {
+  bool const has_values = !recorded.tensors.empty();
+  auto const samples = has_values ? recorded.tensors.front().shape[0] : 1;
+  auto const inputs = model.inputs.size(), outputs = model.outputs.size();
+  std::string text = "// Tests " + stem +
+                     ".hpp: made by `stagecraft import`. Compile it with -std=c++20 -O2 -march=native and -pthread -lzip.\n";
+  text +=
+      "#include \"" + stem + ".hpp\"\n\n#include <stagecraft/stagecraft.hpp>\n#include <stagecraft/io/weights.hpp>\n";
+  text += "#include <cmath>\n#include <cstdio>\n#include <string>\n#include <vector>\n\n";
+  text += "namespace sc = stagecraft;\n\ninline constexpr auto run = sc::inference{.batch_size = " +
+          std::to_string(samples) + "};\n\n";
+  if (has_values) {
+    text += R"(/// The recorded values of an input or an output.
+template <std::size_t Rank>
+xt::xtensor<float, Rank> recorded(sc::tensor_file const& file, std::string const& name) {
+  auto const* const found = file.find(name);
+  if (found == nullptr || found->shape.size() != Rank) throw sc::file_error("E5066", "there is no '" + name + "'");
+  std::array<std::size_t, Rank> shape{};
+  for (std::size_t i = 0; i < Rank; ++i) shape[i] = static_cast<std::size_t>(found->shape[i]);
+  auto tensor = xt::xtensor<float, Rank>::from_shape(shape);
+  auto const values = sc::io::to_floats(*found);
+  std::copy(values.begin(), values.end(), tensor.begin());
+  return tensor;
+}
+
+/// The largest difference, in parts of the largest value.
+double difference(auto const& found, auto const& expected) {
+  double difference = 0, largest = 1e-30;
+  auto other = expected.begin();
+  for (float const value : found) {
+    largest = std::fmax(largest, std::fabs(*other));
+    difference = std::isnan(value) ? INFINITY : std::fmax(difference, std::fabs(value - *other));
+    ++other;
+  }
+  return difference / largest;
+}
+
+)";
+    text.insert(text.find("#include <cmath>"),
+                "#include <stagecraft/io/safetensors.hpp>\n#include <algorithm>\n#include <array>\n");
+  }
+  text += "int main(int argc, char** argv) {\n  std::string const folder = argc > 1 ? argv[1] : \".\";\n";
+  text +=
+      "  sc::predictor<models::" + type + ", run> net;\n  net.load_weights(folder + \"/" + stem + ".safetensors\");\n";
+  if (has_values) text += "  auto const values = sc::read_safetensors(folder + \"/" + stem + "_test.safetensors\");\n";
+  for (std::size_t i = 0; i < inputs; ++i) {
+    auto const shape = shape_of(model, {model.inputs[i], 0});
+    auto const rank = std::to_string(shape.rank() + 1);
+    text += "  auto const x" + std::to_string(i) + " = ";
+    if (has_values) {
+      text += "recorded<" + rank + ">(values, \"inputs:" + std::to_string(i) + "\");\n";
+    } else {
+      std::string sizes = "1";
+      for (int const length : shape) sizes += ", " + std::to_string(length);
+      text += "xt::eval(xt::zeros<float>(std::array<std::size_t, " + rank + ">{" + sizes + "}));\n";
+    }
+  }
+  auto const given = inputs == 1 ? std::string("x0") : "sc::inputs(" + list_of("x", inputs) + ")";
+  text += outputs == 1 ? "  auto const y0 = net.predict(" + given + ");\n"
+                       : "  auto const [" + list_of("y", outputs) + "] = net.predict(" + given + ");\n";
+  text += "  bool is_right = true;\n";
+  for (std::size_t i = 0; i < outputs; ++i) {
+    auto const own = "y" + std::to_string(i);
+    if (has_values) {
+      auto const rank = std::to_string(shape_of(model, model.outputs[i]).rank() + 1);
+      text += "  {\n    auto const off = difference(" + own + ", recorded<" + rank +
+              ">(values, \"outputs:" + std::to_string(i) + "\"));\n    std::printf(\"output " + std::to_string(i) +
+              ": differs by %.1e of its largest value\\n\", off);\n    is_right = is_right && off < 1e-4;\n  }\n";
+    } else {
+      text += "  for (float const value : " + own + ") is_right = is_right && std::isfinite(value);\n";
+    }
+  }
+  text += "  std::puts(is_right ? \"passed\" : \"failed\");\n  return is_right ? 0 : 1;\n}\n";
+  if (!has_values) {
+    text.insert(text.find("#include <cmath>"), "#include <array>\n");
+  }
+  return text;
+}
+
+}  // namespace stagecraft::tool
