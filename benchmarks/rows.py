@@ -21,6 +21,7 @@ NAMES = {
     "by_hand": "loops by hand",
     "fma_peak": "FMA peak",
     "mutex": "std::mutex",
+    "floats": "float32",
     "none": "",
 }
 
@@ -111,6 +112,10 @@ ROWS = [
     Row(PRODUCTS, rf"forward/{WIDE}", r"matmul \1, all peers", "FLOP/s"),
     Row(PRODUCTS, rf"forward/{NARROW}", r"matmul \1", "FLOP/s", ">= 1.15", peers=("openblas",)),
     Row(PRODUCTS, rf"forward/{LIMITED_BY_MEMORY}", r"matmul \1", "FLOP/s"),
+    Row(PRODUCTS, r"bfloat16_forward/(.*)", r"bfloat16 matmul \1", "FLOP/s", peers=("onednn",)),
+    Row(PRODUCTS, r"bfloat16_forward/(.*)", r"bfloat16 matmul \1 over floats", "FLOP/s", peers=("floats",)),
+    Row(TRAINING, r"mlp_bfloat16/(rmsprop)/batch:(\d+)", r"perceptron, \1, batch \2, mixed_bfloat16 over float32", "FLOP/s"),
+    Row(INFERENCE, r"mlp_bfloat16/predict/batch:(\d+)", r"perceptron, batch \1, mixed_bfloat16 over float32", "FLOP/s"),
     Row(PRODUCTS, r"weight_gradient/(.*)", r"weight gradient \1", "FLOP/s"),
     Row(PRODUCTS, r"input_gradient/(.*)", r"input gradient \1", "FLOP/s"),
 

@@ -17,6 +17,11 @@ template <class Plan, int Call>
 struct bfloat16_weight {
   using architecture = typename Plan::architecture;
   static constexpr auto const& layer = Plan::graph.layer_of(Call);
+  static constexpr int input = Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input)];
+  /// Whether training asks for the gradient of the input: an input of the model has none.
+  static constexpr bool has_gradient =
+      !only_infers<Plan::training> &&
+      !Plan::graph.call(Plan::program.calls[static_cast<std::size_t>(input)].root).is_input;
   /// A product of an even number of inputs, and of units for the gradient, whose layer has this call alone.
   static constexpr bool multiplies_pairs = [] {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
@@ -26,13 +31,12 @@ struct bfloat16_weight {
       return false;
     } else {
       constexpr auto const& info = Plan::graph.parameters[static_cast<std::size_t>(layer.first_parameter)];
-      constexpr int input = Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input)];
       if constexpr (layer.call_count != 1 || !info.trainable || info.rows() % 2 != 0 || info.columns() % 2 != 0 ||
                     Plan::program.calls[static_cast<std::size_t>(input)].stored != dtype::bfloat16)
         return false;
       else
         return kernels::packed_matrix<info.rows() / 2, info.columns(), architecture>::size +
-                   kernels::packed_matrix<info.columns() / 2, info.rows(), architecture>::size <=
+                   (has_gradient ? kernels::packed_matrix<info.columns() / 2, info.rows(), architecture>::size : 0) <=
                Plan::weights.size[static_cast<std::size_t>(layer.first_parameter)];
     }
   }();
@@ -55,12 +59,8 @@ struct bfloat16_copy {
   static bool pack([[maybe_unused]] float const* from, [[maybe_unused]] float* to) {
     if constexpr (call >= 0) {
       if constexpr (bfloat16_weight<Plan, call>::multiplies_pairs) {
-        constexpr int input = Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(call).first_input)];
-        constexpr bool has_gradient =
-            !only_infers<Plan::training> &&
-            !Plan::graph.call(Plan::program.calls[static_cast<std::size_t>(input)].root).is_input;
         kernels::pack_row_pairs<info.rows(), info.columns(), architecture>(from, to);
-        if constexpr (has_gradient)
+        if constexpr (bfloat16_weight<Plan, call>::has_gradient)
           kernels::pack_column_pairs<info.rows(), info.columns(), architecture>(
               from, to + kernels::packed_matrix<info.rows() / 2, info.columns(), architecture>::size);
         return true;
