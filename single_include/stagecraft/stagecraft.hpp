@@ -80,6 +80,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -917,12 +918,14 @@ using host = host_machine<Threads, kernels::default_architecture, Devices>;
 namespace stagecraft {
 
 /// Keras's `dtype` argument. The host computes in float32; data of the other types are converted on their way in.
-enum class dtype : unsigned char { float32, float16, int32, uint8, boolean };
+/// (bfloat16: the upper half of a float32.)
+enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bfloat16 };
 
 /// Keras's name of the type.
 [[nodiscard]] constexpr std::string_view name(dtype type) noexcept {
   switch (type) {
     case dtype::float16: return "float16";
+    case dtype::bfloat16: return "bfloat16";
     case dtype::int32: return "int32";
     case dtype::uint8: return "uint8";
     case dtype::boolean: return "bool";
@@ -930,10 +933,14 @@ enum class dtype : unsigned char { float32, float16, int32, uint8, boolean };
   }
 }
 
+/// Whether it is a floating point type of 16 bits.
+[[nodiscard]] constexpr bool is_half(dtype type) noexcept { return type == dtype::float16 || type == dtype::bfloat16; }
+
 /// Bytes of one element.
 [[nodiscard]] constexpr int size_of(dtype type) noexcept {
   switch (type) {
-    case dtype::float16: return 2;
+    case dtype::float16:
+    case dtype::bfloat16: return 2;
     case dtype::uint8:
     case dtype::boolean: return 1;
     default: return 4;
@@ -2042,6 +2049,7 @@ struct host_memory {
   float* weights = nullptr;
   float* gradients = nullptr;
   std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
+  float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
   float* workspace = nullptr;        ///< of this thread alone
   float* first_workspace = nullptr;  ///< of the first thread; null if there is one thread only
@@ -2051,6 +2059,8 @@ struct host_memory {
   int accumulated = 0;           ///< micro-batches of this weight update before this one
   std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
   float learning_rate = 0;
+  double const* norms = nullptr;           ///< of the weight that is updated, as its optimizer reads them
+  float loss_scale = 1;                    ///< by which the loss is multiplied, if that changes
   int valid_samples = 0;                   ///< samples of this step; the rest of the batch only fills it
   kernels::share share = {};               ///< which part of the work this is
   sharing_team::member* member = nullptr;  ///< null if there is one thread only
@@ -2766,15 +2776,19 @@ struct parameter {
   [[nodiscard]] constexpr int rows() const noexcept { return shape.size() / shape.back(); }
 };
 
-/// The weights of one layer, in Keras's order. At most eight.
+/// The weights of one layer, in Keras's order. It allocates: nothing keeps it beyond constant evaluation.
 struct parameter_list {
-  static constexpr int capacity = 8;
-  parameter entries[capacity]{};
+  static constexpr int most = 32;  ///< what call_needs has bits for
+
+  growing_array<parameter> entries;  ///< those behind `count` are left from another layer
   int count = 0;
 
-  /// E1028 for a ninth.
+  /// E1028 for more than `most`, of which the first are kept.
   constexpr void add(parameter const& weight) {
-    if (count < capacity) entries[count] = weight;
+    if (count < static_cast<int>(entries.size()))
+      entries[static_cast<std::size_t>(count)] = weight;
+    else if (count < most)
+      entries.push_back(weight);
     ++count;
   }
 };
@@ -2881,13 +2895,22 @@ struct call_info {
   int first_input = 0;  ///< its inputs are the calls inputs[first_input, first_input + input_count)
   int input_count = 0;
   int pipeline_stage = unassigned;
-  int nested_model = 0;  ///< the model whose call made it: 0 is the outermost
-  int mask_inputs = 0;   ///< how many of its inputs, the last ones, only tell which steps count
-  int mask = 0;          ///< 0 if all steps of its output count; else which mask says so
+  int nested_model = 0;   ///< the model whose call made it: 0 is the outermost
+  int mask_inputs = 0;    ///< how many of its inputs, the last ones, only tell which steps count
+  int mask = 0;           ///< 0 if all steps of its output count; else which mask says so
+  int output_count = 1;   ///< more than 1: `shape` is that of all its outputs packed into one tensor, and calls behind
+                          ///< it are its outputs
+  int first_output = 0;   ///< then their shapes are output_shapes[first_output, first_output + output_count)
+  int output_index = -1;  ///< of such an output, which is a part of its only input: which one it is; -1: an own call
   bool is_input = false;
   dtype type = dtype::float32;
   stagecraft::shape shape;  ///< of its output, without the batch
   long long flops = 0;      ///< of one sample, forward; a multiply-add counts as two
+
+  /// Whether it only stands for one of the outputs of the call before: nobody gives it a stage, or lists it.
+  [[nodiscard]] constexpr bool is_part() const noexcept { return output_index >= 0; }
+  /// Whether it is the call of a layer that users write.
+  [[nodiscard]] constexpr bool is_listed() const noexcept { return !is_input && !is_part(); }
 };
 
 /// A call of a model inside another one; number 0 is the outermost model itself.
@@ -2960,12 +2983,13 @@ struct mask_rule {
   friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
 };
 
-/// What a layer that takes a mask keeps of it: the rules of the tensors that its call is given behind its own input. A
-/// step counts if it does for all of them.
+/// What a layer that takes masks keeps of them: the rules of the tensors that its call is given behind its own inputs.
+/// A step of an input counts if it does for all rules that are about that input.
 struct step_masks {
-  static constexpr int most = 2;
+  static constexpr int most = 4, most_inputs = 3;
 
   mask_rule rules[most]{};
+  int inputs[most]{};  ///< which of the layer's own inputs each rule is about
   int count = 0;
 
   friend constexpr bool operator==(step_masks const&, step_masks const&) = default;
@@ -2983,17 +3007,19 @@ struct traced_mask {
   /// Every step counts without a rule.
   constexpr traced_mask(mask_rule const& rule, int source) { add(rule, source); }
 
-  constexpr void add(mask_rule const& rule, int source) {
+  constexpr void add(mask_rule const& rule, int source, int input = 0) {
     if (!rule.exists) return;
     for (int i = 0; i < masks.count; ++i)
-      if (sources[i] == source && masks.rules[i] == rule) return;
+      if (sources[i] == source && masks.rules[i] == rule && masks.inputs[i] == input) return;
     is_too_long = is_too_long || masks.count == step_masks::most;
     if (is_too_long) return;
     sources[masks.count] = source;
+    masks.inputs[masks.count] = input;
     masks.rules[masks.count++] = rule;
   }
-  constexpr void add(traced_mask const& other) {
-    for (int i = 0; i < other.masks.count; ++i) add(other.masks.rules[i], other.sources[i]);
+  constexpr void add(traced_mask const& other, int input = 0) {
+    is_too_long = is_too_long || other.is_too_long;
+    for (int i = 0; i < other.masks.count; ++i) add(other.masks.rules[i], other.sources[i], input);
   }
 
   friend constexpr bool operator==(traced_mask const& a, traced_mask const& b) {
@@ -3126,7 +3152,7 @@ struct first_tensor {
 
 /// Whether a call's arguments are one or more symbolic tensors.
 template <class... Arguments>
-inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::same_as<Arguments, symbolic_tensor> ||
+inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::derived_from<Arguments, symbolic_tensor> ||
                                                                   std::same_as<Arguments, first_tensor>) &&
                                                                  ...);
 
@@ -3161,8 +3187,9 @@ struct call_record {
   std::span<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;
-  int mask_inputs = 0;  // of the inputs
-  traced_mask mask;     // of the output
+  int output_index = -1;  // of an output among several, see call_info
+  int mask_inputs = 0;    // of the inputs
+  traced_mask mask;       // of the output
   long long flops = 0;
   parameter_list const* parameters;
 
@@ -3291,6 +3318,22 @@ class known_rules {
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/graph/layer_collector.hpp
+// How the layers of a model are got from its own code.
+
+namespace stagecraft::detail {
+
+/// Collects the layers of one type while a model is traced once more.
+struct layer_collector {
+  type_tag const* wanted = no_type;
+  constexpr virtual void take(layer_base const& layer) = 0;
+
+ protected:
+  constexpr ~layer_collector() = default;
+};
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/graph/layer_names.hpp
 // The names of layers and models: Keras's rule for those that have none of their own, and which are taken.
 
@@ -3399,7 +3442,7 @@ class masks_of_calls {
 
   /// The number of a mask.
   constexpr int number_of(traced_mask const& mask) {
-    if (mask.is_too_long) problem_->report(1073, "more than ", step_masks::most, " masks meet in one layer");
+    check_length(mask);
     for (int i = 0; i < count_; ++i)
       if (known_[i] == mask) return i;
     if (count_ == most) {
@@ -3408,6 +3451,9 @@ class masks_of_calls {
     }
     known_[count_] = mask;
     return count_++;
+  }
+  constexpr void check_length(traced_mask const& mask) const {
+    if (mask.is_too_long) problem_->report(1073, "more than ", step_masks::most, " masks meet in one layer");
   }
   /// For a layer that cannot leave steps out.
   constexpr void check_none(traced_mask const& mask, std::string_view class_name) const {
@@ -3464,15 +3510,6 @@ struct instance_scope {
 namespace stagecraft {
 
 namespace detail {
-/// Collects the layers of one type while a model is traced once more.
-struct layer_collector {
-  type_tag const* wanted = no_type;
-  constexpr virtual void take(layer_base const& layer) = 0;
-
- protected:
-  constexpr ~layer_collector() = default;
-};
-
 /// What is known of a model before it is traced.
 struct model_description {
   model_kind kind;
@@ -3551,10 +3588,12 @@ class model_builder {
     return calls.size() < known_.size() ? &known_[calls.size()] : nullptr;
   }
   [[nodiscard]] constexpr std::string_view name_of(int layer) const { return layers[layer].name; }
-  /// The mask of the tensors that a layer combines: what counts for all of them.
-  [[nodiscard]] constexpr detail::traced_mask mask_of(std::span<symbolic_tensor const> tensors) const {
+  /// The mask of the tensors that a layer combines: what counts for all of them, or for each input by itself.
+  [[nodiscard]] constexpr detail::traced_mask mask_of(std::span<symbolic_tensor const> tensors,
+                                                      bool by_input = false) const {
     detail::traced_mask result;
-    for (auto const& tensor : tensors) result.add(masks[calls[tensor.call].mask]);
+    int input = 0;
+    for (auto const& tensor : tensors) result.add(masks[calls[tensor.call].mask], by_input ? input++ : 0);
     return result;
   }
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
@@ -3562,7 +3601,8 @@ class model_builder {
   diagnostic problem;
   detail::masks_of_calls masks{problem};
   detail::known_rules rules;
-  parameter_list weights_of_call;  // one for all calls, since compilers take long to make another
+  parameter_list weights_of_call;      // one for all calls, since compilers take long to make another
+  growing_array<shape> parts_of_call;  // the shapes of several outputs; none: there is one
   int open_stage = unassigned;
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
@@ -3574,6 +3614,7 @@ class model_builder {
   growing_array<nested_model_info> nested_models;  // [0] is the model itself
   growing_array<nested_input_info> nested_inputs;  // of the nested models
   growing_array<int> model_outputs;                // of the nested models
+  growing_array<shape> output_shapes;              // of the calls with several outputs
 
  private:
   struct type_counter {
@@ -3582,7 +3623,8 @@ class model_builder {
     int name;  // its class's counter of names, or -1
   };
 
-  constexpr int add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type);
+  constexpr int add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type,
+                          bool is_part = false);
   constexpr type_counter& counter_of(type_tag const* type);
   constexpr void take_name(std::string_view what, fixed_name const& name);
   constexpr int instance_of(detail::model_description const& model);
@@ -3657,8 +3699,9 @@ constexpr void model_builder::take_name(std::string_view what, fixed_name const&
     problem.report(1005, what, " name '", name, "' is used twice; each layer of a model needs a name of its own");
 }
 
-constexpr int model_builder::add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type) {
-  take_name("layer", name);
+constexpr int model_builder::add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type,
+                                       bool is_part) {
+  if (!is_part) take_name("layer", name);  // an output has the name of its layer
   layer_info info;
   info.name = name;
   info.class_name = class_name;
@@ -3694,7 +3737,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
     if (counter.name < 0) counter.name = names_.counter_of(record.default_name);
     layer.layer_id = add_layer(names_.next(counter.name), record.class_name, record.type);
   } else {
-    layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type);
+    layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type, record.output_index >= 0);
   }
   layers.back().pipeline_stage = layer.pipeline_stage;
   if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
@@ -3731,6 +3774,12 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   call.type = record.type_of_output;
   call.shape = record.shape;
   call.flops = record.flops;
+  call.output_index = record.output_index;
+  if (!parts_of_call.empty()) {
+    call.output_count = static_cast<int>(parts_of_call.size());
+    call.first_output = static_cast<int>(output_shapes.size());
+    output_shapes.append(parts_of_call.begin(), parts_of_call.end());
+  }
   call.mask_inputs = record.mask_inputs;
   call.mask = masks.number_of(record.mask);
   return append(call);
@@ -3963,11 +4012,11 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
 /// Lets a model be called on symbolic tensors inside another model's `build` or `call`.
 template <class Derived>
 struct callable_model : model_base {
-  template <std::same_as<symbolic_tensor>... More>
+  template <std::derived_from<symbolic_tensor>... More>
   constexpr auto operator()(detail::first_tensor first, More... more) & {
     return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }
-  template <std::same_as<symbolic_tensor>... More>
+  template <std::derived_from<symbolic_tensor>... More>
   constexpr auto operator()(detail::first_tensor first, More... more) && {
     return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }
@@ -4118,7 +4167,6 @@ class post_order {
   }
 
  private:
-
   constexpr void append_calls(int model, growing_array<int>& result) const {
     level own(graph_, model);
     own.find_depths();
@@ -4127,7 +4175,7 @@ class post_order {
         auto const& node = own.nodes[i];
         if (node.nested_model >= 0)
           append_calls(node.nested_model, result);
-        else if (!graph_.calls[node.call].is_input)
+        else if (graph_.calls[node.call].is_listed())
           result.push_back(node.call);
       }
   }
@@ -4153,6 +4201,10 @@ class post_order {
         if (child < 0) continue;
         if (child != model && node_of_model[child] >= 0) {
           node_of[i] = node_of_model[child];
+          continue;
+        }
+        if (call.is_part()) {  // an output of a call that has a node
+          node_of[i] = node_of[graph.inputs[call.first_input]];
           continue;
         }
         int const index = static_cast<int>(nodes.size());
@@ -4297,6 +4349,7 @@ struct traced_graph {
   growing_array<nested_model_info> nested_models;
   growing_array<nested_input_info> nested_inputs;
   growing_array<int> model_outputs;
+  growing_array<shape> output_shapes;  ///< of calls with several outputs
   growing_array<traced_mask> masks;    ///< by the numbers that calls have, from 1 on
   growing_array<shape> traced_shapes;  ///< of all calls, those that no output needs among them
 };
@@ -4388,6 +4441,7 @@ constexpr traced_graph prune(model_builder& model) {
   graph.uses_stages = model.uses_stages;
   graph.nested_models = model.nested_models;
   graph.nested_inputs = model.nested_inputs;
+  graph.output_shapes = model.output_shapes;
 
   graph.traced_shapes.reserve(model.calls.size());
   for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);
@@ -4430,7 +4484,7 @@ namespace stagecraft {
 /// How many of each record a graph has.
 struct graph_sizes {
   std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
-              model_outputs = 0, masks = 0, traced_shapes = 0;
+              model_outputs = 0, output_shapes = 0, masks = 0, traced_shapes = 0;
 };
 
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
@@ -4442,8 +4496,9 @@ struct graph_view {
   std::span<nested_model_info const> nested_models;
   std::span<nested_input_info const> nested_inputs;
   std::span<int const> model_outputs;
+  std::span<shape const> output_shapes;
   std::span<detail::traced_mask const> masks;
-  std::span<int const> order;  ///< the calls (without inputs) in Keras's order, see graph/post_order.hpp
+  std::span<int const> order;  ///< the calls (without inputs and parts) in Keras's order, see graph/post_order.hpp
 
   [[nodiscard]] constexpr call_info const& call(int index) const { return calls[index]; }
   [[nodiscard]] constexpr layer_info const& layer(int index) const { return layers[index]; }
@@ -4462,6 +4517,16 @@ struct graph_view {
   [[nodiscard]] constexpr std::span<int const> own_inputs_of(int index) const {
     auto const all = inputs_of(index);
     return all.first(all.size() - call(index).mask_inputs);
+  }
+  /// The call of the layer that gives a tensor: `index` itself, but for one of several outputs.
+  [[nodiscard]] constexpr int producer(int index) const {
+    return call(index).is_part() ? inputs[call(index).first_input] : index;
+  }
+  /// The shapes of all outputs of a call, those that nothing uses among them.
+  [[nodiscard]] constexpr std::span<shape const> shapes_of_outputs(int index) const {
+    auto const& node = call(index);
+    return node.output_count == 1 ? std::span<shape const>(&node.shape, 1)
+                                  : output_shapes.subspan(node.first_output, node.output_count);
   }
   /// What a call of a nested model takes.
   [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
@@ -4495,6 +4560,7 @@ struct graph {
   std::array<nested_model_info, Sizes.nested_models> nested_models;
   std::array<nested_input_info, Sizes.nested_inputs> nested_inputs;
   std::array<int, Sizes.model_outputs> model_outputs;
+  std::array<shape, Sizes.output_shapes> output_shapes;
   std::array<detail::traced_mask, Sizes.masks> masks;
   std::array<shape, Sizes.traced_shapes> traced_shapes;  ///< for who traces the model again
   bool uses_stages;
@@ -4507,6 +4573,7 @@ struct graph {
         nested_models(detail::array_of<Sizes.nested_models>(traced.nested_models)),
         nested_inputs(detail::array_of<Sizes.nested_inputs>(traced.nested_inputs)),
         model_outputs(detail::array_of<Sizes.model_outputs>(traced.model_outputs)),
+        output_shapes(detail::array_of<Sizes.output_shapes>(traced.output_shapes)),
         masks(detail::array_of<Sizes.masks>(traced.masks)),
         traced_shapes(detail::array_of<Sizes.traced_shapes>(traced.traced_shapes)),
         uses_stages(traced.uses_stages) {}
@@ -4517,12 +4584,13 @@ namespace detail {
 constexpr graph_sizes sizes_of(traced_graph const& traced) {
   return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),
           traced.inputs.size(),        traced.nested_models.size(), traced.nested_inputs.size(),
-          traced.model_outputs.size(), traced.masks.size(),         traced.traced_shapes.size()};
+          traced.model_outputs.size(), traced.output_shapes.size(), traced.masks.size(),
+          traced.traced_shapes.size()};
 }
 
 constexpr std::size_t count_ordered(std::span<call_info const> calls) {
   std::size_t count = 0;
-  for (auto const& call : calls) count += call.is_input ? 0 : 1;
+  for (auto const& call : calls) count += call.is_listed() ? 1 : 0;
   return count;
 }
 
@@ -4720,8 +4788,8 @@ template <class M>
 constexpr graph_view view_graph() {
   static_assert(report<findings<M>.problem>());
   auto const& records = frozen_graph<M>;
-  return {records.layers,        records.parameters,    records.calls, records.inputs, records.nested_models,
-          records.nested_inputs, records.model_outputs, records.masks, call_order<M>};
+  return {records.layers,        records.parameters,    records.calls,         records.inputs, records.nested_models,
+          records.nested_inputs, records.model_outputs, records.output_shapes, records.masks,  call_order<M>};
 }
 
 }  // namespace detail
@@ -4793,6 +4861,43 @@ template <fixed_text Name, Model M>
 using named = typename detail::with_name<Name, M>::type;
 
 }  // namespace stagecraft
+
+// ---- stagecraft/graph/layer_outputs.hpp
+// What a call gives of a layer that may have several outputs.
+
+namespace stagecraft {
+
+/// The first output, and the others for who names them all: `auto [y, h, c] = lstm{8, {.return_state = true}}(x);`.
+/// Wherever one tensor is meant, it is the first output.
+template <int Most>
+struct layer_outputs : symbolic_tensor {
+  symbolic_tensor all[Most]{};
+  int count = 1;  ///< how many there are
+
+  constexpr layer_outputs() = default;
+  constexpr explicit(false) layer_outputs(symbolic_tensor first) : symbolic_tensor(first) { all[0] = first; }
+
+  /// E1084: an output that the call does not have.
+  template <std::size_t Index>
+  [[nodiscard]] constexpr symbolic_tensor get() const {
+    if (model != nullptr && count < Most)
+      model->problem.report(1084, "layer '", model->name_of(model->calls[call].layer), "' gives ", count,
+                            count == 1 ? " output" : " outputs", ", but ", Most,
+                            " are named; with `return_state` it gives its states, too");
+    return model != nullptr && count < Most ? *this : all[Index];
+  }
+};
+
+}  // namespace stagecraft
+
+template <int Most>
+struct std::tuple_size<stagecraft::layer_outputs<Most>> {
+  static constexpr std::size_t value = Most;
+};
+template <std::size_t Index, int Most>
+struct std::tuple_element<Index, stagecraft::layer_outputs<Most>> {
+  using type = stagecraft::symbolic_tensor;
+};
 
 // ---- stagecraft/activations/activation.hpp
 // An activation function as a compile-time value: which function, and its parameters.
@@ -5680,6 +5785,7 @@ class operation_list {
   growing_array<node> nodes;
   growing_array<int> operands;
   diagnostic problem;
+  growing_array<extents> packed;    ///< what the result is made of, if it has several parts; see tracer::outputs
   std::string_view kind = "layer";  ///< of what is traced, for errors
   std::string_view layer_name;      ///< and its name
   int open_loops = 0;               ///< how many loops are open at the end of the list
@@ -5687,6 +5793,46 @@ class operation_list {
  private:
   /// Inputs and weights are what gradients are of; constants and random numbers have none.
   static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/loop_products.hpp
+// The products of a loop's step, whose values its gradient would else compute again.
+
+namespace stagecraft::operations {
+
+/// What the products of the loop that is open are, or become by sums with others; not those of loops inside it.
+class loop_products {
+ public:
+  constexpr loop_products(operation_list const& list, int loop_id) : list_(&list) {
+    int depth = 0;  // of loops inside
+    for (int id = loop_id + 1, end = list.size(); id < end; ++id) {
+      auto const& what = list.node_of(id).what;
+      depth += (what.is<loop>() ? 1 : 0) - (what.is<loop_end>() ? 1 : 0);
+      if (depth == 0 && what.is<product>()) sums.push_back(sum_with(id));
+    }
+  }
+
+  growing_array<int> sums;
+
+ private:
+  /// The last of the sums that `id` alone goes into, or itself.
+  [[nodiscard]] constexpr int sum_with(int id) const {
+    int reader = -1, readers = 0;
+    for (int other = id + 1; other < list_->size(); ++other)
+      for (int i = 0; i < list_->node_of(other).operand_count; ++i)
+        if (list_->operand(other, i) == id) {
+          reader = other;
+          ++readers;
+        }
+    if (readers != 1 || list_->node_of(reader).shape != list_->node_of(id).shape) return id;
+    auto const* what = list_->node_of(reader).what.if_is<map>();
+    bool const is_sum = what != nullptr && (what->apply == function::add || what->apply == function::subtract);
+    return is_sum ? sum_with(reader) : id;
+  }
+
+  operation_list const* list_;
 };
 
 }  // namespace stagecraft::operations
@@ -6019,6 +6165,22 @@ class tracer {
   constexpr tensor max_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::max, over}); }
   constexpr tensor average_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::average, over}); }
 
+  /// Several results of a layer as one, the rows of which stand side by side: `return ops.outputs({y, state})`, where
+  /// the layer says how many they may be, `static constexpr int most_outputs`, and how many they are, `output_count()`.
+  constexpr tensor outputs(std::initializer_list<tensor> each) {
+    return outputs(std::span<tensor const>(each.begin(), each.size()));
+  }
+  constexpr tensor outputs(std::span<tensor const> each) {
+    growing_array<tensor> rows;
+    list_->packed.clear();
+    for (tensor const one : each) {
+      list_->packed.push_back(one.shape());
+      int const batch = one.length(0);
+      rows.push_back(reshape(one, {batch, static_cast<int>(one.shape().size() / batch)}));
+    }
+    return concatenate(rows);
+  }
+
   // Groups.
 
   /// The operations that `inside` appends and gives the last of, as one that a machine may know by its name. It is a
@@ -6108,10 +6270,11 @@ class tracer {
   [[nodiscard]] static constexpr int trips_of(tensor loop) { return loop.node().what.as<operations::loop>().trips; }
 
   /// Runs along an axis of x: `step(x_t, states)` gives the states after one place, from x at it and the states before.
-  /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too.
+  /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too. Where
+  /// `counts`, which has the axis, too, is 0 at a place, the states stay as they are.
   template <std::size_t States, class Step>
   constexpr scanned<States> scan(tensor x, int axis, std::array<tensor, States> const& initial, Step const& step,
-                                 bool reversed = false) {
+                                 bool reversed = false, tensor counts = {}) {
     if (!x.shape().has(axis)) {
       failed(x, "has no axis ", axis, " to scan");
       return {initial, initial};
@@ -6123,11 +6286,19 @@ class tracer {
     for (std::size_t i = 0; i < States; ++i) before[i] = carry(loop, initial[i]);
     // The gradient needs the states that a trip began with. Nothing reads them in inference.
     for (std::size_t i = 0; i < States; ++i) stack(loop, before[i], {along < before[i].rank() ? along : 0});
-    std::array<tensor, States> const after = step(at(loop, x, {along, reversed}), before);
+    std::array<tensor, States> after = step(at(loop, x, {along, reversed}), before);
+    if (counts.list != nullptr) {
+      tensor const here = at(loop, counts, {along, reversed});
+      for (std::size_t i = 0; i < States; ++i) after[i] = where(here, after[i], before[i]);
+    }
     for (std::size_t i = 0; i < States; ++i) next(loop, before[i], after[i]);
     for (std::size_t i = 0; i < States; ++i)
       result.all[i] = stack(loop, after[i], {along < after[i].rank() ? along : 0});
-    stack_products(loop, along);  // the gradient reads these as well
+    loop_products const products(*list_, loop.id);  // the gradient reads these as well
+    for (int const id : products.sums) {
+      int const rank = list_->node_of(id).shape.rank;
+      if (rank < extents::max_rank) stack(loop, {list_, id}, {along < rank ? along : 0});
+    }
     end_loop(loop);
     for (std::size_t i = 0; i < States; ++i) result.last[i] = last(loop, before[i]);
     return result;
@@ -6147,34 +6318,6 @@ class tracer {
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
 
  private:
-  /// Stacks what the products of a loop's step are, or become by sums with others.
-  constexpr void stack_products(tensor loop, int along) {
-    growing_array<int> sums;
-    int depth = 0;  // of loops inside
-    for (int id = loop.id + 1, end = list_->size(); id < end; ++id) {
-      auto const& what = list_->node_of(id).what;
-      depth += (what.is<operations::loop>() ? 1 : 0) - (what.is<loop_end>() ? 1 : 0);
-      if (depth == 0 && what.is<product>()) sums.push_back(sum_with(id));
-    }
-    for (int const id : sums) {
-      int const rank = list_->node_of(id).shape.rank;
-      if (rank < extents::max_rank) stack(loop, {list_, id}, {along < rank ? along : 0});
-    }
-  }
-  /// The last of the sums that `id` alone goes into, or itself.
-  [[nodiscard]] constexpr int sum_with(int id) const {
-    int reader = -1, readers = 0;
-    for (int other = id + 1; other < list_->size(); ++other)
-      for (int i = 0; i < list_->node_of(other).operand_count; ++i)
-        if (list_->operand(other, i) == id) {
-          reader = other;
-          ++readers;
-        }
-    if (readers != 1 || list_->node_of(reader).shape != list_->node_of(id).shape) return id;
-    auto const* what = list_->node_of(reader).what.if_is<map>();
-    bool const is_sum = what != nullptr && (what->apply == function::add || what->apply == function::subtract);
-    return is_sum ? sum_with(reader) : id;
-  }
   /// The gradient of a loop runs its step again: it would draw others.
   constexpr tensor drawn(random const& from, extents const& shape) {
     if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");
@@ -6588,6 +6731,9 @@ namespace stagecraft {
 /// The inputs of a layer whose `call` takes any number of them.
 using tensor_list = std::span<operations::tensor const>;
 
+/// For the first inputs of a layer: 1 for each step that counts, else 0, (batch, steps); no tensor if all count.
+using mask_list = std::array<operations::tensor, step_masks::most_inputs>;
+
 namespace detail {
 
 template <class L, class... Tensors>
@@ -6605,11 +6751,12 @@ concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor,
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
 
 /// The shape of a sample of a tensor whose first axis is the batch.
-constexpr shape sample_shape(auto x) {
+constexpr shape sample_of(operations::extents const& whole) {
   shape result;
-  for (int axis = 1; axis < x.rank(); ++axis) result.push_back(x.shape()[axis]);
+  for (int axis = 1; axis < whole.rank; ++axis) result.push_back(whole[axis]);
   return result;
 }
+constexpr shape sample_shape(auto x) { return sample_of(x.shape()); }
 
 /// The extents of a tensor with all but the last `axes` axes as one.
 constexpr operations::extents last_axes_of(operations::extents const& x, int axes) {
@@ -6622,15 +6769,16 @@ constexpr operations::extents last_axes_of(operations::extents const& x, int axe
   return result;
 }
 
-/// 1 for each step that counts, else 0: (batch, steps). The masks are made of the inputs behind the first one.
-constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks const& masks, tensor_list in) {
-  operations::tensor result;
+/// The masks of a layer's inputs, made of the inputs behind its own ones.
+constexpr mask_list counting_steps(operations::tracer& ops, step_masks const& masks, tensor_list sources) {
+  mask_list result{};
   for (int i = 0; i < masks.count; ++i) {
-    auto const source = in[i + 1];
+    auto const source = sources[i];
     auto const& rule = masks.rules[i];
     auto counts = 1.0F - equal(source, rule.value);
     if (rule.of_features) counts = ops.reshape(ops.max(counts, -1), {source.length(0), source.length(1)});
-    result = i == 0 ? counts : result * counts;
+    auto& of_input = result[masks.inputs[i]];
+    of_input = of_input.list == nullptr ? counts : of_input * counts;
   }
   return result;
 }
@@ -6678,21 +6826,24 @@ struct open_trace {
   template <class L>
   constexpr bool call(L const& layer, operations::tensor& result) {
     using operations::tensor;
-    auto const in = [&](std::size_t index) { return tensor{&traced.list, traced.inputs[index]}; };
+    [[maybe_unused]] auto const in = [&](std::size_t index) { return tensor{&traced.list, traced.inputs[index]}; };
     auto const count = traced.inputs.size();
     if constexpr (requires { layer.masks; }) {
       auto const sources = static_cast<std::size_t>(layer.masks.count);
-      if (sources > 0 && count == 1 + sources)
-        return result = layer.call_masked(ops, in(0), mask_of_steps(ops, layer.masks, all_inputs())), true;
+      if (count <= sources) return false;
+      auto const all = all_inputs();
+      tensor_list const given(all), own = given.first(count - sources);
+      return result = layer.call_masked(ops, own, counting_steps(ops, layer.masks, given.subspan(own.size()))), true;
+    } else {
+      if constexpr (CallOn<L, tensor>)
+        if (count == 1) return result = layer.call(ops, in(0)), true;
+      if constexpr (CallOn<L, tensor, tensor>)
+        if (count == 2) return result = layer.call(ops, in(0), in(1)), true;
+      if constexpr (CallOn<L, tensor, tensor, tensor>)
+        if (count == 3) return result = layer.call(ops, in(0), in(1), in(2)), true;
+      if constexpr (CallOnMany<L>) return result = layer.call(ops, tensor_list(all_inputs())), true;
+      return false;
     }
-    if constexpr (CallOn<L, tensor>)
-      if (count == 1) return result = layer.call(ops, in(0)), true;
-    if constexpr (CallOn<L, tensor, tensor>)
-      if (count == 2) return result = layer.call(ops, in(0), in(1)), true;
-    if constexpr (CallOn<L, tensor, tensor, tensor>)
-      if (count == 3) return result = layer.call(ops, in(0), in(1), in(2)), true;
-    if constexpr (CallOnMany<L>) return result = layer.call(ops, tensor_list(all_inputs())), true;
-    return false;
   }
 
   constexpr void end(operations::tensor result) {
@@ -6722,6 +6873,7 @@ constexpr operations::trace trace_layer(L const& layer, std::span<shape const> i
 struct rules_of_trace {
   static constexpr int batch = 2;
   shape output;
+  growing_array<shape> parts;  ///< of a layer with several outputs
   long long flops = 0;
   bool is_valid = false;
   bool moves_only = false;  ///< elements of the inputs at other places, or zeros: of the inputs' type
@@ -6742,7 +6894,8 @@ struct rules_of_trace {
                "; the first axis of its result must be the batch");
       return;
     }
-    for (int axis = 1; axis < result.rank; ++axis) output.push_back(result[axis]);
+    output = sample_of(result);
+    for (operations::extents const& part : traced.list.packed) parts.push_back(sample_of(part));
     for (parameter const& weight : traced.weights) weights.add(weight);
     flops = operations::flops(traced.list, 0, traced.forward_count) / batch;
     is_valid = moves_only = true;
@@ -6780,7 +6933,7 @@ struct rules_of_layer : rules_of_trace {
       open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, true, name);
       if (operations::tensor result; open.call(layer, result)) open.end(result);
       find(open.traced, in, weights, problem);
-      for (int i = 0; i < weights.count && i < parameter_list::capacity; ++i)
+      for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
         weights.entries[i].layout = parameter_layout::plain;  // operations read them so
     }
     if constexpr (requires { layer.flops(in); })
@@ -6792,11 +6945,76 @@ struct rules_of_layer : rules_of_trace {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/layers/output_part.hpp
+// The outputs of a layer that has several. Keras counterpart: the list that a call of a layer returns.
+
+namespace stagecraft {
+
+namespace layers {
+
+/// One of the outputs that a call has packed into one tensor (operations::tracer::outputs). Users do not write it: it
+/// stands for an output of the call before it, has that layer's name, and neither a stage nor a line in summaries.
+struct output_part : layer<output_part> {
+  static constexpr std::string_view class_name = "OutputPart";
+
+  int index = 0;  ///< which output
+  int first = 0;  ///< where its elements begin in a sample
+  shape of;       ///< its shape, without the batch
+
+  constexpr output_part(int index_, int first_, shape const& of_) : index(index_), first(first_), of(of_) {}
+
+  constexpr auto call(auto& ops, auto x) const {
+    return ops.reshape(ops.slice(x, 1, first, of.size()), operations::extents::of_batch(x.length(0), of));
+  }
+};
+
+}  // namespace layers
+
+namespace detail {
+
+/// Makes the outputs of a call that a model has just got.
+template <class L>
+constexpr layer_outputs<L::most_outputs> split_outputs(L const& self, symbolic_tensor packed,
+                                                       source_line const& where) {
+  layer_outputs<L::most_outputs> result(packed);
+  if (packed.model == nullptr || self.output_count() == 1 || packed.model->problem.failed()) return result;
+  auto& model = *packed.model;
+  growing_array<shape> shapes;
+  shapes.swap(model.parts_of_call);  // other calls come
+  int const main = packed.call, mask = model.calls[main].mask;
+  result.count = self.output_count();
+  for (int i = 0, first = 0; i < result.count; ++i) {
+    bool const is_known = shapes.empty();  // it is traced again, and knows the shapes of all calls
+    shape const of = is_known ? *model.known_shape() : shapes[static_cast<std::size_t>(i)];
+    layers::output_part part(i, first, of);
+    part.layer_name = model.name_of(model.calls[main].layer);
+    part.pipeline_stage = self.pipeline_stage;
+    result.all[i] = part(first_tensor(packed, where.file, where.line));
+    model.calls[result.all[i].call].mask = i == 0 ? mask : 0;
+    model.calls[result.all[i].call].node_index = model.calls[main].node_index;
+    first += of.size();
+  }
+  static_cast<symbolic_tensor&>(result) = result.all[0];
+  return result;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
 // ---- stagecraft/layers/layer.hpp
 // What makes a struct a layer: the base that lets it be called on symbolic tensors, and the concept that says what its
 // rules are. Keras counterpart: tf.keras.layers.Layer.
 
 namespace stagecraft {
+
+namespace layers {
+struct output_part;
+}  // namespace layers
+namespace detail {
+template <class L>
+constexpr layer_outputs<L::most_outputs> split_outputs(L const& self, symbolic_tensor packed, source_line const& where);
+}  // namespace detail
 
 /// A layer says its class name, and either what it computes or the shape of its output; the other rules have defaults.
 template <class L>
@@ -6905,31 +7123,32 @@ struct layer : layer_base {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// Calls the layer. E1001 and the codes of its own rules.
-  template <std::same_as<symbolic_tensor>... More>
-  constexpr symbolic_tensor operator()(detail::first_tensor first, More... more) & {
+  /// Calls the layer: a symbolic tensor, or layer_outputs of one that may have several. E1001 and the codes of its own
+  /// rules.
+  template <std::derived_from<symbolic_tensor>... More>
+  constexpr auto operator()(detail::first_tensor first, More... more) & {
     symbolic_tensor const given[]{first.tensor, more...};
-    return trace(static_cast<Derived&>(*this), given, first.where);
+    return outputs_of(static_cast<Derived&>(*this), given, first.where);
   }
-  template <std::same_as<symbolic_tensor>... More>
-  constexpr symbolic_tensor operator()(detail::first_tensor first, More... more) && {
+  template <std::derived_from<symbolic_tensor>... More>
+  constexpr auto operator()(detail::first_tensor first, More... more) && {
     symbolic_tensor const given[]{first.tensor, more...};
-    return trace(static_cast<Derived&>(*this), given, first.where);
+    return outputs_of(static_cast<Derived&>(*this), given, first.where);
   }
   /// A const layer cannot remember which weights are its own from one call to the next.
-  template <std::same_as<symbolic_tensor>... More>
+  template <std::derived_from<symbolic_tensor>... More>
   constexpr symbolic_tensor operator()(detail::first_tensor, More...) const& {
     static_assert(detail::report<const_call_problem<Derived>>());
     return {};
   }
   /// Keras's spelling with a list: `add{}({a, b})`.
-  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> inputs,
-                                       char const* file = __builtin_FILE(), int line = __builtin_LINE()) & {
-    return trace(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
+  constexpr auto operator()(std::initializer_list<symbolic_tensor> inputs, char const* file = __builtin_FILE(),
+                            int line = __builtin_LINE()) & {
+    return outputs_of(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
   }
-  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> inputs,
-                                       char const* file = __builtin_FILE(), int line = __builtin_LINE()) && {
-    return trace(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
+  constexpr auto operator()(std::initializer_list<symbolic_tensor> inputs, char const* file = __builtin_FILE(),
+                            int line = __builtin_LINE()) && {
+    return outputs_of(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
   }
   /// Called with anything else: E1018.
   template <class... Arguments>
@@ -6972,6 +7191,13 @@ struct layer : layer_base {
   template <class L>
   static constexpr diagnostic incomplete_problem = detail::check_layer<L>();
 
+  static constexpr auto outputs_of(Derived& self, std::span<symbolic_tensor const> given, source_line const& where) {
+    symbolic_tensor const first = trace(self, given, where);
+    if constexpr (requires { Derived::most_outputs; })
+      return detail::split_outputs(self, first, where);
+    else
+      return first;
+  }
   static constexpr symbolic_tensor trace(Derived& self, std::span<symbolic_tensor const> given,
                                          source_line const& where) {
     if constexpr (Layer<Derived>) {
@@ -6991,13 +7217,18 @@ struct layer : layer_base {
   /// Finds the mask of the output, and of the input if the layer looks at it, which it then remembers.
   static constexpr detail::traced_mask trace_mask(Derived& self, model_builder& model,
                                                   std::span<symbolic_tensor const> given) {
-    auto const mask = model.mask_of(given);
+    detail::traced_mask mask;
+    if constexpr (requires { self.masks; }) {
+      auto const all = model.mask_of(given.first(count_masked(given.size())), true);
+      model.masks.check_length(all);
+      if (self.layer_id >= 0) model.masks.check_same(self.masks, all, Derived::class_name);
+      self.masks = all.masks;
+      mask = model.mask_of(given.first(1));  // its output's steps are those of its first input
+    } else {
+      mask = model.mask_of(given);
+    }
     if constexpr (requires { self.takes_no_mask(); })
       if (self.takes_no_mask()) model.masks.check_none(mask, Derived::class_name);
-    if constexpr (requires { self.masks; }) {
-      if (self.layer_id >= 0) model.masks.check_same(self.masks, mask, Derived::class_name);
-      self.masks = mask.masks;
-    }
     if constexpr (requires { self.compute_mask(); })
       return detail::traced_mask(self.compute_mask(), given[0].call);
     else if constexpr (requires { self.passes_mask(); })
@@ -7006,6 +7237,14 @@ struct layer : layer_base {
       return mask;
   }
 
+  /// Of a layer that looks at masks.
+  static constexpr std::size_t most_inputs = 28;
+  /// How many of its inputs' masks a layer looks at.
+  static constexpr std::size_t count_masked(std::size_t given) {
+    std::size_t most = 1;
+    if constexpr (requires { Derived::masked_inputs; }) most = Derived::masked_inputs;
+    return given < most ? given : most;
+  }
   /// Shape, weights and cost. Those of layers that are alike are found once.
   static constexpr void find_rules(Derived const& self, model_builder& model, layer_inputs const& in,
                                    detail::call_record& record, parameter_list& weights) {
@@ -7015,6 +7254,7 @@ struct layer : layer_base {
     detail::rules_of_layer<Derived> const rules(self, in, in.layer_name(), weights, model.problem);
     if (!rules.is_valid) return;
     record.take(rules.output, rules.flops, rules.moves_only);
+    if constexpr (requires { Derived::most_outputs; }) model.parts_of_call = rules.parts;
     if constexpr (requires { self.rules_key(); })
       model.rules.add({.type = record.type,
                        .key = self.rules_key(),
@@ -7026,26 +7266,27 @@ struct layer : layer_base {
 
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
                                               std::span<symbolic_tensor const> given) {
+    detail::call_record record{};
+    record.layer = &self;
+    [[maybe_unused]] std::array<symbolic_tensor, most_inputs + step_masks::most> with_mask;
+    if constexpr (detail::KnowsMasks<Derived>) record.mask = trace_mask(self, model, given);
+    if constexpr (requires { self.masks; }) {
+      auto const mask = model.mask_of(given.first(count_masked(given.size())), true);
+      record.mask_inputs = given.size() > most_inputs ? 0 : mask.masks.count;
+      if (record.mask_inputs > 0) {
+        std::size_t count = 0;
+        for (auto const& own : given) with_mask[count++] = own;
+        for (int i = 0; i < record.mask_inputs; ++i) with_mask[count++] = {&model, mask.sources[i]};
+        given = {with_mask.data(), count};
+      }
+    }
     growing_array<shape> shapes;
     if (given.size() > 1) {
       shapes.reserve(given.size());
       for (auto const& tensor : given) shapes.push_back(tensor.shape());
     }
-
-    detail::call_record record{};
-    record.layer = &self;
-    [[maybe_unused]] std::array<symbolic_tensor, 1 + step_masks::most> with_mask;
-    if constexpr (detail::KnowsMasks<Derived>) record.mask = trace_mask(self, model, given);
-    if constexpr (requires { self.masks; }) {
-      auto const mask = model.mask_of(given);
-      record.mask_inputs = given.size() == 1 ? mask.masks.count : 0;
-      if (record.mask_inputs > 0) {
-        with_mask[0] = given[0];
-        for (int i = 0; i < record.mask_inputs; ++i) with_mask[i + 1] = {&model, mask.sources[i]};
-        given = {with_mask.data(), static_cast<std::size_t>(record.mask_inputs + 1)};
-        for (auto const& tensor : given) shapes.push_back(tensor.shape());
-      }
-    }
+    if constexpr (requires { Derived::most_outputs; }) model.parts_of_call.clear();
+    if constexpr (std::same_as<Derived, layers::output_part>) record.output_index = self.index;
     record.class_name = Derived::class_name;
     record.default_name = detail::default_name_of<Derived>;
     detail::add_wrapped_names(self, record.wrapped);
@@ -7066,8 +7307,8 @@ struct layer : layer_base {
     // After a broken rule shapes may be anything: no further rule is asked.
     if (!model.problem.failed()) find_rules(self, model, in, record, weights);
     if (!model.problem.failed()) {
-      if (weights.count > parameter_list::capacity)
-        in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::capacity);
+      if (weights.count > parameter_list::most)
+        in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::most);
       if constexpr (requires { Derived::is_view; }) {
         if (Derived::is_view &&
             (given.size() != 1 || record.shape.size() != given[0].shape().size() || weights.count > 0))
@@ -8160,8 +8401,16 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
   }
 };
 
+/// One output of several is in the stage of the call that gives it.
 template <class M>
-inline constexpr auto staged_calls = staging<M>::stages();
+constexpr auto stages_of_all_calls() {
+  auto result = staging<M>::stages();
+  for (std::size_t i = 0; i < result.of_call.size(); ++i)
+    result.of_call[i] = result.of_call[static_cast<std::size_t>(graph_of<M>.producer(static_cast<int>(i)))];
+  return result;
+}
+template <class M>
+inline constexpr auto staged_calls = stages_of_all_calls<M>();
 
 template <class M>
 constexpr auto list_assignment() {
@@ -9442,6 +9691,121 @@ using elementwise_call_of =
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/initializers/random_uniform.hpp
+// Uniformly distributed weights.
+// Keras counterpart: tf.keras.initializers.RandomUniform.
+
+namespace stagecraft::initializers {
+
+/// Uniform in [minval, maxval).
+struct random_uniform {
+  /// The smallest value that is drawn.
+  float minval = -0.05F;
+  /// No drawn value reaches this one.
+  float maxval = 0.05F;
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers
+
+// ---- stagecraft/layers/argument_list.hpp
+// What a layer is given in front of its options in braces.
+
+namespace stagecraft {
+
+/// A layer's positional arguments, as its members in Keras's order, for who lists its options (layers/option_list.hpp):
+///
+///     int units = 1;
+///     using arguments = sc::argument_list<&my_dense::units>;
+template <auto... Members>
+struct argument_list {};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/embedding.hpp
+// A table of vectors, one for each whole number: tf.keras.layers.Embedding.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Embedding.
+struct embedding_options {
+  /// The values that the table begins with.
+  initializer embeddings_initializer = initializers::random_uniform{};
+  /// A penalty on the table that is added to the loss: l1, l2 or both.
+  regularizer embeddings_regularizer = {};
+  /// What the table becomes after each update: non_neg, max_norm and the like.
+  constraint embeddings_constraint = {};
+  /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.
+  bool mask_zero = false;
+  /// How many parts of the table are looked up one after the other, with less memory on an IPU: Graphcore's option.
+  int serialization_factor = 1;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
+/// element type; a number outside gives zeros (TensorFlow: an error on processors, zeros on graphics cards).
+///
+/// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
+/// Errors: E1012 if a dimension is below 1; E1078 if serialization_factor does not divide input_dim; E1041 with
+/// `mask_zero`, if the input is not a sequence. Definition: Keras API, layers/core_layers/embedding.
+struct embedding : layer<embedding> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "Embedding";
+  static constexpr std::string_view usage =
+      "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}";
+
+  int input_dim = 1;
+  int output_dim = 1;
+  using arguments = argument_list<&embedding::input_dim, &embedding::output_dim>;
+  embedding_options options;
+
+  constexpr embedding(int input_dim_, int output_dim_, embedding_options const& options_ = {})
+      : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = embedding>
+  constexpr embedding() : embedding(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = embedding>
+  constexpr explicit embedding(detail::wrong_options, ...) : embedding(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr mask_rule compute_mask() const { return {.exists = options.mask_zero}; }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (options.mask_zero && x.rank() != 2)
+      ops.error(1041, "has mask_zero, and expects an input of shape (steps,) then");
+    if (input_dim < 1 || output_dim < 1)
+      ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
+    auto const table = ops.weight(parameter::with("embeddings", {input_dim, output_dim}, options.embeddings_initializer,
+                                                  options.embeddings_regularizer, options.embeddings_constraint));
+    int const parts = options.serialization_factor;
+    if (parts < 1 || input_dim % parts != 0)
+      return ops.error(1078, "has a serialization_factor of ", parts, ", which does not divide input_dim, ", input_dim),
+             x;
+    if (parts == 1) return ops.take(table, x);
+    int const rows = input_dim / parts;
+    auto result = ops.take(ops.slice(table, 0, 0, rows), x);  // zeros for rows of other parts
+    for (int part = 1; part < parts; ++part)
+      result += ops.take(ops.slice(table, 0, part * rows, rows), x - static_cast<float>(part * rows));
+    return result;
+  }
+};
+
+}  // namespace stagecraft::layers
+
 // ---- stagecraft/plan/arena.hpp
 // Places buffers with known lifetimes in one block of memory.
 
@@ -9527,6 +9891,7 @@ struct activation : layer<activation> {
   static constexpr std::string_view usage = "activation{sc::relu}";
 
   stagecraft::activation function = linear;
+  using arguments = argument_list<&activation::function>;
 
   constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
 
@@ -9722,6 +10087,46 @@ struct glorot_uniform {
 
 }  // namespace stagecraft::initializers
 
+// ---- stagecraft/layers/attention_masks.hpp
+// Which places of a value a place of a query sees: masks of the layers of attention.
+
+namespace stagecraft::detail {
+
+/// What is taken from a score that must not count.
+inline constexpr float unseen_score = 1e9F;
+
+/// What several conditions, 1 or 0, leave.
+class seen_places {
+ public:
+  constexpr void require(operations::tensor condition) { all_ = is_limited() ? all_ * condition : condition; }
+  /// A place of the query, (batch, places), sees nothing where its mask is 0, and nothing sees such a place of the
+  /// value: in scores (batch, places of the query, places of the value).
+  constexpr void require_query(operations::tracer& ops, operations::tensor mask) {
+    if (mask.list != nullptr) require(ops.reshape(mask, {mask.length(0), mask.length(1), 1}));
+  }
+  constexpr void require_value(operations::tracer& ops, operations::tensor mask) {
+    if (mask.list != nullptr) require(ops.reshape(mask, {mask.length(0), 1, mask.length(1)}));
+  }
+  /// A place of the query sees those of the value that are not behind it.
+  constexpr void require_causal(operations::tracer& ops, int query, int value) {
+    operations::extents const places{query, value};
+    require(ops.iota(places, 1) <= ops.iota(places, 0));
+  }
+  [[nodiscard]] constexpr bool is_limited() const { return all_.list != nullptr; }
+  [[nodiscard]] constexpr operations::tensor all() const { return all_; }
+
+ private:
+  operations::tensor all_;
+};
+
+/// Scores of which those are -1e9 that are not seen, as single precision has it if 1e9 is taken from them; gradients
+/// are those of the difference. `seen` is broadcast.
+constexpr operations::tensor hide(operations::tensor scores, operations::tensor seen) {
+  return scores + stop_gradient(where(seen, 0.0F, -unseen_score - scores));
+}
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/layers/option_layer.hpp
 // What layers have in common that are made from options in braces.
 
@@ -9747,6 +10152,124 @@ struct option_layer : layer<Derived> {
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/layers/recurrent_layer.hpp
+// What layers with a loop over time have in common: masks, states that go in and come out. Keras counterpart: RNN.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// What a loop over time gives: its output, and each state after the last step.
+template <std::size_t States>
+struct recurrent_result {
+  operations::tensor output;
+  std::array<operations::tensor, States> states{};
+};
+
+}  // namespace detail
+
+namespace layers {
+
+/// Base of recurrent layers of `States` states, between them and Base. `Derived::run(ops, x, mask, initial)` is the
+/// loop: steps where the mask (batch, steps) is 0 leave the states as they are; `initial` are the first states, or
+/// nothing for zeros. The layer is called on x, or on x and all first states: Keras's `initial_state`. With
+/// `options.return_state` it has 1 + States outputs. Errors: E1085 another number of states.
+template <class Base, class Derived, int States>
+struct recurrent_layer : Base {
+  static constexpr bool supports_masking = true;
+  static constexpr int state_count = States, most_outputs = 1 + States;
+
+  step_masks masks;  ///< of its first call; the library finds them
+
+  using Base::Base;
+
+  [[nodiscard]] constexpr bool passes_mask() const { return self().options.return_sequences; }
+  /// How many outputs a call has.
+  [[nodiscard]] constexpr int output_count() const { return self().options.return_state ? most_outputs : 1; }
+
+  /// Called on x and, if they are given, all first states, in the `call` of another layer.
+  template <std::same_as<operations::tensor>... More>
+  constexpr operations::tensor call(operations::tracer& ops, operations::tensor x, More... first) const {
+    operations::tensor const in[]{x, first...};
+    return call_masked(ops, in, {});
+  }
+  constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
+    if (in.size() != 1 && in.size() != most_outputs) {
+      ops.error(1085, "has ", States, States == 1 ? " state" : " states", ", but is called with ",
+                static_cast<int>(in.size()) - 1, " behind its input; give it all first states or none");
+      return in[0];
+    }
+    auto const done = self().run(ops, in[0], counts[0], in.subspan(1));
+    if (self().output_count() == 1 || ops.list().problem.failed()) return done.output;
+    std::array<operations::tensor, most_outputs> all{done.output};
+    for (std::size_t i = 0; i < States; ++i) all[i + 1] = done.states[i];
+    return ops.outputs(all);
+  }
+
+ private:
+  [[nodiscard]] constexpr Derived const& self() const { return static_cast<Derived const&>(*this); }
+};
+
+}  // namespace layers
+
+namespace detail {
+
+/// The states that a loop begins with: those that are given, or zeros of the shape `of(index)`. Errors: E1085.
+template <std::size_t States, class Shape>
+constexpr std::array<operations::tensor, States> first_states(operations::tracer& ops, tensor_list given,
+                                                              Shape const& of) {
+  std::array<operations::tensor, States> result{};
+  for (std::size_t i = 0; i < States; ++i) {
+    operations::extents const expected = of(i);
+    result[i] = given.empty() ? ops.full(expected, 0) : given[i];
+    if (result[i].shape() == expected) continue;
+    ops.error(1085, "has a state ", static_cast<int>(i), " of shape ", sample_of(expected), ", but is given ",
+              sample_shape(result[i]));
+    result[i] = ops.full(expected, 0);
+  }
+  return result;
+}
+
+/// Runs `step(x_t, states)` along the steps of x, (batch, steps, ...); see recurrent_layer for the mask. The output is
+/// the state with the number `output`. `begins_with_zeros`: whether no first states are given.
+template <std::size_t States, class Options, class Step>
+constexpr recurrent_result<States> loop_over_steps(operations::tracer& ops, operations::tensor x,
+                                                   operations::tensor mask, bool begins_with_zeros,
+                                                   std::array<operations::tensor, States> const& initial,
+                                                   Options const& options, Step const& step, std::size_t output = 0) {
+  operations::tensor counts;
+  if (mask.list != nullptr) {
+    operations::extents of = mask.shape();
+    while (of.rank <= initial[0].rank()) of.push_back(1);
+    counts = ops.reshape(mask, of);
+  }
+  if (counts.list == nullptr || begins_with_zeros) {
+    auto const done = ops.scan(x, 1, initial, step, options.go_backwards, counts);
+    return {options.return_sequences ? done.all[output] : done.last[output], done.last};
+  }
+  // Up to the first step that counts the output is 0, and not what the state begins with.
+  std::array<operations::tensor, States + 1> with_output{};
+  for (std::size_t i = 0; i < States; ++i) with_output[i] = initial[i];
+  with_output[States] = ops.full(initial[output].shape(), 0);
+  auto const step_and_output = [&](operations::tensor at, std::array<operations::tensor, States + 1> const& all) {
+    std::array<operations::tensor, States> before{};
+    for (std::size_t i = 0; i < States; ++i) before[i] = all[i];
+    auto const next = step(at, before);
+    std::array<operations::tensor, States + 1> result{};
+    for (std::size_t i = 0; i < States; ++i) result[i] = next[i];
+    result[States] = next[output];
+    return result;
+  };
+  auto const done = ops.scan(x, 1, with_output, step_and_output, options.go_backwards, counts);
+  recurrent_result<States> result{options.return_sequences ? done.all[States] : done.last[States]};
+  for (std::size_t i = 0; i < States; ++i) result.states[i] = done.last[i];
+  return result;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
 // ---- stagecraft/layers/recurrence.hpp
 // What simple_rnn, lstm and gru share: weights, dropout, and the loop over time.
 
@@ -9768,7 +10291,7 @@ class recurrence {
  public:
   constexpr recurrence(operations::tracer& ops, operations::tensor x, int units, int gates, int bias_rows,
                        initializer const& bias_initializer, Options const& options, operations::tensor mask)
-      : ops_(&ops), options_(&options), units_(units), gates_(gates) {
+      : ops_(&ops), options_(&options), units_(units), gates_(gates), mask_(mask) {
     is_valid = is_possible(x);
     if (!is_valid) return;
     batch_ = x.length(0);
@@ -9788,28 +10311,16 @@ class recurrence {
       if (bias_rows == 2) recurrent_bias = ops.slice(bias, 0, 1, 1);
     }
     projected_ = ops.reshape(projected, {batch_, time, width});
-    if (mask.list != nullptr) {
-      counts_at_ = width;
-      projected_ = ops.concatenate({projected_, ops.reshape(mask, {batch_, time, 1})});
-    }
     if (ops.training() && options.recurrent_dropout != 0.0F) drawn_ = ops.uniform({batch_, units});
   }
 
   /// The result, where `cell(z, states)` gives the next states from the projected inputs z of a step; state 0 is what
-  /// the layer gives.
+  /// the layer gives. It begins with the states `given`, or with zeros.
   template <class Cell>
-  constexpr operations::tensor run(Cell const& cell) const {
-    std::array<operations::tensor, States> initial{};
-    for (auto& state : initial) state = ops_->full({batch_, units_}, 0);
-    auto const step = [&](operations::tensor z, std::array<operations::tensor, States> const& state) {
-      if (counts_at_ == 0) return cell(z, state);
-      auto next = cell(ops_->slice(z, -1, 0, counts_at_), state);
-      auto const counts = ops_->slice(z, -1, counts_at_, 1);
-      for (std::size_t i = 0; i < States; ++i) next[i] = where(counts, next[i], state[i]);
-      return next;
-    };
-    auto const done = ops_->scan(projected_, 1, initial, step, options_->go_backwards);
-    return options_->return_sequences ? done.all[0] : done.last[0];
+  constexpr recurrent_result<States> run(tensor_list given, Cell const& cell) const {
+    auto const initial =
+        first_states<States>(*ops_, given, [&](std::size_t) { return operations::extents{batch_, units_}; });
+    return loop_over_steps(*ops_, projected_, mask_, given.empty(), initial, *options_, cell);
   }
   /// What the recurrent kernel is multiplied by.
   [[nodiscard]] constexpr operations::tensor dropped(operations::tensor state) const {
@@ -9847,8 +10358,7 @@ class recurrence {
   operations::tracer* ops_;
   Options const* options_;
   int units_, gates_, batch_ = 0;
-  int counts_at_ = 0;  // where a projected input has 1 for a step that counts, else 0, behind its features
-  operations::tensor projected_, drawn_;
+  operations::tensor projected_, mask_, drawn_;
 };
 
 }  // namespace stagecraft::detail
@@ -9864,6 +10374,8 @@ struct dense_attention_options {
   bool use_scale = UseScale;  ///< whether scores are multiplied by a weight, `scale`
   bool causal = false;        ///< whether a place of the query sees only the places of the value that are not behind it
   float dropout = 0;          ///< the share of the attention's weights that training sets to 0
+  bool return_attention_scores =
+      false;  ///< whether the attention's weights are a second output: an argument of the call
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -9873,29 +10385,38 @@ struct dense_attention_options {
 /// the key. Inputs: the query, the value, and the key if it is not the value.
 ///
 /// Shapes (places, features), (other places, features); result (places, features of the value). Cost: those of the
-/// products. Errors: E1001 inputs; E1013 dropout; E1041 inputs of another rank; E1070 lengths that differ; E1073 masks.
+/// products. Errors: E1001 inputs; E1013 dropout; E1041 inputs of another rank; E1070 lengths that differ.
+/// Masks: places of the value that are masked are not seen; the result is 0 at places of the query that are.
 template <class Derived, bool UseScale>
 struct dense_attention : option_layer<Derived, dense_attention_options<UseScale>> {
   static constexpr bool supports_masking = true;
-  static constexpr int least_inputs = 2, most_inputs = 3;
+  static constexpr int masked_inputs = 2, most_outputs = 2;
+
+  step_masks masks;  ///< of its first call; the library finds them
 
   using option_layer<Derived, dense_attention_options<UseScale>>::option_layer;
 
-  [[nodiscard]] static constexpr bool passes_mask() { return false; }
-  [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
+  [[nodiscard]] static constexpr bool passes_mask() { return true; }
+  [[nodiscard]] constexpr int output_count() const { return this->options.return_attention_scores ? 2 : 1; }
 
-  constexpr auto call(auto& ops, tensor_list in) const {
+  constexpr auto call(operations::tracer& ops, tensor_list in) const { return call_masked(ops, in, {}); }
+  constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
+    if (in.size() < 2 || in.size() > 3)
+      return ops.error(1001, "takes 2 or 3 inputs, but is called with ", static_cast<int>(in.size())), in[0];
     auto const &query = in[0], &value = in[1], &key = in.back();
     for (auto const& x : in)
       if (x.rank() != 3) return ops.error(1041, "expects inputs of shape (places, features)"), query;
     float const rate = this->options.dropout;
     if (!(rate >= 0.0F && rate < 1.0F)) ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
     auto scores = static_cast<Derived const&>(*this).scores(ops, query, key);
-    if (this->options.causal) {
-      operations::extents const places{scores.length(1), scores.length(2)};
-      scores -= where(ops.iota(places, 1) <= ops.iota(places, 0), 0.0F, 1e9F);
-    }
-    return ops.matmul(detail::call_dropout(ops, ops.softmax(scores), rate, scores.shape()), value);
+    detail::seen_places seen;
+    seen.require_value(ops, counts[1]);
+    if (this->options.causal) seen.require_causal(ops, scores.length(1), scores.length(2));
+    if (seen.is_limited()) scores = detail::hide(scores, seen.all());
+    auto const weights = detail::call_dropout(ops, ops.softmax(scores), rate, scores.shape());
+    auto result = ops.matmul(weights, value);
+    if (counts[0].list != nullptr) result *= ops.reshape(counts[0], {query.length(0), query.length(1), 1});
+    return output_count() == 1 ? result : ops.outputs({result, weights});
   }
 };
 
@@ -10032,6 +10553,7 @@ struct pooling_layer : layer<Derived> {
   Size pool_size = 2;
   Size strides = 2;
   stagecraft::padding padding = stagecraft::padding::valid;
+  using arguments = argument_list<&pooling_layer::pool_size, &pooling_layer::strides, &pooling_layer::padding>;
 
   constexpr pooling_layer() : pooling_layer(Size(2)) {}
   constexpr explicit(false) pooling_layer(Size pool_size_) : pooling_layer(pool_size_, pooling_options<Size>{}) {}
@@ -10275,6 +10797,7 @@ struct pooling3d_layer : option_layer<Derived, pooling_options<size_3d>> {
   using base::base;
 
   size_3d pool_size = 2;
+  using arguments = argument_list<&pooling3d_layer::pool_size>;
 
   constexpr explicit(false) pooling3d_layer(size_3d const& pool_size_, pooling_options<size_3d> const& options_ = {})
       : base(options_), pool_size(pool_size_) {}
@@ -10346,20 +10869,6 @@ struct zeros {
 };
 
 }  // namespace stagecraft::initializers
-
-// ---- stagecraft/layers/argument_list.hpp
-// What a layer is given in front of its options in braces.
-
-namespace stagecraft {
-
-/// A layer's positional arguments, as its members in Keras's order, for who lists its options (layers/option_list.hpp):
-///
-///     int units = 1;
-///     using arguments = sc::argument_list<&my_dense::units>;
-template <auto... Members>
-struct argument_list {};
-
-}  // namespace stagecraft
 
 // ---- stagecraft/layers/convolution_layer.hpp
 // What all convolution layers have in common: a window that slides along one or two axes, a bias and an activation.
@@ -11096,6 +11605,7 @@ struct global_pooling_options {
 template <class Derived, int Axes>
 struct global_pooling_layer : layer<Derived> {
   bool keepdims = false;
+  using arguments = argument_list<&global_pooling_layer::keepdims>;
 
   constexpr global_pooling_layer() : global_pooling_layer(global_pooling_options{}) {}
   constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
@@ -11534,6 +12044,7 @@ struct noise_layer : layer<Derived> {
   static constexpr bool supports_masking = true;
 
   float amount = 0;
+  using arguments = argument_list<&noise_layer::amount>;
   std::uint64_t seed = 0;
 
   constexpr explicit noise_layer(float amount_, std::uint64_t seed_ = 0) : amount(amount_), seed(seed_) {}
@@ -11814,20 +12325,25 @@ struct bidirectional_options {
 /// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
 /// turned round before both are merged. Sequences have zeros where steps are masked, as in Keras.
 ///
-/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`. Weights: those of both, named
-/// "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of both.
-/// Errors: those of `recurrent`. Definition: Keras API, layers/recurrent_layers/bidirectional.
+/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`; if `recurrent` has `return_state`, its
+/// states forward and then backward as well. Called on x and all these states, it begins with them. Weights: those of
+/// both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of both. Errors: those of `recurrent`.
+/// Definition: Keras API, layers/recurrent_layers/bidirectional.
 template <class Recurrent>
-  requires requires(Recurrent const& each) { each.options.go_backwards; }
-struct bidirectional : layer<bidirectional<Recurrent>> {
-  static constexpr bool supports_masking = true;
+  requires requires(Recurrent const& each) {
+    each.options.go_backwards;
+    Recurrent::state_count;
+  }
+struct bidirectional
+    : recurrent_layer<layer<bidirectional<Recurrent>>, bidirectional<Recurrent>, 2 * Recurrent::state_count> {
   static constexpr std::string_view class_name = "Bidirectional";
   static constexpr std::string_view usage =
       "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}";
 
+  static constexpr std::size_t states = Recurrent::state_count;  ///< of each direction
+
   Recurrent recurrent;
   bidirectional_options options;
-  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})
       : recurrent(recurrent_), options(options_) {
@@ -11839,18 +12355,29 @@ struct bidirectional : layer<bidirectional<Recurrent>> {
   [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
 
   [[nodiscard]] constexpr bool passes_mask() const { return recurrent.passes_mask(); }
-  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
-  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
-    auto const run = [&](std::string_view prefix, bool turned) {
+  [[nodiscard]] constexpr int output_count() const { return recurrent.options.return_state ? 1 + 2 * states : 1; }
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<2 * Recurrent::state_count> run(operations::tracer& ops, operations::tensor x,
+                                                                     operations::tensor mask,
+                                                                     tensor_list initial) const {
+    auto const one_way = [&](std::string_view prefix, bool turned) {
       auto one = recurrent;
       one.options.go_backwards = recurrent.options.go_backwards != turned;
       fixed_name scope(prefix);
       scope.append(recurrent.layer_name.empty() ? detail::snake_case(Recurrent::class_name) : recurrent.layer_name);
-      auto const y = ops.name_scope(scope, [&] { return one.call_masked(ops, x, mask); });
-      return turned && recurrent.options.return_sequences ? ops.flip(y, 1) : y;
+      auto const own = initial.empty() ? initial : initial.subspan(turned ? states : 0, states);
+      auto done = ops.name_scope(scope, [&] { return one.run(ops, x, mask, own); });
+      if (turned && recurrent.options.return_sequences) done.output = ops.flip(done.output, 1);
+      return done;
     };
-    auto forward = run("forward_", false);
-    auto backward = run("backward_", true);
+    auto const to_the_end = one_way("forward_", false), to_the_front = one_way("backward_", true);
+    auto forward = to_the_end.output, backward = to_the_front.output;
+    detail::recurrent_result<2 * Recurrent::state_count> result{x};
+    if (ops.list().problem.failed()) return result;
+    for (std::size_t i = 0; i < states; ++i) {
+      result.states[i] = to_the_end.states[i];
+      result.states[states + i] = to_the_front.states[i];
+    }
     if (mask.list != nullptr && recurrent.options.return_sequences) {  // here Keras gives zeros for steps left out
       auto const counts = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
       auto const in_order = recurrent.options.go_backwards ? ops.flip(counts, 1) : counts;
@@ -11858,11 +12385,12 @@ struct bidirectional : layer<bidirectional<Recurrent>> {
       backward = backward * in_order;
     }
     switch (options.merge_mode) {
-      case merge_mode::sum: return forward + backward;
-      case merge_mode::mul: return forward * backward;
-      case merge_mode::ave: return (forward + backward) * 0.5F;
-      default: return ops.concatenate({forward, backward});
+      case merge_mode::sum: result.output = forward + backward; break;
+      case merge_mode::mul: result.output = forward * backward; break;
+      case merge_mode::ave: result.output = (forward + backward) * 0.5F; break;
+      default: result.output = ops.concatenate({forward, backward});
     }
+    return result;
   }
 };
 
@@ -11909,6 +12437,7 @@ struct category_encoding : argument_layer<category_encoding, category_encoding_o
   static constexpr int least_inputs = 1, most_inputs = 2;
 
   int num_tokens = 1;
+  using arguments = argument_list<&category_encoding::num_tokens>;
 
   constexpr explicit category_encoding(int num_tokens_, category_encoding_options const& options_ = {})
       : argument_layer(with{}, options_), num_tokens(num_tokens_) {}
@@ -11951,6 +12480,7 @@ struct center_crop : layer<center_crop> {
   static constexpr std::string_view usage = "center_crop{height, width}";
 
   int height = 1, width = 1;
+  using arguments = argument_list<&center_crop::height, &center_crop::width>;
 
   constexpr center_crop(int height_, int width_) : height(height_), width(width_) {}
 
@@ -11995,6 +12525,7 @@ struct concatenate : layer<concatenate> {
   static constexpr int least_inputs = 2, most_inputs = 16;
 
   int axis = -1;
+  using arguments = argument_list<&concatenate::axis>;
 
   constexpr explicit(false) concatenate(int axis_ = -1) : axis(axis_) {}
 
@@ -12097,6 +12628,7 @@ struct conv_lstm_options {
   constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
   constraint bias_constraint = {};         ///< what the bias becomes after each update
   bool return_sequences = false;           ///< whether the result is the output of all steps, or of the last one
+  bool return_state = false;  ///< whether the states after the last step are outputs as well, behind the result
   bool go_backwards = false;  ///< whether to begin at the end; a sequence has the order of the steps that were made
   float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time
   float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is applied to
@@ -12107,25 +12639,25 @@ struct conv_lstm_options {
 
 /// Long short-term memory whose products are convolutions: see lstm for its formulas.
 ///
-/// Shape: (steps, lengths..., channels) to (new lengths..., filters), or (steps, ...) with `return_sequences`. Weights:
-/// kernel (kernel_size..., channels, 4 * filters), recurrent_kernel (kernel_size..., filters, 4 * filters), bias (4 *
-/// filters). Cost: two convolutions for each step. Errors: those of window_layer; E1013 rates of dropout; E1034 a
-/// window that does not fit; E1073 masks. Definition: Keras API, layers/recurrent_layers; Shi and others, 2015.
+/// Shape: (steps, lengths..., channels) to (new lengths..., filters), or (steps, ...) with `return_sequences`; with
+/// `return_state` h and c as well. Called on x, h and c, it begins with these. Weights: kernel (kernel_size...,
+/// channels, 4 * filters), recurrent_kernel (kernel_size..., filters, 4 * filters), bias (4 * filters). Cost: two
+/// convolutions for each step. Errors: those of window_layer; E1013 rates of dropout; E1034 a window that does not fit;
+/// E1085 initial states that do not fit. Definition: Keras API, layers/recurrent_layers; Shi and others, 2015.
 template <class Derived, class Size>
-struct conv_lstm_layer : window_layer<Derived, Size, conv_lstm_options<Size>, false> {
+struct conv_lstm_layer : recurrent_layer<window_layer<Derived, Size, conv_lstm_options<Size>, false>, Derived, 2> {
   using base = window_layer<Derived, Size, conv_lstm_options<Size>, false>;
-  using base::base;
+  using recurrent_layer<base, Derived, 2>::recurrent_layer;
 
-  static constexpr bool supports_masking = true;
-  [[nodiscard]] static constexpr bool passes_mask() { return false; }
-  [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
-
-  constexpr auto call(auto& ops, auto x) const {
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<2> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
     auto const& given = this->options;
-    if (!base::check_options(ops, x, given.dilation_rate, 1)) return x;
+    if (!base::check_options(ops, x, given.dilation_rate, 1)) return {x};
     if (!(given.dropout >= 0.0F && given.dropout < 1.0F && given.recurrent_dropout >= 0.0F &&
           given.recurrent_dropout < 1.0F))
-      return ops.error(1013, "has a rate of dropout that is not at least 0 and below 1"), x;
+      return ops.error(1013, "has a rate of dropout that is not at least 0 and below 1"),
+             detail::recurrent_result<2>{x};
     int const batch = x.length(0), steps = x.length(1), outputs = this->filters;
     operations::extents at_once = x.shape(), of_mask = x.shape(), result;
     at_once.erase(0);
@@ -12135,7 +12667,7 @@ struct conv_lstm_layer : window_layer<Derived, Size, conv_lstm_options<Size>, fa
     if (!over.out(at_once, 4 * outputs, result))
       return ops.error(1034, "has a kernel of ", this->kernel_size, ", which does not fit into ",
                        detail::sample_shape(x)),
-             x;
+             detail::recurrent_result<2>{x};
     auto const kernel = base::make_kernel(ops, base::kernel_shape(x.length(-1), 4 * outputs));
     auto const recurrent_kernel = ops.weight(
         parameter::with("recurrent_kernel", base::kernel_shape(outputs, 4 * outputs), given.recurrent_initializer,
@@ -12164,9 +12696,8 @@ struct conv_lstm_layer : window_layer<Derived, Size, conv_lstm_options<Size>, fa
       auto const gate = [&](int index) { return ops.slice(z, -1, index * outputs, outputs); };
       return detail::lstm_states(given.activation, given.recurrent_activation, gate, before[1]);
     };
-    std::array const initial{ops.full(state, 0), ops.full(state, 0)};
-    auto const done = ops.scan(ops.reshape(projected, sequence), 1, initial, step, given.go_backwards);
-    return given.return_sequences ? done.all[0] : done.last[0];
+    auto const first = detail::first_states<2>(ops, initial, [&](std::size_t) { return state; });
+    return detail::loop_over_steps(ops, ops.reshape(projected, sequence), mask, initial.empty(), first, given, step);
   }
 
  private:
@@ -12304,6 +12835,7 @@ struct cropping1d : layer<cropping1d> {
   static constexpr std::string_view usage = "cropping1d{1} or cropping1d{{before, after}}";
 
   border cropping;
+  using arguments = argument_list<&cropping1d::cropping>;
 
   constexpr cropping1d() : cropping1d(border(1)) {}
   constexpr explicit cropping1d(int all) : cropping1d(border(all)) {}
@@ -12351,6 +12883,7 @@ struct cropping2d : layer<cropping2d> {
       "cropping2d{1}, cropping2d{{1, 2}} or cropping2d{{{top, bottom}, {left, right}}}";
 
   border_2d cropping;
+  using arguments = argument_list<&cropping2d::cropping>;
 
   constexpr cropping2d() : cropping2d(border_2d(0)) {}
   constexpr explicit cropping2d(int all) : cropping2d(border_2d(all)) {}
@@ -12433,6 +12966,7 @@ struct cropping3d : layer<cropping3d> {
       "cropping3d{1}, cropping3d{{1, 2, 3}} or cropping3d{{{1, 2}, {3, 4}, {5, 6}}}";
 
   border_3d cropping = 1;
+  using arguments = argument_list<&cropping3d::cropping>;
 
   constexpr cropping3d() = default;
   constexpr explicit cropping3d(int all) : cropping(all) {}
@@ -12665,7 +13199,7 @@ struct number_list {
 
   constexpr number_list() = default;
   template <class... Numbers>
-    requires(sizeof...(Numbers) >= 1 && sizeof...(Numbers) <= capacity && (std::convertible_to<Numbers, double> && ...))
+    requires(sizeof...(Numbers) >= 1 && sizeof...(Numbers) <= capacity && (std::is_arithmetic_v<Numbers> && ...))
   constexpr explicit(false) number_list(Numbers... number)
       : numbers{static_cast<float>(number)...}, count(sizeof...(Numbers)) {}
 
@@ -12685,6 +13219,8 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Discretization.
 struct discretization_options {
   number_list bin_boundaries = {};  ///< where ranges begin, in ascending order
+  int num_bins = 0;       ///< or how many ranges there are, whose boundaries are a weight: see adapt of a trainer
+  float epsilon = 0.01F;  ///< how exactly adapt follows the data; smaller is more exact and slower
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -12692,12 +13228,14 @@ struct discretization_options {
 
 /// output = how many boundaries are not above the input: 0 below the first one. No gradient flows through it.
 ///
-/// Shape unchanged; whole numbers as floats, which embedding and category_encoding take. No weights. Cost: 2 FLOPs for
-/// each element and boundary. Errors: E1001; E1075 without boundaries, or if they do not ascend.
-/// Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
+/// Shape unchanged; whole numbers as floats, which embedding and category_encoding take. Weights: with `num_bins`
+/// bin_boundaries (num_bins - 1), which training does not change; `trainer.adapt<"name">(data)` makes them. Cost: 2
+/// FLOPs for each element and boundary. Errors: E1001; E1075 without boundaries, if they do not ascend, or if both are
+/// given. Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
 struct discretization : option_layer<discretization, discretization_options> {
   static constexpr std::string_view class_name = "Discretization";
-  static constexpr std::string_view usage = "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}}";
+  static constexpr std::string_view usage =
+      "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}";
 
   using option_layer::option_layer;
 
@@ -12706,10 +13244,23 @@ struct discretization : option_layer<discretization, discretization_options> {
     for (int i = 1; i < bounds.count; ++i)
       if (!(bounds.numbers[i - 1] < bounds.numbers[i]))
         return ops.error(1075, "has bin_boundaries that do not ascend, at number ", i), x;
+    if (options.num_bins != 0) return by_weight(ops, x);
     if (bounds.empty()) return ops.error(1075, "has no bin_boundaries"), x;
     auto bin = x >= bounds.numbers[0];
     for (int i = 1; i < bounds.count; ++i) bin += x >= bounds.numbers[i];
     return bin;
+  }
+
+ private:
+  constexpr auto by_weight(auto& ops, auto x) const {
+    if (options.num_bins < 2 || !options.bin_boundaries.empty())
+      return ops.error(1075, "has num_bins ", options.num_bins, " and ", options.bin_boundaries.count,
+                       " bin_boundaries; give it boundaries, or at least 2 bins"),
+             x;
+    auto const bounds = ops.weight({.name = "bin_boundaries", .shape = {options.num_bins - 1}, .trainable = false});
+    operations::extents apart = x.shape();
+    apart.push_back(1);
+    return ops.reshape(ops.sum(ops.reshape(x, apart) >= bounds, -1), x.shape());
   }
 };
 
@@ -12738,6 +13289,7 @@ struct dot : argument_layer<dot, dot_options> {
   static constexpr std::string_view usage = "dot{axis}, dot{{1, 2}} or dot{axis, {.normalize = true, .name = ...}}";
 
   axis_list axes = 1;
+  using arguments = argument_list<&dot::axes>;
 
   constexpr explicit dot(axis_list const& axes_, dot_options const& options_ = {})
       : argument_layer(with{}, options_), axes(axes_) {}
@@ -12805,6 +13357,7 @@ struct dropout : layer<dropout> {
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
 
   float rate = 0;
+  using arguments = argument_list<&dropout::rate>;
   std::uint64_t seed = 0;
 
   constexpr explicit dropout(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
@@ -12851,6 +13404,7 @@ struct elu_layer : layer<elu_layer> {
   static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}";
 
   float alpha = 0;
+  using arguments = argument_list<&elu_layer::alpha>;
 
   constexpr elu_layer() : elu_layer(1.0F) {}
   constexpr explicit elu_layer(float alpha_) : alpha(alpha_) {}
@@ -12869,95 +13423,6 @@ struct elu_layer : layer<elu_layer> {
   constexpr auto call(auto& ops, auto x) const {
     if (!(alpha > -1e6F && alpha < 1e6F)) ops.error(1060, "has an alpha that is far out or not a number");
     return function()(x);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/initializers/random_uniform.hpp
-// Uniformly distributed weights.
-// Keras counterpart: tf.keras.initializers.RandomUniform.
-
-namespace stagecraft::initializers {
-
-/// Uniform in [minval, maxval).
-struct random_uniform {
-  /// The smallest value that is drawn.
-  float minval = -0.05F;
-  /// No drawn value reaches this one.
-  float maxval = 0.05F;
-  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
-
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
-  }
-};
-
-}  // namespace stagecraft::initializers
-
-// ---- stagecraft/layers/embedding.hpp
-// A table of vectors, one for each whole number: tf.keras.layers.Embedding.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Embedding.
-struct embedding_options {
-  /// The values that the table begins with.
-  initializer embeddings_initializer = initializers::random_uniform{};
-  /// A penalty on the table that is added to the loss: l1, l2 or both.
-  regularizer embeddings_regularizer = {};
-  /// What the table becomes after each update: non_neg, max_norm and the like.
-  constraint embeddings_constraint = {};
-  /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.
-  bool mask_zero = false;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-};
-
-/// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
-/// element type; a number outside gives zeros (TensorFlow: an error on processors, zeros on graphics cards).
-///
-/// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
-/// Errors: E1012 if a dimension is below 1; E1041 with `mask_zero`, if the input is not a sequence. Definition: Keras
-/// API, layers/core_layers/embedding.
-struct embedding : layer<embedding> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "Embedding";
-  static constexpr std::string_view usage =
-      "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}";
-
-  int input_dim = 1;
-  int output_dim = 1;
-  embedding_options options;
-
-  constexpr embedding(int input_dim_, int output_dim_, embedding_options const& options_ = {})
-      : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-  }
-
-  /// Nothing, or anything else: E1025.
-  template <class L = embedding>
-  constexpr embedding() : embedding(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = embedding>
-  constexpr explicit embedding(detail::wrong_options, ...) : embedding(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  [[nodiscard]] constexpr mask_rule compute_mask() const { return {.exists = options.mask_zero}; }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (options.mask_zero && x.rank() != 2)
-      ops.error(1041, "has mask_zero, and expects an input of shape (steps,) then");
-    if (input_dim < 1 || output_dim < 1)
-      ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
-    auto const table = ops.weight(parameter::with("embeddings", {input_dim, output_dim}, options.embeddings_initializer,
-                                                  options.embeddings_regularizer, options.embeddings_constraint));
-    return ops.take(table, x);
   }
 };
 
@@ -13178,6 +13643,8 @@ struct gru_options {
   float recurrent_dropout = 0;
   /// Whether the result is the output of all steps, or of the last one.
   bool return_sequences = false;
+  /// Whether the states after the last step are outputs as well, behind the result.
+  bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
   /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
@@ -13192,19 +13659,21 @@ struct gru_options {
 /// and s `recurrent_activation`. With `reset_after` q has a bias, too; without it q_g is (s(p_r + q_r) h) *
 /// recurrent_kernel_g.
 /// Steps that are masked leave the state as it is (layers/masking.hpp).
+/// Called on x and h, it begins with this in place of 0.
 ///
-/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 3 *
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
+/// `return_state` h (units) after the last step as well. Weights: kernel (features, 3 *
 /// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
-/// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
+/// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
+/// initial states that do not fit.
 /// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
-struct gru : layer<gru> {
-  static constexpr bool supports_masking = true;
+struct gru : recurrent_layer<layer<gru>, gru, 1> {
   static constexpr std::string_view class_name = "GRU";
   static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}";
 
   int units = 1;
+  using arguments = argument_list<&gru::units>;
   gru_options options;
-  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
@@ -13216,20 +13685,19 @@ struct gru : layer<gru> {
   constexpr gru() : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
-  using layer::layer;
+  using recurrent_layer::recurrent_layer;
   template <class L = gru>
   constexpr explicit gru(detail::wrong_options, ...) : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
-  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
-  /// Steps where the mask is 0 leave the state as it is.
-  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
     int const bias_rows = options.reset_after ? 2 : 1;
     detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options, mask);
-    if (!loop.is_valid) return x;
-    return loop.run([&](auto p, auto const& state) {
+    if (!loop.is_valid) return {x};
+    return loop.run(initial, [&](auto p, auto const& state) {
       return detail::gru_state(ops, options, units, p, state[0], loop.dropped(state[0]), loop.recurrent_kernel,
                                loop.recurrent_bias);
     });
@@ -13534,6 +14002,7 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
 
   float alpha = 0;
+  using arguments = argument_list<&leaky_re_lu::alpha>;
 
   constexpr leaky_re_lu() : leaky_re_lu(0.3F) {}
   constexpr explicit leaky_re_lu(float alpha_) : alpha(alpha_) {}
@@ -13698,6 +14167,8 @@ struct lstm_options {
   float recurrent_dropout = 0;
   /// Whether the result is the output of all steps, or of the last one.
   bool return_sequences = false;
+  /// Whether the states after the last step are outputs as well, behind the result.
+  bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -13708,19 +14179,21 @@ struct lstm_options {
 /// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
 /// c = r(f) c + r(i) a(g) and h = r(o) a(c), step by step from 0, where a is `activation` and r `recurrent_activation`.
 /// Steps that are masked leave the state as it is (layers/masking.hpp).
+/// Called on x and h and c, it begins with these in place of 0.
 ///
-/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 4 *
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
+/// `return_state` h and c (units) after the last step as well. Weights: kernel (features, 4 *
 /// units), recurrent_kernel (units, 4 * units), bias (4 * units). Cost: 2 * (features + units) * 4 * units FLOPs per
-/// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank. Definition: Keras API,
+/// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
+/// initial states that do not fit. Definition: Keras API,
 /// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
-struct lstm : layer<lstm> {
-  static constexpr bool supports_masking = true;
+struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   static constexpr std::string_view class_name = "LSTM";
   static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
 
   int units = 1;
+  using arguments = argument_list<&lstm::units>;
   lstm_options options;
-  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
@@ -13732,21 +14205,20 @@ struct lstm : layer<lstm> {
   constexpr lstm() : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
-  using layer::layer;
+  using recurrent_layer::recurrent_layer;
   template <class L = lstm>
   constexpr explicit lstm(detail::wrong_options, ...) : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
-  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
-  /// Steps where the mask is 0 leave the state as it is.
-  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<2> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
     initializer bias = options.bias_initializer;
     bias.unit_forget_bias = options.unit_forget_bias;
     detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options, mask);
-    if (!loop.is_valid) return x;
-    return loop.run([&](auto projected, auto const& state) {
+    if (!loop.is_valid) return {x};
+    return loop.run(initial, [&](auto projected, auto const& state) {
       auto const z = projected + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
       auto const gate = [&](int index) { return loop.gate(z, index); };
       return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);
@@ -13919,6 +14391,8 @@ struct multi_head_attention_options {
   bool use_causal_mask = false;
   /// Whether the last input is a mask (places of the query, places of the value): 1 where a place may be seen, else 0.
   bool attention_mask = false;
+  /// Whether the attention's weights (num_heads, places of the query, places of the value) are a second output.
+  bool return_attention_scores = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -13931,9 +14405,12 @@ struct multi_head_attention_options {
 /// Shapes (places, features), (other places, ...). Result: (places, features of the query). Weights, each a kernel and
 /// a bias: query and key (features, num_heads, key_dim), value (features, num_heads, value_dim), attention_output
 /// (num_heads, value_dim, features). Cost: those of the products. Errors: E1001 inputs; E1012 a size below 1; E1013
-/// dropout; E1041 inputs of another rank; E1070 places that differ. Definition: Keras API,
+/// dropout; E1041 inputs of another rank; E1070 places that differ. Masks: a place of the query that is masked
+/// sees nothing, and nothing sees such places of the value and the key. Definition: Keras API,
 /// layers/attention_layers/multi_head_attention; Vaswani and others, 2017.
 struct multi_head_attention : layer<multi_head_attention> {
+  static constexpr bool supports_masking = true;
+  static constexpr int masked_inputs = 3, most_outputs = 2;
   static constexpr std::string_view class_name = "MultiHeadAttention";
   static constexpr std::string_view usage =
       "multi_head_attention{num_heads, key_dim} or multi_head_attention{num_heads, key_dim, {.dropout = 0.1F, .name = "
@@ -13941,7 +14418,9 @@ struct multi_head_attention : layer<multi_head_attention> {
 
   int num_heads = 1;
   int key_dim = 1;
+  using arguments = argument_list<&multi_head_attention::num_heads, &multi_head_attention::key_dim>;
   multi_head_attention_options options;
+  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr multi_head_attention(int num_heads_, int key_dim_, multi_head_attention_options const& options_ = {})
       : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
@@ -13960,7 +14439,11 @@ struct multi_head_attention : layer<multi_head_attention> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr auto call(auto& ops, tensor_list in) const {
+  [[nodiscard]] static constexpr bool passes_mask() { return true; }
+  [[nodiscard]] constexpr int output_count() const { return options.return_attention_scores ? 2 : 1; }
+
+  constexpr auto call(operations::tracer& ops, tensor_list in) const { return call_masked(ops, in, {}); }
+  constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
     std::size_t const given = in.size() - (options.attention_mask ? 1U : 0U);
     auto const query = in[0], value = in[given > 1 ? 1 : 0], key = given > 2 ? in[2] : value;
     if (!is_possible(ops, in, given)) return query;
@@ -13969,21 +14452,30 @@ struct multi_head_attention : layer<multi_head_attention> {
     auto const k = project(ops, key, "key", key_dim);
     auto const v = project(ops, value, "value", value_dim);
     auto scores = ops.matmul(q, k, {.transpose_b = true});  // (batch, heads, places of the query, places of the value)
-    if (options.attention_mask) scores += hidden(ops, in.back());
-    if (options.use_causal_mask) {
-      operations::extents const places{query.length(1), value.length(1)};
-      scores = where(ops.iota(places, 1) <= ops.iota(places, 0), scores, scores - unseen);
+    if (auto const seen = seen_by_query(ops, in, given, counts); seen.is_limited()) {
+      operations::extents of_heads = seen.all().shape();
+      if (of_heads.rank == 3) of_heads.insert(1, 1);
+      scores = detail::hide(scores, ops.reshape(seen.all(), of_heads));
     }
     auto const weights = detail::call_dropout(ops, ops.softmax(scores), options.dropout, scores.shape());
     auto const joined = ops.transpose(ops.matmul(weights, v), {0, 2, 1, 3});
-    return join(ops, joined, options.output_shape == 0 ? query.length(-1) : options.output_shape);
+    auto const result = join(ops, joined, options.output_shape == 0 ? query.length(-1) : options.output_shape);
+    return output_count() == 1 ? result : ops.outputs({result, weights});
   }
 
  private:
-  /// What is taken from a score that must not count.
-  static constexpr float unseen = 1e9F;
-
-  constexpr bool is_possible(auto& ops, tensor_list in, std::size_t given) const {
+  /// Masks of the inputs, the mask among them, and causality.
+  constexpr detail::seen_places seen_by_query(operations::tracer& ops, tensor_list in, std::size_t given,
+                                              mask_list const& counts) const {
+    detail::seen_places seen;
+    if (options.attention_mask) seen.require(stop_gradient(in.back()));
+    seen.require_query(ops, counts[0]);
+    seen.require_value(ops, counts[given > 1 ? 1 : 0]);
+    if (given > 2) seen.require_value(ops, counts[2]);
+    if (options.use_causal_mask) seen.require_causal(ops, in[0].length(1), in[given > 1 ? 1 : 0].length(1));
+    return seen;
+  }
+  constexpr bool is_possible(operations::tracer& ops, tensor_list in, std::size_t given) const {
     for (std::size_t i = 0; i < given && i < in.size(); ++i)
       if (in[i].rank() != 3) return ops.error(1041, "expects inputs of shape (places, features)"), false;
     if (given < 1 || given > 3)
@@ -13998,7 +14490,8 @@ struct multi_head_attention : layer<multi_head_attention> {
     return false;
   }
   /// (batch, places, features) to (batch, heads, places, size).
-  constexpr auto project(auto& ops, auto x, std::string_view name, int size) const {
+  constexpr operations::tensor project(operations::tracer& ops, operations::tensor x, std::string_view name,
+                                       int size) const {
     int const batch = x.length(0), places = x.length(1), features = x.length(2);
     return ops.name_scope(name, [&] {
       auto const kernel = make_kernel(ops, {features, num_heads, size});
@@ -14009,7 +14502,7 @@ struct multi_head_attention : layer<multi_head_attention> {
     });
   }
   /// (batch, places, heads, size) to (batch, places, features).
-  constexpr auto join(auto& ops, auto x, int features) const {
+  constexpr operations::tensor join(operations::tracer& ops, operations::tensor x, int features) const {
     int const batch = x.length(0), places = x.length(1), size = x.length(3);
     return ops.name_scope("attention_output", [&] {
       auto const kernel = make_kernel(ops, {num_heads, size, features});
@@ -14019,18 +14512,13 @@ struct multi_head_attention : layer<multi_head_attention> {
       return ops.reshape(y, {batch, places, features});
     });
   }
-  constexpr auto make_kernel(auto& ops, shape const& of) const {
+  constexpr operations::tensor make_kernel(operations::tracer& ops, shape const& of) const {
     return ops.weight(parameter::with("kernel", of, options.kernel_initializer, options.kernel_regularizer,
                                       options.kernel_constraint));
   }
-  constexpr auto make_bias(auto& ops, shape const& of) const {
+  constexpr operations::tensor make_bias(operations::tracer& ops, shape const& of) const {
     return ops.weight(
         parameter::with("bias", of, options.bias_initializer, options.bias_regularizer, options.bias_constraint));
-  }
-  /// 0 where the mask is 1, and far below 0 where it is 0, for all heads.
-  static constexpr auto hidden(auto& ops, auto mask) {
-    auto const lost = (1.0F - stop_gradient(mask)) * -unseen;
-    return ops.reshape(lost, {mask.length(0), 1, mask.length(1), mask.length(2)});
   }
 };
 
@@ -14072,9 +14560,9 @@ struct normalization_options {
 /// output = (input - mean) / sqrt(variance), of which at least 1e-7 counts.
 ///
 /// Shape unchanged. Weights, if `mean` is not given: mean, variance, both of the lengths of the axes, and count (),
-/// which training does not change: set them before. Cost: 2 FLOPs per element. Errors: E1001; E1050 for an axis
-/// that the input does not have, or the batch; E1075 for a mean without variance, or of another length.
-/// Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
+/// which training does not change: `trainer.adapt<"name">(data)` makes them. Cost: 2 FLOPs per element. Errors: E1001;
+/// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, or of another
+/// length. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
 struct normalization : option_layer<normalization, normalization_options> {
   static constexpr std::string_view class_name = "Normalization";
   static constexpr std::string_view usage =
@@ -14136,6 +14624,7 @@ struct permute : layer<permute> {
   static constexpr std::string_view usage = "permute{2, 1} with the old axes in their new order";
 
   shape dims;
+  using arguments = argument_list<&permute::dims>;
 
   template <std::integral... Dims>
     requires(sizeof...(Dims) >= 1 && sizeof...(Dims) < axis_list::capacity)
@@ -14201,6 +14690,8 @@ struct prelu : layer<prelu> {
   regularizer alpha_regularizer;
   constraint alpha_constraint;
   axis_list shared_axes = axis_list::none();
+  using arguments = argument_list<&prelu::alpha_initializer, &prelu::alpha_regularizer, &prelu::alpha_constraint,
+                                  &prelu::shared_axes>;
 
   constexpr prelu() : prelu(prelu_options{}) {}
   constexpr explicit(false) prelu(prelu_options const& options)
@@ -14361,6 +14852,7 @@ struct resizing : argument_layer<resizing, resizing_options> {
       "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name = ...}}";
 
   int height = 1, width = 1;
+  using arguments = argument_list<&resizing::height, &resizing::width>;
 
   constexpr resizing(int height_, int width_, resizing_options const& options_ = {})
       : argument_layer(with{}, options_), height(height_), width(width_) {}
@@ -14848,6 +15340,7 @@ struct repeat_vector : layer<repeat_vector> {
   static constexpr std::string_view usage = "repeat_vector{n}";
 
   int n = 1;
+  using arguments = argument_list<&repeat_vector::n>;
 
   constexpr explicit repeat_vector(int n_) : n(n_) {}
 
@@ -14897,6 +15390,7 @@ struct rescaling : argument_layer<rescaling, rescaling_options> {
   static constexpr std::string_view usage = "rescaling{scale} or rescaling{scale, {.offset = -1, .name = ...}}";
 
   float scale = 1;
+  using arguments = argument_list<&rescaling::scale>;
 
   constexpr explicit rescaling(double scale_, rescaling_options const& options_ = {})
       : argument_layer(with{}, options_), scale(static_cast<float>(scale_)) {}
@@ -14921,6 +15415,7 @@ struct reshape : layer<reshape> {
   static constexpr bool is_view = true;
 
   shape target;
+  using arguments = argument_list<&reshape::target>;
 
   template <std::integral... Dimensions>
     requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
@@ -14966,11 +15461,27 @@ struct reshape : layer<reshape> {
 // ---- stagecraft/layers/rnn.hpp
 // A loop over time of any cell: tf.keras.layers.RNN.
 
-namespace stagecraft::layers {
+namespace stagecraft {
+
+namespace detail {
+
+/// How many states a cell has; 1 of what is none.
+template <class Cell>
+inline constexpr int states_of_cell = [] {
+  if constexpr (requires { Cell::states; })
+    return static_cast<int>(Cell::states);
+  else
+    return 1;
+}();
+
+}  // namespace detail
+
+namespace layers {
 
 /// Keras's keyword arguments of RNN behind the cell.
 struct rnn_options {
   bool return_sequences = false;  ///< whether the result is the output of all steps, or of the last one
+  bool return_state = false;      ///< whether the states after the last step are outputs as well, behind the result
   bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -14994,12 +15505,11 @@ struct rnn_options {
 ///     };
 ///
 /// The output is the first state, or that which `Cell::output` names. Shape: (steps, features) to the state's, or
-/// (steps, ...) with `return_sequences`. Errors: those of the cell; E1041 an input of another rank; E1073 masks;
-/// E1077 what is no cell.
-/// Definition: Keras API, layers/recurrent_layers/rnn.
+/// (steps, ...) with `return_sequences`; with `return_state` all states after the last step as well. Called on x and
+/// all states, it begins with these. Errors: those of the cell; E1041 an input of another rank; E1077 what is no cell;
+/// E1085 initial states that do not fit. Definition: Keras API, layers/recurrent_layers/rnn.
 template <class Cell>
-struct rnn : layer<rnn<Cell>> {
-  static constexpr bool supports_masking = true;
+struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell<Cell>> {
   static constexpr std::string_view class_name = "RNN";
   static constexpr std::string_view usage =
       "rnn{lstm_cell{units}} or rnn{lstm_cell{units}, {.return_sequences = true}}";
@@ -15011,31 +15521,26 @@ struct rnn : layer<rnn<Cell>> {
     this->take_base_options(options);
   }
 
-  [[nodiscard]] static constexpr bool passes_mask() { return false; }
-  [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
-
-  constexpr auto call(auto& ops, auto x) const {
+  /// See recurrent_layer.
+  constexpr auto run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                     tensor_list initial) const {
+    detail::recurrent_result<detail::states_of_cell<Cell>> result{x};
     if constexpr (!requires { cell.state_size(Cell::states); }) {
       ops.error(1077, "is given '", detail::type_name<Cell>(), "', which is no cell, as lstm_cell is one");
-      return x;
+    } else if (x.rank() != 3) {
+      ops.error(1041, "expects an input of shape (steps, features), but got ", detail::sample_shape(x));
     } else {
-      return looped(ops, x);
+      int const batch = x.length(0);
+      auto const step = cell.build(ops, operations::extents(batch, x.length(2)));
+      auto const first = detail::first_states<Cell::states>(ops, initial, [&](std::size_t i) {
+        return operations::extents{batch, cell.state_size(static_cast<int>(i))};
+      });
+      std::size_t output = 0;
+      if constexpr (requires { Cell::output; }) output = Cell::output;
+      auto const one = [&](auto at, auto const& state) { return step(ops, at, state); };
+      result = detail::loop_over_steps(ops, x, mask, initial.empty(), first, options, one, output);
     }
-  }
-
- private:
-  constexpr auto looped(auto& ops, auto x) const {
-    if (x.rank() != 3)
-      return ops.error(1041, "expects an input of shape (steps, features), but got ", detail::sample_shape(x)), x;
-    auto const step = cell.build(ops, operations::extents(x.length(0), x.length(2)));
-    std::array<decltype(x), Cell::states> initial{};
-    for (int i = 0; i < Cell::states; ++i)
-      initial[static_cast<std::size_t>(i)] = ops.full({x.length(0), cell.state_size(i)}, 0);
-    auto const one = [&](auto at, auto const& state) { return step(ops, at, state); };
-    auto const done = ops.scan(x, 1, initial, one, options.go_backwards);
-    std::size_t output = 0;
-    if constexpr (requires { Cell::output; }) output = Cell::output;
-    return options.return_sequences ? done.all[output] : done.last[output];
+    return result;
   }
 };
 
@@ -15044,7 +15549,9 @@ rnn(Cell) -> rnn<Cell>;
 template <class Cell>
 rnn(Cell, rnn_options) -> rnn<Cell>;
 
-}  // namespace stagecraft::layers
+}  // namespace layers
+
+}  // namespace stagecraft
 
 // ---- stagecraft/layers/serial_dense.hpp
 // A dense layer whose product is made in parts, one after the other: SerialDense of Graphcore's Keras layers.
@@ -15178,6 +15685,8 @@ struct simple_rnn_options {
   float recurrent_dropout = 0;
   /// Whether the result is the output of all steps, or of the last one.
   bool return_sequences = false;
+  /// Whether the states after the last step are outputs as well, behind the result.
+  bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -15187,20 +15696,22 @@ struct simple_rnn_options {
 
 /// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
 /// Steps that are masked leave the state as it is (layers/masking.hpp).
+/// Called on x and h, it begins with this in place of 0.
 ///
-/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, units),
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
+/// `return_state` h (units) after the last step as well. Weights: kernel (features, units),
 /// recurrent_kernel (units, units), bias (units). Cost: 2 * (features + units) * units FLOPs per step and sample.
-/// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
+/// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
+/// initial states that do not fit.
 /// Definition: Keras API, layers/recurrent_layers/simple_rnn.
-struct simple_rnn : layer<simple_rnn> {
-  static constexpr bool supports_masking = true;
+struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   static constexpr std::string_view class_name = "SimpleRNN";
   static constexpr std::string_view usage =
       "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
 
   int units = 1;
+  using arguments = argument_list<&simple_rnn::units>;
   simple_rnn_options options;
-  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})
       : units(units_), options(options_) {
@@ -15213,19 +15724,18 @@ struct simple_rnn : layer<simple_rnn> {
   constexpr simple_rnn() : simple_rnn(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
-  using layer::layer;
+  using recurrent_layer::recurrent_layer;
   template <class L = simple_rnn>
   constexpr explicit simple_rnn(detail::wrong_options, ...) : simple_rnn(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
-  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
-  /// Steps where the mask is 0 leave the state as it is.
-  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
     detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options, mask);
-    if (!loop.is_valid) return x;
-    return loop.run([&](auto z, auto const& state) {
+    if (!loop.is_valid) return {x};
+    return loop.run(initial, [&](auto z, auto const& state) {
       auto const sum = z + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
       return std::array{options.activation(sum)};
     });
@@ -15394,6 +15904,7 @@ struct softmax_layer : layer<softmax_layer> {
   static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
 
   int axis = -1;
+  using arguments = argument_list<&softmax_layer::axis>;
 
   constexpr explicit softmax_layer(int axis_ = -1) : axis(axis_) {}
 
@@ -15435,6 +15946,7 @@ struct spatial_dropout_layer : layer<Derived> {
   static constexpr bool supports_masking = true;
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
   float rate = 0;
+  using arguments = argument_list<&spatial_dropout_layer::rate>;
   std::uint64_t seed = 0;
 
   constexpr explicit spatial_dropout_layer(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
@@ -15679,7 +16191,7 @@ constexpr symbolic_tensor operate(first_tensor const& tensor, Number auto number
 }
 
 template <class T>
-concept Operand = Number<T> || std::same_as<T, symbolic_tensor>;
+concept Operand = Number<T> || std::derived_from<T, symbolic_tensor>;
 
 /// The variable in front of +=. Converting to it, the compiler fills in the line.
 struct tensor_variable {
@@ -15694,16 +16206,16 @@ struct tensor_variable {
 }  // namespace detail
 
 // Found by the tensors that they are called with. Templates, so that a program that has none need not compile them.
-constexpr symbolic_tensor operator+(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
+constexpr symbolic_tensor operator+(detail::first_tensor a, std::derived_from<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::add>{}(a, b);
 }
-constexpr symbolic_tensor operator-(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
+constexpr symbolic_tensor operator-(detail::first_tensor a, std::derived_from<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::subtract>{}(a, b);
 }
-constexpr symbolic_tensor operator*(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
+constexpr symbolic_tensor operator*(detail::first_tensor a, std::derived_from<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::multiply>{}(a, b);
 }
-constexpr symbolic_tensor operator/(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
+constexpr symbolic_tensor operator/(detail::first_tensor a, std::derived_from<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::divide>{}(a, b);
 }
 constexpr symbolic_tensor operator+(detail::first_tensor a, detail::Number auto b) {
@@ -15766,6 +16278,7 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}";
 
   float theta = 0;
+  using arguments = argument_list<&thresholded_re_lu::theta>;
 
   constexpr thresholded_re_lu() : thresholded_re_lu(1.0F) {}
   constexpr explicit thresholded_re_lu(float theta_) : theta(theta_) {}
@@ -15935,6 +16448,7 @@ struct up_sampling1d : layer<up_sampling1d> {
   static constexpr std::string_view usage = "up_sampling1d{size}";
 
   int size = 2;
+  using arguments = argument_list<&up_sampling1d::size>;
 
   constexpr explicit up_sampling1d(int size_ = 2) : size(size_) {}
 
@@ -15986,6 +16500,7 @@ struct up_sampling2d : layer<up_sampling2d> {
 
   size_2d size;
   stagecraft::interpolation interpolation{};
+  using arguments = argument_list<&up_sampling2d::size, &up_sampling2d::interpolation>;
 
   constexpr up_sampling2d() : up_sampling2d(size_2d(2), up_sampling2d_options{}) {}
   constexpr explicit up_sampling2d(int both) : up_sampling2d(size_2d(both), up_sampling2d_options{}) {}
@@ -16057,6 +16572,7 @@ struct up_sampling3d : layer<up_sampling3d> {
   static constexpr std::string_view usage = "up_sampling3d{size} or up_sampling3d{{1, 2, 2}}";
 
   size_3d size = 2;
+  using arguments = argument_list<&up_sampling3d::size>;
 
   constexpr up_sampling3d() = default;
   constexpr explicit up_sampling3d(int all) : size(all) {}
@@ -16099,6 +16615,7 @@ struct zero_padding1d : layer<zero_padding1d> {
   static constexpr std::string_view usage = "zero_padding1d{1} or zero_padding1d{{before, after}}";
 
   border padding;
+  using arguments = argument_list<&zero_padding1d::padding>;
 
   constexpr zero_padding1d() : zero_padding1d(border(1)) {}
   constexpr explicit zero_padding1d(int all) : zero_padding1d(border(all)) {}
@@ -16142,6 +16659,7 @@ struct zero_padding2d : layer<zero_padding2d> {
       "zero_padding2d{1}, zero_padding2d{{1, 2}} or zero_padding2d{{{top, bottom}, {left, right}}}";
 
   border_2d padding;
+  using arguments = argument_list<&zero_padding2d::padding>;
 
   constexpr zero_padding2d() : zero_padding2d(border_2d(1)) {}
   constexpr explicit zero_padding2d(int all) : zero_padding2d(border_2d(all)) {}
@@ -16187,6 +16705,7 @@ struct zero_padding3d : layer<zero_padding3d> {
       "zero_padding3d{1}, zero_padding3d{{1, 2, 3}} or zero_padding3d{{{1, 2}, {3, 4}, {5, 6}}}";
 
   border_3d padding = 1;
+  using arguments = argument_list<&zero_padding3d::padding>;
 
   constexpr zero_padding3d() = default;
   constexpr explicit zero_padding3d(int all) : padding(all) {}
@@ -17185,11 +17704,14 @@ constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, ex
 
 namespace stagecraft {
 
-/// The types of values and gradients, and of weights with the optimizer's state: float32 or float16. Prefer the
-/// constants of `dtype_policies` to one written by hand.
+/// The types of values and gradients, and of weights with the optimizer's state: float32, float16 or, on the host,
+/// bfloat16. Prefer the constants of `dtype_policies` to one written by hand.
 struct dtype_policy {
   dtype compute_dtype = dtype::float32;
   dtype variable_dtype = dtype::float32;
+  /// The type in which values and gradients lie in memory where kernels read and write floats: compute_dtype on the
+  /// host; float32 on emulated IPUs, whose tiles have memories of their own. `training_on` sets it.
+  dtype storage_dtype = dtype::float32;
 
   friend constexpr bool operator==(dtype_policy const&, dtype_policy const&) = default;
 };
@@ -17197,9 +17719,9 @@ struct dtype_policy {
 /// Whether the steps of a model work on copies of its weights, which are rounded for each pass.
 template <dtype_policy Policy>
 inline constexpr bool rounds_copies_of_weights =
-    Policy.compute_dtype == dtype::float16 && Policy.variable_dtype != dtype::float16;
+    is_half(Policy.compute_dtype) && Policy.variable_dtype != Policy.compute_dtype;
 
-/// Keras's policies by their names. Where values are float16, arithmetic is still done in float32, and results are
+/// Keras's policies by their names. Where values are of 16 bits, arithmetic is still done in float32, and results are
 /// rounded when they are stored.
 namespace dtype_policies {
 
@@ -17207,6 +17729,9 @@ inline constexpr dtype_policy float32{};
 /// Weights stay in float32; a copy is rounded for each step.
 inline constexpr dtype_policy mixed_float16{.compute_dtype = dtype::float16};
 inline constexpr dtype_policy float16{.compute_dtype = dtype::float16, .variable_dtype = dtype::float16};
+/// The same with the upper halves of floats: as large as those, with three decimal places. Not on IPUs (E2061).
+inline constexpr dtype_policy mixed_bfloat16{.compute_dtype = dtype::bfloat16};
+inline constexpr dtype_policy bfloat16{.compute_dtype = dtype::bfloat16, .variable_dtype = dtype::bfloat16};
 
 }  // namespace dtype_policies
 
@@ -17679,7 +18204,7 @@ struct inference {
   outfeed_queue_options outfeed_queue = {};
   /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution.
   bool asynchronous_callbacks = false;
-  /// In which types values and weights are kept. The host has float32 only (E2061).
+  /// In which types values and weights are kept. IPUs have no bfloat16 (E2061).
   stagecraft::dtype_policy dtype_policy = {};
   /// Initial weights follow from it.
   std::uint64_t seed = 1;
@@ -18404,32 +18929,33 @@ constexpr bool loss_takes_logits(Loss const& loss) {
   }
 }
 
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr bool find_logits() {
-  if constexpr (only_infers<Training>) {
+  if constexpr (only_infers<Job::training>) {
     return false;
-  } else if constexpr (!last_activations_of<M>[Output].has_logits()) {
+  } else if constexpr (!last_activations_of<typename Job::model>[Output].has_logits()) {
     return false;
   } else {
-    constexpr int call = last_activations_of<M>[Output].call;
-    constexpr auto const& graph = graph_of<M>;
+    constexpr int call = last_activations_of<typename Job::model>[Output].call;
+    constexpr auto const& graph = Job::graph;
     // Where another layer reads the output, it must be there before the loss.
     for (int const input : graph.inputs)
       if (input == call) return false;
     int times = 0;
     for (int const output : graph.outputs_of(0)) times += output == call ? 1 : 0;
-    return times == 1 && loss_takes_logits<layer_t<M, call>>(losses::loss_of_output<Output>(Training.loss));
+    return times == 1 &&
+           loss_takes_logits<layer_t<typename Job::model, call>>(losses::loss_of_output<Output>(Job::training.loss));
   }
 }
 
 /// A bit for each output whose loss takes logits.
-template <class M, auto Training>
+template <class Job>
 inline constexpr std::uint64_t outputs_with_logits = []<std::size_t... Output>(std::index_sequence<Output...>) {
   std::uint64_t bits = 0;
   [[maybe_unused]] int const done[]{
-      0, (Output < 64 && find_logits<M, Training, Output>() ? (bits |= std::uint64_t{1} << (Output & 63U), 0) : 0)...};
+      0, (Output < 64 && find_logits<Job, Output>() ? (bits |= std::uint64_t{1} << (Output & 63U), 0) : 0)...};
   return bits;
-}(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>{});
+}(std::make_index_sequence<Job::graph.outputs_of(0).size()>{});
 
 /// Whether a call's activation is applied to logits after the loss.
 constexpr bool leaves_activation_to_loss(graph_view const& graph, int call, std::uint64_t outputs) {
@@ -18455,15 +18981,15 @@ inline constexpr auto const& planned_layer<M, Call, false> = layer_of<M, Call>;
 }  // namespace detail
 
 /// Whether the loss of an output takes the logits of its softmax or sigmoid.
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
-    (detail::outputs_with_logits<M, Training> >> (Output & 63U) & 1U) != 0 && Output < 64;
+    (detail::outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
 
 /// The loss of an output, as it is computed.
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 inline constexpr auto computed_loss_of = [] {
-  auto loss = losses::loss_of_output<Output>(Training.loss);
-  if constexpr (takes_logits<M, Training, Output>) loss.from_logits = true;
+  auto loss = losses::loss_of_output<Output>(Job::training.loss);
+  if constexpr (takes_logits<Job, Output>) loss.from_logits = true;
   return loss;
 }();
 
@@ -18474,6 +19000,11 @@ inline constexpr auto computed_loss_of = [] {
 // alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
 
 namespace stagecraft {
+
+/// Floats that so many numbers of a type take.
+[[nodiscard]] constexpr long long stored_floats(long long numbers, dtype type) noexcept {
+  return is_half(type) ? (numbers + 1) / 2 : numbers;
+}
 
 /// The plan of one call. Offsets are floats into the program's block; -1 where there is nothing.
 struct planned_call {
@@ -18489,6 +19020,8 @@ struct planned_call {
   /// The call whose forward step the host does as this one's epilogue: it is the only one that reads the output, which
   /// is never stored. -1: none.
   int epilogue = -1;
+  /// The type in which its output and the gradient of it are stored.
+  dtype stored = dtype::float32;
   /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
   long long value = -1;
@@ -18532,23 +19065,26 @@ template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
   constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode,
-                    std::uint64_t logits)
-      : graph_(graph), trains_(mode == execution_mode::training), count_(static_cast<int>(Calls)) {
+                    std::uint64_t logits, dtype stored)
+      : graph_(graph), trains_(mode == execution_mode::training), stored_(stored), count_(static_cast<int>(Calls)) {
     result_.batch = batch;
     for (std::size_t i = 0; i < Calls; ++i) {
       result_.calls[i].needs = needs[i];
       result_.calls[i].activation_in_loss = leaves_activation_to_loss(graph, static_cast<int>(i), logits);
+      // Each term of a gradient is rounded by itself: its sum must not depend on where the terms come from.
+      if (is_half(stored)) result_.calls[i].needs.adds_exactly = false;
     }
   }
 
   constexpr program_draft<Calls, Edges, Outputs> const& make() {
     result_.own_gradient.fill(-1);
     find_roots_and_gradients();
+    if (is_half(stored_)) find_stored_types();
     if (trains_) {
       find_first_writers();
       find_activations_in_consumers();
     }
-    find_epilogues();
+    if (!is_half(stored_)) find_epilogues();  // what is in between would have to be rounded
     find_lifetimes();
     return draft_;
   }
@@ -18574,6 +19110,17 @@ class planner {
         own.needs_gradient = own.needs_gradient || weight.trainable;
       for (int const input : inputs) own.needs_gradient = own.needs_gradient || call(input).needs_gradient;
     }
+  }
+
+  /// Numbers that count something, such as words, must be exact.
+  constexpr void find_stored_types() {
+    for (int i = 0; i < count_; ++i)
+      call(i).stored = graph_.call(call(i).root).type == dtype::float32 ? stored_ : dtype::float32;
+    for (int i = 0; i < count_; ++i)
+      if (same_type(graph_.layer_of(i).type, tag_of<layers::embedding>))
+        for (int const input : graph_.inputs_of(i))
+          for (int k = 0; k < count_; ++k)
+            if (call(k).root == call(input).root) call(k).stored = dtype::float32;
   }
 
   constexpr void find_first_writers() {
@@ -18657,7 +19204,8 @@ class planner {
   }
 
   [[nodiscard]] constexpr long long floats_of(int index) const {
-    return static_cast<long long>(result_.batch) * graph_.call(index).shape.size();
+    return stored_floats(static_cast<long long>(result_.batch) * graph_.call(index).shape.size(),
+                         result_.calls[at(index)].stored);
   }
 
   constexpr void find_lifetimes() {
@@ -18714,6 +19262,7 @@ class planner {
 
   graph_view const& graph_;
   bool trains_;
+  dtype stored_;
   int count_;
   program_draft<Calls, Edges, Outputs> draft_;
   program<Calls, Edges, Outputs>& result_ = draft_.result;
@@ -18764,18 +19313,19 @@ template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivati
 inline constexpr call_needs needs_of_call = find_needs<M, Call, Batch, Mode, LeavesActivation>(
     std::make_index_sequence<static_cast<std::size_t>(graph_of<M>.call(Call).input_count)>{});
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, std::size_t... Call>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored, std::size_t... Call>
 constexpr auto draft_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
                                          leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
-  return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode, Logits)
+  return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode, Logits,
+                                                                                      Stored)
       .make();
 }
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
 inline constexpr auto draft_of =
-    draft_program<M, Batch, Mode, Logits>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+    draft_program<M, Batch, Mode, Logits, Stored>(std::make_index_sequence<graph_of<M>.calls.size()>{});
 
 template <std::size_t Count>
 struct placed_buffers {
@@ -18788,14 +19338,14 @@ struct placed_buffers {
   }
 };
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits>
-inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits>.buffer_count> placed_of{
-    draft_of<M, Batch, Mode, Logits>.buffers.data()};
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
+inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits, Stored>.buffer_count> placed_of{
+    draft_of<M, Batch, Mode, Logits, Stored>.buffers.data()};
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
 constexpr auto plan_program() {
-  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits>;
-  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits>;
+  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored>;
+  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored>;
   auto result = draft.result;
   auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[static_cast<std::size_t>(slot)].offset; };
   result.floats = placed.floats;
@@ -18814,14 +19364,15 @@ constexpr auto plan_program() {
 
 }  // namespace detail
 
-/// The plan of a model. `Logits` has a bit for each output whose loss takes logits.
-template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0>
-inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits>();
+/// The plan of a model. `Logits` has a bit for each output whose loss takes logits; `Stored` is the type of values.
+template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, dtype Stored = dtype::float32>
+inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored>();
 
-/// The program of a model that is trained, or predicts, as a description says.
-template <Model M, auto Training, execution_mode Mode>
+/// The program of a job.
+template <class Job>
 inline constexpr auto const& program_for =
-    program_of<M, Training.batch_size, Mode, detail::outputs_with_logits<M, Training>>;
+    program_of<typename Job::model, Job::training.batch_size, Job::mode,
+               detail::outputs_with_logits<typename Job::described>, Job::training.dtype_policy.storage_dtype>;
 
 }  // namespace stagecraft
 
@@ -18860,10 +19411,10 @@ constexpr int stage_of_graph_call(int call) {
   return stage < 0 ? 0 : stage;
 }
 
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode>
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype Stored>
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_of<M, Batch, Mode, Logits>;
+  constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored>;
   constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.outputs_of(0).size();
   pipeline_flow<calls, edges, outputs> flow;
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
@@ -18909,12 +19460,13 @@ constexpr auto find_flow() {
 }
 
 // One constant for all descriptions that have the same plan.
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode>
-inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode>();
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype Stored>
+inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode, Stored>();
 
-template <class M, auto Training>
+template <class Job>
 inline constexpr auto const& flow_of =
-    flow_of_plan<M, Training.batch_size, outputs_with_logits<M, Training>, mode_of<Training>>;
+    flow_of_plan<typename Job::model, Job::training.batch_size, outputs_with_logits<typename Job::described>,
+                 Job::described::mode, Job::training.dtype_policy.storage_dtype>;
 
 }  // namespace stagecraft::detail
 
@@ -18995,105 +19547,6 @@ inline constexpr pipelining_options options_of = detail::find_options<M, Trainin
 
 }  // namespace stagecraft
 
-// ---- stagecraft/plan/recomputation.hpp
-// Which forward steps a stage's backward pass carries out again, instead of finding their results kept.
-
-namespace stagecraft::detail {
-
-/// Of one stage. Segments lie between its recomputation checkpoints, in the order of calls.
-template <std::size_t Calls>
-struct stage_recomputation {
-  std::array<bool, Calls> again{};
-  std::array<int, Calls> segment{};
-  int segments = 1;
-};
-
-/// Values that the backward step of a call reads: its own output, and its inputs.
-struct backward_reads {
-  bool output = false;
-  bool inputs = false;
-
-  constexpr explicit backward_reads(planned_call const& call)
-      : output(call.needs_gradient && !call.needs.view && call.needs.output),
-        inputs(call.needs_gradient && !call.needs.view && call.needs.input) {}
-};
-
-template <class M, auto Training, int Stage>
-class recomputation_finder {
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, execution_mode::training>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr std::size_t calls = graph.calls.size();
-  static constexpr recomputation_mode mode =
-      mode_in(options_of<M, Training>.schedule, options_of<M, Training>.recomputation_mode);
-  static constexpr bool interleaves = mode == recomputation_mode::recompute_and_backpropagate_interleaved;
-  static constexpr bool is_last = Stage + 1 == flow.stages;
-
- public:
-  constexpr stage_recomputation<calls> find() {
-    if (mode == recomputation_mode::none || (is_last && !interleaves)) return result_;
-    if (interleaves) find_segments();
-    find_candidates();
-    std::array<bool, calls> wanted{};
-    auto const want_inputs = [&](std::size_t i) {
-      for (int const input : graph.inputs_of(static_cast<int>(i))) wanted[root(input)] = true;
-    };
-    for (std::size_t i = 0; i < calls; ++i) {
-      if (flow.stage[i] != Stage) continue;
-      backward_reads const reads(program.calls[i]);
-      if (reads.output || (program.calls[i].needs_gradient && program.calls[i].needs.saved > 0)) wanted[i] = true;
-      if (reads.inputs) want_inputs(i);
-    }
-    for (std::size_t i = calls; i-- > 0;) {
-      if (!wanted[i] || !candidate_[i]) continue;
-      result_.again[i] = true;
-      want_inputs(i);
-    }
-    return result_;
-  }
-
- private:
-  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(program.calls[call].root); }
-  static constexpr bool is_checkpoint(std::size_t call) {
-    return graph.layer_of(static_cast<int>(call)).class_name == "RecomputationCheckpoint";
-  }
-
-  constexpr void find_segments() {
-    int segment = 0;
-    for (std::size_t i = 0; i < calls; ++i) {
-      if (flow.stage[i] != Stage || graph.calls[i].is_input) continue;
-      if (is_checkpoint(i)) ++segment;
-      result_.segment[i] = segment;
-    }
-    result_.segments = segment + 1;
-  }
-
-  // Not what has a state of its own, nor what checkpoints keep or what a later segment needs before it is there again.
-  constexpr void find_candidates() {
-    for (std::size_t i = 0; i < calls; ++i) {
-      auto const& call = graph.calls[i];
-      candidate_[i] = flow.stage[i] == Stage && !call.is_input && !program.calls[i].needs.view &&
-                      !(is_last && result_.segment[i] + 1 == result_.segments);
-      for (auto const& weight : graph.parameters_of(call.layer)) candidate_[i] = candidate_[i] && !weight.is_state();
-    }
-    if (!interleaves) return;
-    for (std::size_t i = 0; i < calls; ++i) {
-      if (flow.stage[i] != Stage) continue;
-      for (int const input : graph.inputs_of(static_cast<int>(i)))
-        if (flow.stage[root(input)] == Stage && (is_checkpoint(i) || result_.segment[i] > result_.segment[root(input)]))
-          candidate_[root(input)] = false;
-    }
-  }
-
-  stage_recomputation<calls> result_;
-  std::array<bool, calls> candidate_{};
-};
-
-template <class M, auto Training, int Stage>
-inline constexpr auto recomputation_of = recomputation_finder<M, Training, Stage>().find();
-
-}  // namespace stagecraft::detail
-
 // ---- stagecraft/description/replicas.hpp
 // How many replicas of a model are trained, and how many samples a weight update sees.
 
@@ -19161,6 +19614,150 @@ template <Model M, auto Training, class Machine = detail::machine_without_limit>
 inline constexpr auto effective_batch_size = detail::count_samples_of_update<M, Training, Machine>();
 
 }  // namespace stagecraft
+
+// ---- stagecraft/description/job.hpp
+// What is planned, priced and carried out: a model, what it is trained with, the mode and the machine, as one type.
+// Trainers, predictors and profiles make one each; all rooms above take it as `Job`.
+
+namespace stagecraft {
+
+/// A model in one mode on one machine. `Training` is a description of a training or of an inference, as it holds on the
+/// machine (training_on); whatever is the same on all machines, such as a plan, is made for machine_without_limit.
+///
+/// Templates take a `class Job`, and after it what they are about: a pass, a device, a call. Those whose answers depend
+/// on less than the whole job are asked with `planned` or `described`, so that training, evaluation and other machines
+/// find the same constant.
+template <class M, auto Training, execution_mode Mode = detail::mode_of<Training>,
+          class Machine = detail::machine_without_limit>
+struct job {
+  using model = M;
+  using machine = Machine;
+  /// A copy: Clang 19 finds members of class type of a template argument at wrong places, at run time and in constants.
+  static constexpr auto training = Training;
+  static constexpr execution_mode mode = Mode;
+  /// Whether weights are updated.
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr pipelining_options options = options_of<M, Training>;
+  static constexpr int replicas = replicas_of<M, Training, Machine>;
+
+  /// The same in training, whatever the mode of this one is.
+  using in_training = job<M, Training, execution_mode::training, Machine>;
+  /// The same in evaluation and prediction.
+  using in_inference = job<M, Training, execution_mode::inference, Machine>;
+  template <execution_mode Other>
+  using in = job<M, Training, Other, Machine>;
+  /// The same on another machine.
+  template <class Other>
+  using on = job<M, Training, Mode, Other>;
+  /// The same for another model.
+  template <class Other>
+  using of = job<Other, Training, Mode, Machine>;
+  /// The same on any machine: passes, rings and timetables are made for it.
+  using planned = job<M, Training, Mode>;
+  /// What the model and its description say alone, in the mode that the description is for.
+  using described = job<M, Training>;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/plan/recomputation.hpp
+// Which forward steps a stage's backward pass carries out again, instead of finding their results kept.
+
+namespace stagecraft::detail {
+
+/// Of one stage. Segments lie between its recomputation checkpoints, in the order of calls.
+template <std::size_t Calls>
+struct stage_recomputation {
+  std::array<bool, Calls> again{};
+  std::array<int, Calls> segment{};
+  int segments = 1;
+};
+
+/// Values that the backward step of a call reads: its own output, and its inputs.
+struct backward_reads {
+  bool output = false;
+  bool inputs = false;
+
+  constexpr explicit backward_reads(planned_call const& call)
+      : output(call.needs_gradient && !call.needs.view && call.needs.output),
+        inputs(call.needs_gradient && !call.needs.view && call.needs.input) {}
+};
+
+template <class Job, int Stage>
+class recomputation_finder {
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<typename Job::in_training>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr std::size_t calls = graph.calls.size();
+  static constexpr recomputation_mode mode = mode_in(Job::options.schedule, Job::options.recomputation_mode);
+  static constexpr bool interleaves = mode == recomputation_mode::recompute_and_backpropagate_interleaved;
+  static constexpr bool is_last = Stage + 1 == flow.stages;
+
+ public:
+  constexpr stage_recomputation<calls> find() {
+    if (mode == recomputation_mode::none || (is_last && !interleaves)) return result_;
+    if (interleaves) find_segments();
+    find_candidates();
+    std::array<bool, calls> wanted{};
+    auto const want_inputs = [&](std::size_t i) {
+      for (int const input : graph.inputs_of(static_cast<int>(i))) wanted[root(input)] = true;
+    };
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (flow.stage[i] != Stage) continue;
+      backward_reads const reads(program.calls[i]);
+      if (reads.output || (program.calls[i].needs_gradient && program.calls[i].needs.saved > 0)) wanted[i] = true;
+      if (reads.inputs) want_inputs(i);
+    }
+    for (std::size_t i = calls; i-- > 0;) {
+      if (!wanted[i] || !candidate_[i]) continue;
+      result_.again[i] = true;
+      want_inputs(i);
+    }
+    return result_;
+  }
+
+ private:
+  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(program.calls[call].root); }
+  static constexpr bool is_checkpoint(std::size_t call) {
+    return graph.layer_of(static_cast<int>(call)).class_name == "RecomputationCheckpoint";
+  }
+
+  constexpr void find_segments() {
+    int segment = 0;
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (flow.stage[i] != Stage || graph.calls[i].is_input) continue;
+      if (is_checkpoint(i)) ++segment;
+      result_.segment[i] = segment;
+    }
+    result_.segments = segment + 1;
+  }
+
+  // Not what has a state of its own, nor what checkpoints keep or what a later segment needs before it is there again.
+  constexpr void find_candidates() {
+    for (std::size_t i = 0; i < calls; ++i) {
+      auto const& call = graph.calls[i];
+      candidate_[i] = flow.stage[i] == Stage && !call.is_input && !program.calls[i].needs.view &&
+                      !(is_last && result_.segment[i] + 1 == result_.segments);
+      for (auto const& weight : graph.parameters_of(call.layer)) candidate_[i] = candidate_[i] && !weight.is_state();
+    }
+    if (!interleaves) return;
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (flow.stage[i] != Stage) continue;
+      for (int const input : graph.inputs_of(static_cast<int>(i)))
+        if (flow.stage[root(input)] == Stage && (is_checkpoint(i) || result_.segment[i] > result_.segment[root(input)]))
+          candidate_[root(input)] = false;
+    }
+  }
+
+  stage_recomputation<calls> result_;
+  std::array<bool, calls> candidate_{};
+};
+
+template <class Job, int Stage>
+inline constexpr auto recomputation_of = recomputation_finder<Job, Stage>().find();
+
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/pipeline/schedule/placed_stage.hpp
 // Where a stage of a pipeline is: its device, and whether another stage works at the same time.
@@ -20049,23 +20646,23 @@ constexpr void check_devices_of_machine(std::string_view subject, std::string_vi
                    num_replicas * each, ", but the machine has ", devices);
 }
 
-template <class M, auto Training>
+template <class Job>
 constexpr checked_options options_to_check() {
-  if constexpr (only_infers<Training>)
-    return {.options = options_of<M, Training>,
-            .model = checked_stages<M>,
-            .pipelined = is_pipelined<M>,
-            .steps_per_execution = Training.steps_per_execution,
+  if constexpr (only_infers<Job::training>)
+    return {.options = Job::options,
+            .model = checked_stages<typename Job::model>,
+            .pipelined = is_pipelined<typename Job::model>,
+            .steps_per_execution = Job::training.steps_per_execution,
             .infers = true,
-            .overlaps_io = Training.overlaps_io};
+            .overlaps_io = Job::training.overlaps_io};
   else
-    return {.options = options_of<M, Training>,
-            .model = checked_stages<M>,
-            .pipelined = is_pipelined<M>,
-            .gives_gradient_accumulation = Training.gradient_accumulation.given(),
-            .steps_per_execution = Training.steps_per_execution,
-            .metrics = Training.metrics.size() + Training.weighted_metrics.size(),
-            .overlaps_io = Training.overlaps_io};
+    return {.options = Job::options,
+            .model = checked_stages<typename Job::model>,
+            .pipelined = is_pipelined<typename Job::model>,
+            .gives_gradient_accumulation = Job::training.gradient_accumulation.given(),
+            .steps_per_execution = Job::training.steps_per_execution,
+            .metrics = Job::training.metrics.size() + Job::training.weighted_metrics.size(),
+            .overlaps_io = Job::training.overlaps_io};
 }
 
 /// Rules of schedules that do not look at the number of micro-batches.
@@ -20078,19 +20675,19 @@ constexpr void check_schedule(checked_options const& checked, bool trains, diagn
 
 /// The first rule that a training description breaks with a model's schedule: in training, or where it is evaluated or
 /// predicts in whole executions. What can be trained can be evaluated.
-template <Model M, auto Training, bool Trains>
+template <class Job>
 inline constexpr diagnostic schedule_problem = [] {
   diagnostic problem;
-  if constexpr (!has_invalid_stages<M>) {
-    auto const checked = options_to_check<M, Training>();
-    if (Trains) {
+  if constexpr (!has_invalid_stages<typename Job::model>) {
+    auto const checked = options_to_check<typename Job::described>();
+    if (Job::trains) {
       check_accumulation(checked, problem);
       check_accumulation_of_training(checked, problem);
     }
     check_steps_per_execution(checked, problem);
-    check_schedule(checked, Trains, problem);
+    check_schedule(checked, Job::trains, problem);
     if (!problem.failed()) {
-      if (Trains)
+      if (Job::trains)
         check_accumulation_of_schedule(checked, problem);
       else
         check_execution_of_schedule(checked, problem);
@@ -20098,26 +20695,28 @@ inline constexpr diagnostic schedule_problem = [] {
   }
   return problem;
 }();
-template <Model M, auto Training>
-inline constexpr diagnostic const& inference_problem = schedule_problem<M, Training, false>;
+template <class Job>
+inline constexpr diagnostic const& inference_problem = schedule_problem<typename Job::in_inference>;
 
 /// Whether a training description says how the weights of a model are updated, so that it can be trained.
-template <Model M, auto Training>
-inline constexpr bool is_trained = options_to_check<M, Training>().trains();
+template <class Job>
+inline constexpr bool is_trained = options_to_check<Job>().trains();
 
 /// E2022, E2026: why a model that can be evaluated cannot be trained.
-template <Model M, auto Training>
+template <class Job>
 inline constexpr diagnostic fit_problem = [] {
   diagnostic problem;
-  if constexpr (!has_invalid_stages<M>) check_accumulation_of_training(options_to_check<M, Training>(), problem);
+  if constexpr (!has_invalid_stages<typename Job::model>)
+    check_accumulation_of_training(options_to_check<Job>(), problem);
   return problem;
 }();
 
 /// What keeps a schedule from being carried out, whatever the number of micro-batches is.
-template <Model M, auto Training, bool Trains>
+template <class Job>
 inline constexpr diagnostic form_of_schedule_problem = [] {
   diagnostic problem;
-  if constexpr (!has_invalid_stages<M>) check_schedule(options_to_check<M, Training>(), Trains, problem);
+  if constexpr (!has_invalid_stages<typename Job::model>)
+    check_schedule(options_to_check<typename Job::described>(), Job::trains, problem);
   return problem;
 }();
 
@@ -20163,22 +20762,20 @@ constexpr int stage_of_timetable() {
   return Stage < 0 || Stage >= static_cast<int>(devices_of_stages<M>.size()) ? 0 : Stage;
 }
 
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 inline constexpr timetable unchecked_timetable = [] {
-  constexpr pipelining_options options = options_of<M, Training>;
-  constexpr bool trains = Mode == execution_mode::training;
-  constexpr int micro_batches = trains ? options.accumulation_steps() : Training.steps_per_execution;
+  constexpr pipelining_options options = Job::options;
+  constexpr bool trains = Job::trains;
+  constexpr int micro_batches = trains ? options.accumulation_steps() : Job::training.steps_per_execution;
   // A loop without stages overlaps if there is a next micro-batch.
   constexpr bool overlaps_io =
-      Training.overlaps_io && (is_pipelined<M> ? options.schedule == schedule::grouped : micro_batches > 1);
-  return trains ? timetable(options.schedule, devices_of_stages<M>, micro_batches, true,
+      Job::training.overlaps_io &&
+      (is_pipelined<typename Job::model> ? options.schedule == schedule::grouped : micro_batches > 1);
+  return trains ? timetable(options.schedule, devices_of_stages<typename Job::model>, micro_batches, true,
                             options.batch_serialization_iterations, options.recomputation_mode, overlaps_io)
-                : timetable(options.schedule, devices_of_stages<M>, micro_batches, false, 1, recomputation_mode::none,
-                            overlaps_io);
+                : timetable(options.schedule, devices_of_stages<typename Job::model>, micro_batches, false, 1,
+                            recomputation_mode::none, overlaps_io);
 }();
-
-template <class M, auto Training, execution_mode Mode>
-inline constexpr diagnostic const& timetable_problem = schedule_problem<M, Training, Mode == execution_mode::training>;
 
 }  // namespace detail
 
@@ -20193,8 +20790,8 @@ inline constexpr diagnostic const& timetable_problem = schedule_problem<M, Train
 /// E4021.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr timetable timetable_of = [] {
-  static_assert(detail::report<detail::timetable_problem<M, Training, Mode>>());
-  return detail::unchecked_timetable<M, Training, Mode>;
+  static_assert(detail::report<detail::schedule_problem<job<M, Training, Mode>>>());
+  return detail::unchecked_timetable<job<M, Training, Mode>>;
 }();
 
 /// The part of the devices' time in which they have nothing to do: timetable::bubble. 0 without stages: there, nothing
@@ -20202,34 +20799,34 @@ inline constexpr timetable timetable_of = [] {
 ///
 ///     static_assert(sc::pipeline_bubble<two_stages, training> < 0.2);
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
-    detail::unchecked_timetable<M, Training, Mode>.bubble());
+inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::schedule_problem<job<M, Training, Mode>>>(
+    detail::unchecked_timetable<job<M, Training, Mode>>.bubble());
 
 /// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
 /// With overlapped input and output they are not, but at least two more. It may be asked before these numbers are
 /// right.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_overlap_length =
-    detail::timetable_answer<M, detail::form_of_schedule_problem<M, Training, Mode == execution_mode::training>>(
-        detail::unchecked_timetable<M, Training, Mode>.overlap_length());
+    detail::timetable_answer<M, detail::form_of_schedule_problem<job<M, Training, Mode>>>(
+        detail::unchecked_timetable<job<M, Training, Mode>>.overlap_length());
 
 /// Slots per weight update (in inference: per execution).
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
-    detail::unchecked_timetable<M, Training, Mode>.slots());
+inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::schedule_problem<job<M, Training, Mode>>>(
+    detail::unchecked_timetable<job<M, Training, Mode>>.slots());
 
 /// The depth of the queue between a stage's forward and its backward pass.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_fifo_depth =
-    detail::timetable_answer<M, detail::timetable_problem<M, Training, execution_mode::training>>(
-        detail::unchecked_timetable<M, Training, execution_mode::training>.fifo_depth(
+    detail::timetable_answer<M, detail::schedule_problem<job<M, Training, execution_mode::training>>>(
+        detail::unchecked_timetable<job<M, Training, execution_mode::training>>.fifo_depth(
             detail::stage_of_timetable<M, Stage>()));
 
 /// Micro-batches of which a stage holds activations at once, with the one that it works on.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_activations_alive =
-    detail::timetable_answer<M, detail::timetable_problem<M, Training, execution_mode::training>>(
-        detail::unchecked_timetable<M, Training, execution_mode::training>.activations_alive(
+    detail::timetable_answer<M, detail::schedule_problem<job<M, Training, execution_mode::training>>>(
+        detail::unchecked_timetable<job<M, Training, execution_mode::training>>.activations_alive(
             detail::stage_of_timetable<M, Stage>()));
 
 }  // namespace stagecraft
@@ -20243,29 +20840,31 @@ namespace stagecraft {
 namespace detail {
 
 /// What most of a session is made for: inference alone, where it is not said how weights are updated.
-template <class M, auto Training>
+template <class Job>
 inline constexpr execution_mode main_mode =
-    is_trained<M, Training> ? execution_mode::training : execution_mode::inference;
+    is_trained<Job> ? execution_mode::training : execution_mode::inference;
 
 /// The timetable that the plan of memory follows: in inference, executions of any length have room.
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 constexpr timetable plan_timetable() {
-  constexpr int stages = static_cast<int>(devices_of_stages<M>.size());
-  if constexpr (Mode == execution_mode::training)
-    return timetable_of<M, Training, Mode>;
-  else
-    return {options_of<M, Training>.schedule, devices_of_stages<M>, 4 * stages * stages, false};
+  constexpr int stages = static_cast<int>(devices_of_stages<typename Job::model>.size());
+  if constexpr (Job::trains) {
+    static_assert(report<schedule_problem<typename Job::planned>>());
+    return unchecked_timetable<typename Job::planned>;
+  } else {
+    return {Job::options.schedule, devices_of_stages<typename Job::model>, 4 * stages * stages, false};
+  }
 }
-template <class M, auto Training, execution_mode Mode>
-inline constexpr timetable planning_timetable = plan_timetable<M, Training, Mode>();
+template <class Job>
+inline constexpr timetable planning_timetable = plan_timetable<Job>();
 
-template <class M, auto Training, std::size_t... Stage>
+template <class Job, std::size_t... Stage>
 constexpr auto list_recomputations(std::index_sequence<Stage...>) {
-  return std::array{recomputation_of<M, Training, static_cast<int>(Stage)>...};
+  return std::array{recomputation_of<Job, static_cast<int>(Stage)>...};
 }
-template <class M, auto Training>
+template <class Job>
 inline constexpr auto recomputations_of =
-    list_recomputations<M, Training>(std::make_index_sequence<devices_of_stages<M>.size()>{});
+    list_recomputations<Job>(std::make_index_sequence<devices_of_stages<typename Job::model>.size()>{});
 
 }  // namespace detail
 
@@ -20282,16 +20881,15 @@ struct device_buffers {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, int Device>
+template <class Job, int Device>
 class device_buffer_planner {
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size();
-  static constexpr bool trains = Mode == execution_mode::training;
-  static constexpr bool offloads =
-      trains && options_of<M, Training>.offload_activations == offload::remote && flow.stages > 1;
+  static constexpr bool trains = Job::trains;
+  static constexpr bool offloads = trains && Job::options.offload_activations == offload::remote && flow.stages > 1;
 
  public:
   constexpr device_buffers<calls, edges> make() {
@@ -20313,7 +20911,8 @@ class device_buffer_planner {
   static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
   static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
   static constexpr long long floats_of(std::size_t call) {
-    return static_cast<long long>(Training.batch_size) * graph.calls[call].shape.size();
+    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
+                         program.calls[call].stored);
   }
   /// Whether a stage finds what it has kept in remote memory. The last one needs it at once.
   static constexpr bool offloads_stage(int stage) { return offloads && stage + 1 < flow.stages; }
@@ -20336,7 +20935,7 @@ class device_buffer_planner {
   }
 
   constexpr void find_backward_readers(std::size_t i, int stage) {
-    auto const& again = recomputations_of<M, Training>[at(stage)].again;
+    auto const& again = recomputations_of<Job>[at(stage)].again;
     backward_reads const reads(program.calls[i]);
     if (reads.output && !again[i]) read(i, table.backward_pass(stage));
     if (!reads.inputs && !again[i]) return;
@@ -20348,8 +20947,7 @@ class device_buffer_planner {
     auto const& own = program.calls[i];
     if (!own.needs_gradient || own.root != static_cast<int>(i)) return;
     int const stage = flow.stage[i], backward = table.backward_pass(stage);
-    if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<M, Training>[at(stage)].again[i] &&
-        !offloads_stage(stage))
+    if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<Job>[at(stage)].again[i] && !offloads_stage(stage))
       result_.saved[i] = rings_.place(table.alive(table.forward_pass(stage), backward), own.needs.saved);
     if (flow.loss_first[i])
       result_.gradient[i] = rings_.place(table.alive(table.forward_pass(flow.stages - 1), backward), floats_of(i));
@@ -20371,8 +20969,8 @@ class device_buffer_planner {
   ring_allocator rings_;
 };
 
-template <class M, auto Training, execution_mode Mode, int Device>
-inline constexpr auto device_buffers_of = device_buffer_planner<M, Training, Mode, Device>().make();
+template <class Job, int Device>
+inline constexpr auto device_buffers_of = device_buffer_planner<Job, Device>().make();
 
 }  // namespace detail
 
@@ -20460,19 +21058,18 @@ struct pass_draft {
   growing_array<pass_scratch> scratch;
 };
 
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 class pass_planner {
  protected:
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
                                outputs = graph.outputs_of(0).size();
   static constexpr int last_stage = flow.stages - 1;
-  static constexpr bool trains = Mode == execution_mode::training;
-  static constexpr bool offloads =
-      trains && options_of<M, Training>.offload_activations == offload::remote && flow.stages > 1;
+  static constexpr bool trains = Job::trains;
+  static constexpr bool offloads = trains && Job::options.offload_activations == offload::remote && flow.stages > 1;
   using buffers = device_buffers<calls, edges>;
 
   constexpr pass_planner(int stage, buffers const* const* devices)
@@ -20483,7 +21080,8 @@ class pass_planner {
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
   static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
   static constexpr long long floats_of(std::size_t call) {
-    return static_cast<long long>(Training.batch_size) * graph.calls[call].shape.size();
+    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
+                         program.calls[call].stored);
   }
   [[nodiscard]] constexpr bool runs(std::size_t call) const {
     return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view;
@@ -20541,7 +21139,7 @@ class pass_planner {
   }
   template <class Each>
   constexpr void visit_stashed(Each each) const {
-    auto const& again = recomputations_of<M, Training>[at(stage_)].again;
+    auto const& again = recomputations_of<Job>[at(stage_)].again;
     std::array<bool, calls> value{};
     for (std::size_t i = 0; i < calls; ++i) {
       if (!runs(i)) continue;
@@ -20611,7 +21209,7 @@ struct any_host_loss {
 ///
 /// Allocate a device's memory:
 /// - `replica_memory<Sizes>`: what one replica needs besides the host's memory; made once, never copied.
-/// - `memory_problem<M, Training, Machine>()`: why a model does not fit, if it does not; shown where a trainer is
+/// - `memory_problem<Job>()`: why a model does not fit, if it does not; shown where a trainer is
 /// named.
 /// - `begin_pass<Sizes>(own, trains, pass, device, memory)`: tells the steps of a pass where that is.
 /// - `begin_update<Sizes>(own, device, memory, first)`: the same for a weight update, which consists of several parts.
@@ -20636,6 +21234,9 @@ struct any_host_loss {
 /// - `sum_of_calls<Plan, Parameter>(memory, on_host)`: the gradients of all calls of a layer become one.
 /// - `sum_of_replicas<Plan, Parameter>(memory, gradients, replica, elements, on_host)`: those of all replicas.
 /// - `penalty_gradient<Plan, Parameter>(memory, is_shared, on_host)`: that of the user's own penalty is added.
+/// - `squares<Plan, Parameter, Round>(memory, state, is_shared, sums, on_host)`: sums of squares for the norms of a
+/// round
+///   that the optimizer's step reads, of the whole weight: sums[i] is that of norm i.
 /// - `update<Plan, Parameter>(memory, state, elements, on_host)`: the optimizer's step on a range of a weight.
 /// - `constraint<Plan, Parameter>(memory, is_shared, on_host)`: what becomes of the weight after it.
 ///
@@ -20668,6 +21269,7 @@ concept ExecutionPolicy = requires(typename Policy::template replica_memory<Size
   Policy::template sum_of_calls<Plan, 0>(memory, on_host);
   Policy::template sum_of_replicas<Plan, 0>(memory, all, 0, elements, on_host);
   Policy::template penalty_gradient<Plan, 0>(memory, false, on_host);
+  Policy::template squares<Plan, 0, 0>(memory, state, false, static_cast<double*>(nullptr), on_host);
   Policy::template update<Plan, 0>(memory, state, elements, on_host);
   Policy::template constraint<Plan, 0>(memory, false, on_host);
   Policy::template inputs<Plan>(memory);
@@ -20679,95 +21281,3274 @@ concept ExecutionPolicy = requires(typename Policy::template replica_memory<Size
 
 }  // namespace stagecraft
 
-// ---- stagecraft/host/host_policy.hpp
-// The host carries out a plan by its kernels, and nothing else.
+// ---- stagecraft/metrics/metric_sums.hpp
+// What a metric knows of all rows that it has seen, and how a number is made of it. Keras counterpart: the weights of a
+// tf.keras.metrics.Metric, and its `result`.
 
 namespace stagecraft {
 
+/// Sums over the rows of an epoch, each times the row's weight: of each column that the metric's `call` gives.
+struct metric_sums {
+  std::span<double const> values;
+  double weight = 0;  ///< the sum of the rows' weights: their number, where they have none
+
+  [[nodiscard]] constexpr double operator[](int column) const { return values[column]; }
+  /// The mean over the rows; 0 if there are none.
+  [[nodiscard]] constexpr double mean(int column) const { return weight != 0 ? (*this)[column] / weight : 0; }
+};
+
+namespace metrics {
+
+/// A metric's `result`, with its members.
+struct metric_result {
+  std::string_view name;  ///< in logs
+  double (*call)(own_options const&, metric_sums const&);
+};
+
 namespace detail {
 
-inline constexpr diagnostic no_memory_problem{};
+/// That of a metric of `call`.
+template <class Metric>
+struct result_of_own {
+  static double call(own_options const& options, metric_sums const& sums) {
+    return static_cast<double>(stagecraft::detail::own_from<Metric>(options).result(sums));
+  }
+  static constexpr metric_result value{Metric::name, &call};
+};
+
+/// As Keras divides: 0 where the denominator is.
+[[nodiscard]] constexpr double ratio(double a, double b) noexcept { return b != 0 ? a / b : 0; }
 
 }  // namespace detail
 
-/// See ExecutionPolicy. Policies that derive from it say only what is different.
-struct host_policy {
-  static constexpr bool devices_have_teams = true;
-  static constexpr bool joins_passes = true;
-  static constexpr bool joins_epilogues = true;
-  template <class Plan>
-  static constexpr bool clears_accumulators = true;
-  template <class Plan>
-  static constexpr bool accumulates_halves = Plan::accumulates_halves;
+}  // namespace metrics
 
-  template <class Sizes>
-  struct replica_memory {};
-  template <class M, auto Training, class Machine>
-  static constexpr diagnostic const& memory_problem() {
-    return detail::no_memory_problem;
-  }
-  template <class Sizes>
-  static void begin_pass(replica_memory<Sizes>&, bool, int, int, host_memory&) {}
-  template <class Sizes>
-  static void begin_update(replica_memory<Sizes>&, int, host_memory&, bool) {}
+}  // namespace stagecraft
 
-  template <class Plan, int Call, bool Backward, class OnHost>
-  static void step(host_memory const& memory, OnHost const& on_host) {
-    on_host(memory);
-  }
+// ---- stagecraft/metrics/metric.hpp
+// One metric with its options as a compile-time value.
+// Keras counterpart: tf.keras.metrics. Options only, sums are in training/metric_state.hpp.
 
-  template <class Plan, std::size_t Output, class OnHost>
-  static float loss(host_memory const&, float const*, void const*, float const*, detail::loss_gradient const&,
-                    OnHost const& on_host) {
-    return on_host();
-  }
-  template <class Plan, std::size_t Output, class OnHost>
-  static void output(host_memory const&, float*, OnHost const& on_host) {
-    on_host();
-  }
+namespace stagecraft::metrics {
 
-  template <class Plan, std::size_t Parameter, class OnHost>
-  static void sum_of_calls(host_memory const&, OnHost const& on_host) {
-    on_host();
-  }
-  template <class Plan, std::size_t Parameter, class Gradients, class Range, class OnHost>
-  static void sum_of_replicas(host_memory const&, Gradients const&, int, Range const&, OnHost const& on_host) {
-    on_host();
-  }
-  template <class Plan, std::size_t Parameter, class OnHost>
-  static void penalty_gradient(host_memory const&, bool, OnHost const& on_host) {
-    on_host();
-  }
-  template <class Plan, std::size_t Parameter, class Range, class OnHost>
-  static void update(host_memory const&, detail::optimizer_state const&, Range const&, OnHost const& on_host) {
-    on_host();
-  }
-  template <class Plan, std::size_t Parameter, class OnHost>
-  static void constraint(host_memory const&, bool, OnHost const& on_host) {
-    on_host();
-  }
-
-  template <class Plan>
-  static void inputs(host_memory const&) {}
-  static void transfer(float const* from, float* to, std::size_t floats) {
-    std::memcpy(to, from, floats * sizeof(float));
-  }
-  template <class Plan, class OnHost>
-  static void addition(host_memory const&, pass_addition const&, int, OnHost const& on_host) {
-    on_host();
-  }
-  template <class Plan, std::size_t Parameter>
-  static void copied_weight(host_memory const&, float*) {}
-  template <class Plan>
-  static void given_weights(float*) {}
+/// What is measured. Where nothing else is said, each row of a batch contributes one number, and the metric is their
+/// mean over an epoch.
+enum class metric_kind : unsigned char {
+  accuracy,                           ///< one of three, see `resolve`
+  categorical_accuracy,               ///< argmax of the prediction == argmax of the target
+  sparse_categorical_accuracy,        ///< argmax of the prediction == target
+  top_k_categorical_accuracy,         ///< argmax of the target is among the k largest predictions
+  sparse_top_k_categorical_accuracy,  ///< target is among the k largest predictions
+  call,          ///< mean over the columns of what the metric's `call` says, or its `result` of their sums
+  confusion,     ///< the metric's `result` of how often yes/no predictions are right: confusion.hpp
+  class_matrix,  ///< the metric's `result` of how often each class was taken for each
 };
 
-template <int Threads, class Arch, int Devices>
-struct policy_of_machine<host_machine<Threads, Arch, Devices>> {
-  using type = host_policy;
+/// The name that Keras reports in logs, history and the progress bar.
+[[nodiscard]] constexpr std::string_view name(metric_kind kind) noexcept {
+  switch (kind) {
+    case metric_kind::accuracy: return "accuracy";
+    case metric_kind::categorical_accuracy: return "categorical_accuracy";
+    case metric_kind::sparse_categorical_accuracy: return "sparse_categorical_accuracy";
+    case metric_kind::top_k_categorical_accuracy: return "top_k_categorical_accuracy";
+    case metric_kind::sparse_top_k_categorical_accuracy: return "sparse_top_k_categorical_accuracy";
+    default: break;
+  }
+  return "";
+}
+
+/// True when targets of this metric are class numbers, one per row.
+[[nodiscard]] constexpr bool wants_sparse_targets(metric_kind kind) noexcept {
+  return kind == metric_kind::sparse_categorical_accuracy || kind == metric_kind::sparse_top_k_categorical_accuracy;
+}
+
+/// Which targets a metric can be computed from.
+enum class metric_targets : unsigned char {
+  any,     ///< of its kind; one that sees rows as a whole takes what there is
+  values,  ///< a float for each column
+  classes  ///< class numbers, one for each row
+};
+
+/// Any metric as one structural value. Every options type of this folder converts to it, so that a list of metrics is
+/// an array of these (see metric_list.hpp).
+struct metric {
+  using own_call = operations::tensor(operations::tracer&, operations::tensor target, operations::tensor output);
+  static constexpr auto own_kind = metric_kind::call;
+  static constexpr std::string_view own_name = "metric";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto target, auto output) const";
+
+  metric_kind kind = metric_kind::accuracy;
+  int k = 5;                    ///< top-k accuracies only
+  bool has_short_name = false;  ///< accuracy is reported as "acc"
+  // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
+  // its end.
+  metric_targets targets = metric_targets::any;
+  own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
+  own_options options = {};                    ///< and its members
+  metric_result const* result = nullptr;       ///< of one whose result is no mean over rows
+
+  /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
+  [[nodiscard]] constexpr std::string_view name() const noexcept {
+    return rules != nullptr                                  ? rules->name
+           : result != nullptr                               ? result->name
+           : has_short_name && kind == metric_kind::accuracy ? "acc"
+                                                             : metrics::name(kind);
+  }
+
+  /// For metrics of one's own, which may have a `result`, and say what targets they take.
+  template <class Own>
+  constexpr void take([[maybe_unused]] Own const& own) {
+    if constexpr (requires { Own::sparse_targets; })
+      targets = Own::sparse_targets ? metric_targets::classes : metric_targets::values;
+    if constexpr (requires(metric_sums const& sums) { own.result(sums); }) result = &detail::result_of_own<Own>::value;
+  }
+
+  friend constexpr bool operator==(metric const&, metric const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/acc.hpp
+// accuracy under its short name.
+// Keras counterpart: the string "acc" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// `accuracy`, reported as "acc" in logs and history, as Keras reports a metric under the text that asks for it.
+struct acc {
+  static constexpr std::string_view name = "acc";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy, .has_short_name = true}; }
+
+  friend constexpr bool operator==(acc const&, acc const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/accuracy.hpp
+// The share of right predictions, in the sense that fits the targets.
+// Keras counterpart: the string "accuracy" in compile(metrics=...). Options only, sums are in
+// training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// Resolved as Keras does: binary accuracy for predictions of width 1, sparse categorical accuracy for class numbers as
+/// targets, categorical accuracy else. Reported as "accuracy" in every case.
+struct accuracy {
+  static constexpr std::string_view name = "accuracy";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy}; }
+
+  friend constexpr bool operator==(accuracy const&, accuracy const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/confusion.hpp
+// Metrics that count right and wrong yes/no predictions at thresholds. Keras counterpart:
+// metrics_utils.update_confusion_matrix_variables.
+
+namespace stagecraft::metrics::detail {
+
+enum class threshold_spacing : int {
+  one,          ///< a single threshold
+  even,         ///< from 0 to 1
+  even_beyond,  ///< the same, but that the first is a little below 0 and the last a little above 1
+};
+
+/// What is counted, as the words of a metric's options.
+struct confusion_options {
+  int count = 1;  ///< of thresholds
+  /// How they lie.
+  threshold_spacing spacing = threshold_spacing::one;
+  float threshold = 0.5F;  ///< if there is one
+  int class_id = -1;       ///< the only column that counts, or -1
+  int per_label = 0;       ///< columns are counted apart, and the metric is their mean
+  int from_logits = 0;     ///< the sigmoid of predictions counts
+  float value = 0;         ///< of the metric: what a rate must be at least
+  int curve = 0;           ///< of auc: its curve, and 4 times how it is summed
+
+  [[nodiscard]] constexpr float at(int index) const noexcept {
+    constexpr float beyond = 1e-7F;
+    if (spacing == threshold_spacing::one || count == 1) return spacing == threshold_spacing::one ? threshold : 0.5F;
+    bool const is_beyond = spacing == threshold_spacing::even_beyond;
+    if (index == 0) return is_beyond ? -beyond : 0.0F;
+    if (index == count - 1) return is_beyond ? 1 + beyond : 1.0F;
+    return static_cast<float>(static_cast<double>(index) / (count - 1));
+  }
+};
+
+/// What has been counted of one label, or all: predictions above each threshold are positive.
+struct confusion {
+  confusion_options options;
+  std::span<double const> counts;  ///< true positives, false positives, true negatives, false negatives
+
+  [[nodiscard]] constexpr int size() const { return options.count; }
+  [[nodiscard]] constexpr double true_positives(int i = 0) const { return count(0, i); }
+  [[nodiscard]] constexpr double false_positives(int i = 0) const { return count(1, i); }
+  [[nodiscard]] constexpr double true_negatives(int i = 0) const { return count(2, i); }
+  [[nodiscard]] constexpr double false_negatives(int i = 0) const { return count(3, i); }
+
+  [[nodiscard]] constexpr double precision(int i = 0) const {
+    return ratio(true_positives(i), true_positives(i) + false_positives(i));
+  }
+  /// The share of a class that is found; it is also called sensitivity.
+  [[nodiscard]] constexpr double recall(int i = 0) const {
+    return ratio(true_positives(i), true_positives(i) + false_negatives(i));
+  }
+  [[nodiscard]] constexpr double specificity(int i = 0) const {
+    return ratio(true_negatives(i), true_negatives(i) + false_positives(i));
+  }
+  /// The largest `wanted` at those thresholds where `constrained`, as a float, is at least the metric's value; 0 if
+  /// there are none.
+  template <class Constrained, class Wanted>
+  [[nodiscard]] constexpr double largest_where(Constrained const& constrained, Wanted const& wanted) const {
+    double best = 0;
+    for (int i = 0; i < size(); ++i)
+      if (static_cast<float>(constrained(i)) >= options.value && wanted(i) > best) best = wanted(i);
+    return best;
+  }
+
+ private:
+  [[nodiscard]] constexpr double count(int kind, int i) const { return counts[kind * options.count + i]; }
+};
+
+template <class Metric>
+struct result_of_confusion {
+  static double call(own_options const& options, metric_sums const& sums) {
+    return Metric::result(confusion{stagecraft::detail::own_from<confusion_options>(options), sums.values});
+  }
+  static constexpr metric_result value{Metric::name, &call};
+};
+
+/// A metric whose `result` makes a number of what is counted.
+template <class Metric>
+constexpr metric metric_of_confusion(confusion_options const& options, int top_k = 0) {
+  return {.kind = metric_kind::confusion,
+          .k = top_k,
+          .options = stagecraft::detail::words_of(options),
+          .result = &result_of_confusion<Metric>::value};
+}
+
+/// Keras's default for a threshold: 0.5, or with `top_k` none, as far as predictions are above -1e10.
+[[nodiscard]] constexpr float threshold_or_default(float threshold, int top_k) noexcept {
+  return threshold >= 0 ? threshold : top_k > 0 ? -1e10F : 0.5F;
+}
+
+}  // namespace stagecraft::metrics::detail
+
+// ---- stagecraft/metrics/auc.hpp
+// The area under a curve of right against wrong predictions.
+// Keras counterpart: tf.keras.metrics.AUC.
+
+namespace stagecraft::metrics {
+
+/// Which curve: of the true against the false positive rate, or of precision against recall.
+enum class auc_curve : int { roc, pr };
+/// How it is summed: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
+enum class auc_summation_method : int { interpolation, minoring, majoring };
+
+/// The area under a curve whose points are found at thresholds from a little below 0 to a little above 1. Predictions
+/// are probabilities; targets that are not 0 are a yes. Source: Davis and Goadrich, "The Relationship Between
+/// Precision-Recall and ROC Curves".
+struct auc {
+  int num_thresholds = 200;          ///< at least 2
+  auc_curve curve = auc_curve::roc;  ///< of which rates
+  /// How the area is summed.
+  auc_summation_method summation_method = auc_summation_method::interpolation;
+  bool multi_label = false;  ///< the mean of the areas of all columns, each of which is a label
+  bool from_logits = false;  ///< the sigmoid of predictions counts
+
+  static constexpr std::string_view name = "auc";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<auc>(
+        {.count = num_thresholds,
+         .spacing = detail::threshold_spacing::even_beyond,
+         .per_label = multi_label ? 1 : 0,
+         .from_logits = from_logits ? 1 : 0,
+         .curve = static_cast<int>(curve) + 4 * static_cast<int>(summation_method)});
+  }
+  static double result(detail::confusion const& at) {
+    bool const is_roc = at.options.curve % 4 == static_cast<int>(auc_curve::roc);
+    auto const method = static_cast<auc_summation_method>(at.options.curve / 4);
+    double area = 0;
+    for (int i = 0; i + 1 < at.size(); ++i) {
+      if (!is_roc && method == auc_summation_method::interpolation) {
+        area += interpolated(at, i);
+        continue;
+      }
+      double const x = is_roc ? 1 - at.specificity(i) : at.recall(i);
+      double const next_x = is_roc ? 1 - at.specificity(i + 1) : at.recall(i + 1);
+      double const y = is_roc ? at.recall(i) : at.precision(i),
+                   next_y = is_roc ? at.recall(i + 1) : at.precision(i + 1);
+      double const lower = y < next_y ? y : next_y, upper = y < next_y ? next_y : y;
+      area += (x - next_x) * (method == auc_summation_method::interpolation ? (y + next_y) / 2
+                              : method == auc_summation_method::minoring    ? lower
+                                                                            : upper);
+    }
+    return area;
+  }
+
+  friend constexpr bool operator==(auc const&, auc const&) = default;
+
+ private:
+  /// From one threshold to the next, as true positives grow with the positives.
+  static double interpolated(detail::confusion const& at, int i) {
+    double const found = at.true_positives(i) - at.true_positives(i + 1);
+    double const positives = at.true_positives(i) + at.false_positives(i);
+    double const next = at.true_positives(i + 1) + at.false_positives(i + 1);
+    double const slope = detail::ratio(found, positives > next ? positives - next : 0);
+    double const intercept = at.true_positives(i + 1) - slope * next;
+    double const quotient = positives > 0 && next > 0 ? positives / next : 1;
+    return detail::ratio(slope * (found + intercept * __builtin_log(quotient)),
+                         at.true_positives(i + 1) + at.false_negatives(i + 1));
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/binary_accuracy.hpp
+// How often a yes/no prediction is right.
+// Keras counterpart: tf.keras.metrics.BinaryAccuracy. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// Mean over the last axis of (prediction > threshold) == target; target and prediction (rows, columns).
+struct binary_accuracy {
+  float threshold = 0.5f;  ///< predictions above it mean 1; use 0 for logits
+
+  static constexpr std::string_view name = "binary_accuracy";
+
+  constexpr auto call(auto target, auto output) const { return equal(output > threshold, target); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(binary_accuracy const&, binary_accuracy const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/binary_crossentropy.hpp
+// Cross entropy of independent yes/no targets.
+// Keras counterpart: tf.keras.metrics.BinaryCrossentropy.
+
+namespace stagecraft::metrics {
+
+namespace detail {
+
+/// The options in words of four bytes.
+struct binary_crossentropy {
+  static constexpr std::string_view name = "binary_crossentropy";
+  int from_logits = 0;
+  float label_smoothing = 0;
+
+  constexpr auto call(auto target, auto output) const {
+    return losses::binary_crossentropy{.from_logits = from_logits != 0, .label_smoothing = label_smoothing}.call(
+        target, output);
+  }
+};
+
+}  // namespace detail
+
+/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+struct binary_crossentropy {
+  bool from_logits = false;   ///< true: predictions are unnormalised
+  float label_smoothing = 0;  ///< as in the loss
+
+  static constexpr std::string_view name = "binary_crossentropy";
+
+  constexpr operator metric() const noexcept {
+    return stagecraft::detail::option_of_own<metric>(detail::binary_crossentropy{from_logits ? 1 : 0, label_smoothing});
+  }
+
+  friend constexpr bool operator==(binary_crossentropy const&, binary_crossentropy const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/categorical_accuracy.hpp
+// How often the largest prediction is the right class.
+// Keras counterpart: tf.keras.metrics.CategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// argmax(prediction) == argmax(target) over the last axis; target and prediction (rows, classes). The first of equal
+/// values is the largest. A row with a NaN in its prediction counts as wrong.
+struct categorical_accuracy {
+  static constexpr std::string_view name = "categorical_accuracy";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::categorical_accuracy}; }
+
+  friend constexpr bool operator==(categorical_accuracy const&, categorical_accuracy const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/categorical_crossentropy.hpp
+// Cross entropy of a target distribution against one probability (or logit) per class.
+// Keras counterpart: tf.keras.metrics.CategoricalCrossentropy.
+
+namespace stagecraft::metrics {
+
+namespace detail {
+
+/// The options in words of four bytes.
+struct categorical_crossentropy {
+  static constexpr std::string_view name = "categorical_crossentropy";
+  static constexpr bool sparse_targets = false;
+  int from_logits = 0;
+  float label_smoothing = 0;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::categorical_crossentropy{.from_logits = from_logits != 0, .label_smoothing = label_smoothing}.call(
+        ops, target, output);
+  }
+};
+
+}  // namespace detail
+
+/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+struct categorical_crossentropy {
+  bool from_logits = false;   ///< true: predictions are unnormalised
+  float label_smoothing = 0;  ///< as in the loss
+
+  static constexpr std::string_view name = "categorical_crossentropy";
+
+  constexpr operator metric() const noexcept {
+    return stagecraft::detail::option_of_own<metric>(
+        detail::categorical_crossentropy{from_logits ? 1 : 0, label_smoothing});
+  }
+
+  friend constexpr bool operator==(categorical_crossentropy const&, categorical_crossentropy const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/categorical_hinge.hpp
+// The margin between the class and the best of the others.
+// Keras counterpart: tf.keras.metrics.CategoricalHinge.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct categorical_hinge {
+  static constexpr std::string_view name = "categorical_hinge";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::categorical_hinge{}.call(ops, target, output);
+  }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(categorical_hinge const&, categorical_hinge const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/cosine_similarity.hpp
+// The angle between prediction and target.
+// Keras counterpart: tf.keras.metrics.CosineSimilarity.
+
+namespace stagecraft::metrics {
+
+/// The cosine of the angle between a row and its target, 0 if either is 0: the loss of that name has the other sign.
+struct cosine_similarity {
+  static constexpr std::string_view name = "cosine_similarity";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return -losses::cosine_similarity{}.call(ops, target, output);
+  }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(cosine_similarity const&, cosine_similarity const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/false_negatives.hpp
+// How many negative predictions that are wrong.
+// Keras counterpart: tf.keras.metrics.FalseNegatives.
+
+namespace stagecraft::metrics {
+
+/// The sum of the weights of negative predictions that are wrong: the numbers of all columns are yes/no predictions,
+/// and targets that are not 0 a yes.
+struct false_negatives {
+  float thresholds = 0.5F;  ///< predictions above it are positive
+
+  static constexpr std::string_view name = "false_negatives";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<false_negatives>({.threshold = thresholds});
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.false_negatives(); }
+
+  friend constexpr bool operator==(false_negatives const&, false_negatives const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/false_positives.hpp
+// How many positive predictions that are wrong.
+// Keras counterpart: tf.keras.metrics.FalsePositives.
+
+namespace stagecraft::metrics {
+
+/// The sum of the weights of positive predictions that are wrong: the numbers of all columns are yes/no predictions,
+/// and targets that are not 0 a yes.
+struct false_positives {
+  float thresholds = 0.5F;  ///< predictions above it are positive
+
+  static constexpr std::string_view name = "false_positives";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<false_positives>({.threshold = thresholds});
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.false_positives(); }
+
+  friend constexpr bool operator==(false_positives const&, false_positives const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/hinge.hpp
+// The margin of classes -1 and 1.
+// Keras counterpart: tf.keras.metrics.Hinge.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct hinge {
+  static constexpr std::string_view name = "hinge";
+
+  constexpr auto call(auto target, auto output) const { return losses::hinge{}.call(target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(hinge const&, hinge const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/kl_divergence.hpp
+// How far a distribution is from another one.
+// Keras counterpart: tf.keras.metrics.KLDivergence.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct kl_divergence {
+  static constexpr std::string_view name = "kullback_leibler_divergence";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::kl_divergence{}.call(ops, target, output);
+  }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(kl_divergence const&, kl_divergence const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/kld.hpp
+// kl_divergence under its short name.
+// Keras counterpart: the string "kld" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// As kl_divergence, but reported as "kld".
+struct kld {
+  static constexpr std::string_view name = "kld";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const { return kl_divergence{}.call(ops, target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(kld const&, kld const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/log_cosh_error.hpp
+// Mean of the logarithms of the hyperbolic cosines of differences.
+// Keras counterpart: tf.keras.metrics.LogCoshError.
+
+namespace stagecraft::metrics {
+
+/// The loss `log_cosh`.
+struct log_cosh_error {
+  static constexpr std::string_view name = "logcosh";
+
+  constexpr auto call(auto target, auto output) const { return losses::log_cosh{}.call(target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(log_cosh_error const&, log_cosh_error const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mean_absolute_error.hpp
+// Mean of the absolute differences.
+// Keras counterpart: tf.keras.metrics.MeanAbsoluteError. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// mean over the last axis of |prediction - target|; target and prediction (rows, columns).
+struct mean_absolute_error {
+  static constexpr std::string_view name = "mean_absolute_error";
+
+  constexpr auto call(auto target, auto output) const { return abs(output - target); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mae.hpp
+// mean_absolute_error under its short name.
+// Keras counterpart: the string "mae" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// `mean_absolute_error`, reported as "mae" in logs and history, as Keras reports a metric under the text that asks for
+/// it.
+struct mae {
+  static constexpr std::string_view name = "mae";
+
+  constexpr auto call(auto target, auto output) const { return mean_absolute_error{}.call(target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(mae const&, mae const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mean_absolute_percentage_error.hpp
+// Mean of absolute differences in percent of the targets.
+// Keras counterpart: tf.keras.metrics.MeanAbsolutePercentageError.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct mean_absolute_percentage_error {
+  static constexpr std::string_view name = "mean_absolute_percentage_error";
+
+  constexpr auto call(auto target, auto output) const {
+    return losses::mean_absolute_percentage_error{}.call(target, output);
+  }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(mean_absolute_percentage_error const&,
+                                   mean_absolute_percentage_error const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mape.hpp
+// mean_absolute_percentage_error under its short name.
+// Keras counterpart: the string "mape" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// As mean_absolute_percentage_error, but reported as "mape".
+struct mape {
+  static constexpr std::string_view name = "mape";
+
+  constexpr auto call(auto target, auto output) const { return mean_absolute_percentage_error{}.call(target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(mape const&, mape const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mean.hpp
+// The mean of numbers that come one after the other, for loops of one's own.
+// Keras counterpart: tf.keras.metrics.Mean.
+
+namespace stagecraft::metrics {
+
+/// `mean loss; loss.update_state(model.train_on_batch(x, y)[0]); loss.result()`. It stands in no training: a metric
+/// there sees targets and outputs.
+class mean {
+ public:
+  constexpr void update_state(double value, double sample_weight = 1) {
+    total_ += value * sample_weight;
+    count_ += sample_weight;
+  }
+  /// All of them, each with its weight, or with weight 1.
+  constexpr void update_state(std::span<float const> values, std::span<float const> sample_weight = {}) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      update_state(static_cast<double>(values[i]), sample_weight.empty() ? 1.0 : static_cast<double>(sample_weight[i]));
+  }
+  constexpr void reset_state() { *this = {}; }
+  /// The weighted mean of all values since the last reset; 0 if there are none.
+  [[nodiscard]] constexpr double result() const { return count_ != 0 ? total_ / count_ : 0; }
+
+ private:
+  double total_ = 0, count_ = 0;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mean_io_u.hpp
+// The mean over classes of intersection over union: how well the classes of places, such as pixels, are found.
+// Keras counterpart: tf.keras.metrics.MeanIoU.
+
+namespace stagecraft::metrics {
+
+/// The mean over classes of true positives / (true positives + false positives + false negatives), without classes that
+/// do not occur. Of predictions and targets of one column the whole part is the class; of several, the largest one, as
+/// in Keras's OneHotMeanIoU. Rows of other classes do not count.
+struct mean_io_u {
+  int num_classes = 2;  ///< classes are 0 ... num_classes - 1
+
+  static constexpr std::string_view name = "mean_io_u";
+
+  constexpr operator metric() const noexcept {
+    return {.kind = metric_kind::class_matrix,
+            .k = num_classes,
+            .options = stagecraft::detail::words_of(num_classes),
+            .result = &rule};
+  }
+
+  friend constexpr bool operator==(mean_io_u const&, mean_io_u const&) = default;
+
+ private:
+  static double mean(own_options const& options, metric_sums const& sums) {
+    int const classes = stagecraft::detail::own_from<int>(options);
+    double total = 0;
+    int valid = 0;
+    for (int i = 0; i < classes; ++i) {
+      double both = -sums[i * classes + i];
+      for (int j = 0; j < classes; ++j) both += sums[i * classes + j] + sums[j * classes + i];
+      if (both == 0) continue;
+      total += sums[i * classes + i] / both;
+      ++valid;
+    }
+    return detail::ratio(total, valid);
+  }
+  static constexpr metric_result rule{name, &mean};
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mean_relative_error.hpp
+// Mean of absolute differences in parts of a number.
+// Keras counterpart: tf.keras.metrics.MeanRelativeError.
+
+namespace stagecraft::metrics {
+
+/// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
+/// columns).
+struct mean_relative_error {
+  /// By what differences are divided. In Keras a tensor; here one number for all columns.
+  float normalizer = 1;
+
+  static constexpr std::string_view name = "mean_relative_error";
+
+  constexpr auto call(auto target, auto output) const {
+    return abs(output - target) * (normalizer != 0 ? 1 / normalizer : 0.0F);
+  }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(mean_relative_error const&, mean_relative_error const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mean_squared_error.hpp
+// Mean of the squared differences.
+// Keras counterpart: tf.keras.metrics.MeanSquaredError. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// mean over the last axis of (prediction - target)^2; target and prediction (rows, columns).
+struct mean_squared_error {
+  static constexpr std::string_view name = "mean_squared_error";
+
+  constexpr auto call(auto target, auto output) const { return square(output - target); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(mean_squared_error const&, mean_squared_error const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mean_squared_logarithmic_error.hpp
+// Mean of squared differences of logarithms.
+// Keras counterpart: tf.keras.metrics.MeanSquaredLogarithmicError.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct mean_squared_logarithmic_error {
+  static constexpr std::string_view name = "mean_squared_logarithmic_error";
+
+  constexpr auto call(auto target, auto output) const {
+    return losses::mean_squared_logarithmic_error{}.call(target, output);
+  }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(mean_squared_logarithmic_error const&,
+                                   mean_squared_logarithmic_error const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mean_tensor.hpp
+// The mean of tensors that come one after the other, element by element, for loops of one's own.
+// Keras counterpart: tf.keras.metrics.MeanTensor.
+
+namespace stagecraft::metrics {
+
+/// As `mean`, but of each element. All tensors have as many elements as the first one.
+class mean_tensor {
+ public:
+  /// Elements that a later tensor lacks stay as they are; what it has beyond the first one is left out.
+  void update_state(std::span<float const> values, double sample_weight = 1) {
+    if (total_.empty()) total_.resize(values.size());
+    for (std::size_t i = 0; i < values.size() && i < total_.size(); ++i)
+      total_[i] += static_cast<double>(values[i]) * sample_weight;
+    count_ += sample_weight;
+  }
+  void reset_state() {
+    total_.clear();
+    count_ = 0;
+  }
+  /// Element by element; empty if nothing came.
+  [[nodiscard]] std::vector<double> result() const {
+    std::vector<double> means = total_;
+    for (double& each : means) each = count_ != 0 ? each / count_ : 0;
+    return means;
+  }
+
+ private:
+  std::vector<double> total_;
+  double count_ = 0;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/metric_list.hpp
+// The metrics of a training description.
+// Keras counterpart: the arguments `metrics` and `weighted_metrics` of compile().
+
+namespace stagecraft::metrics {
+
+template <class Type>
+concept Metric = requires(Type const& value, void (*take)(metric)) { take(value); };
+
+namespace detail {
+
+template <class... Given>
+inline constexpr diagnostic wrong_metrics_problem = [] {
+  diagnostic problem;
+  problem.report(4083,
+                 "the training's metrics are not at most sixteen values of metrics' classes; write them as "
+                 ".metrics = {sc::metrics::accuracy{}, sc::metrics::mean_squared_error{}}, without texts");
+  return problem;
+}();
+
+}  // namespace detail
+
+/// Up to sixteen metrics, in the order in which they are given. Structural, so that it can be part of a template
+/// argument. Made from one metric or from a braced list: `.metrics = accuracy{}` or
+/// `.metrics = {accuracy{}, top_k_categorical_accuracy{.k = 3}}`; or by `per_output`, for each output its own.
+struct metric_list {
+  static constexpr int capacity = 16;
+  /// Outputs that `per_output` takes.
+  static constexpr int entry_capacity = 8;
+
+  // What is not used is zero, which compilers leave out of long names.
+  metric items[capacity]{};
+  int count = 0;
+  int entries = 0;                       ///< of `per_output`; 0: all metrics are those of every output
+  unsigned char entry_of[capacity]{};    ///< of each metric, if there are entries
+  fixed_name outputs[entry_capacity]{};  ///< of each entry; no name: the output at the entry's place
+  bool is_too_long = false;              ///< E4083 where it meets a model
+
+  constexpr metric_list() { clear(); }
+  template <Metric... Metrics>
+    requires(sizeof...(Metrics) >= 1 && sizeof...(Metrics) <= capacity)
+  constexpr metric_list(Metrics const&... list) {
+    clear();
+    (append(list), ...);
+  }
+
+  /// Anything else, such as "accuracy": E4083.
+  template <class... Given>
+    requires(sizeof...(Given) > capacity || (!(Metric<Given> || std::same_as<Given, metric_list>) || ...))
+  constexpr metric_list(Given const&...) {
+    static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given...>>());
+  }
+
+  /// Whether a metric is one of an output's.
+  [[nodiscard]] constexpr bool is_of(int index, int output, std::string_view output_name) const {
+    if (entries == 0) return true;
+    int const entry = entry_of[index];
+    return outputs[entry].empty() ? entry == output : outputs[entry] == output_name;
+  }
+
+  [[nodiscard]] constexpr int size() const noexcept { return count; }
+  [[nodiscard]] constexpr metric const& operator[](int index) const { return items[index]; }
+  [[nodiscard]] constexpr metric const* begin() const noexcept { return items; }
+  [[nodiscard]] constexpr metric const* end() const noexcept { return items + count; }
+
+  friend constexpr bool operator==(metric_list const&, metric_list const&) = default;
+
+  /// Adds a metric of entry `entry`, as `per_output` does.
+  constexpr void append(metric const& more, int entry = 0) {
+    if (count == capacity) {
+      is_too_long = true;
+      return;
+    }
+    entry_of[count] = static_cast<unsigned char>(entry);
+    items[count++] = more;
+  }
+
+ private:
+  constexpr void clear() {
+    for (auto& item : items) item.k = 0;
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/mse.hpp
+// mean_squared_error under its short name.
+// Keras counterpart: the string "mse" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// `mean_squared_error`, reported as "mse" in logs and history, as Keras reports a metric under the text that asks for
+/// it.
+struct mse {
+  static constexpr std::string_view name = "mse";
+
+  constexpr auto call(auto target, auto output) const { return mean_squared_error{}.call(target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(mse const&, mse const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/msle.hpp
+// mean_squared_logarithmic_error under its short name.
+// Keras counterpart: the string "msle" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// As mean_squared_logarithmic_error, but reported as "msle".
+struct msle {
+  static constexpr std::string_view name = "msle";
+
+  constexpr auto call(auto target, auto output) const { return mean_squared_logarithmic_error{}.call(target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(msle const&, msle const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/own_metric.hpp
+// The base of metrics of one's own. Keras counterpart: a function that is given as metric, or tf.keras.metrics.Metric.
+
+namespace stagecraft {
+
+/// Base of a metric of your own, in the words of a layer's `call`:
+///
+///     struct log_cosh : sc::own_metric<log_cosh> {
+///       static constexpr std::string_view name = "log_cosh";
+///       constexpr auto call(auto target, auto output) const {
+///         auto const error = output - target;
+///         return error + softplus(error * -2.0F) - 0.693147181F;
+///       }
+///     };
+///
+/// `target` and `output` are (rows, columns), and so is the result, whose mean over the columns is what a row counts;
+/// the metric is the mean over the rows of an epoch, in `weighted_metrics` with the weights of the samples. What sees a
+/// row as a whole is `call(auto& ops, auto target, auto output)`, which may give one column; where targets are class
+/// numbers, its target is (rows, 1). `name` is its name in logs. Members are options: at most eight floats and ints.
+/// Errors: E1070 for tensors that do not fit; E1081 other members; E1082 no `call`; E4023 class numbers for one without
+/// `ops`. Definition: Keras API, metrics, "Creating custom metrics".
+template <class Derived>
+using own_metric = detail::own_option<Derived, metrics::metric>;
+
+}  // namespace stagecraft
+
+// ---- stagecraft/metrics/per_output.hpp
+// Metrics for each output of a model.
+// Keras counterpart: the dictionary or the list of lists that compile() takes as `metrics`.
+
+namespace stagecraft::metrics {
+
+/// What `per_output` takes of an output: one metric, several in braces, or none (`{}`), with the output's name in front
+/// of them or without.
+struct output_metrics {
+  fixed_name output;
+  metric_list list;
+  bool is_given = true;
+
+  constexpr output_metrics() = default;
+  template <Metric... Metrics>
+    requires(sizeof...(Metrics) >= 1 && sizeof...(Metrics) <= metric_list::capacity)
+  constexpr output_metrics(Metrics const&... metric) : list(metric...) {}
+  constexpr output_metrics(char const* name, metric_list const& metrics) : output(name), list(metrics) {}
+
+  /// A text alone, or anything else: E4083.
+  template <class Given>
+    requires(!Metric<Given> && !std::same_as<Given, output_metrics>)
+  constexpr output_metrics(Given const&) {
+    static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given>>());
+  }
+
+  /// An output of which nothing is said.
+  static constexpr output_metrics nothing() {
+    output_metrics result;
+    result.is_given = false;
+    return result;
+  }
+};
+
+/// Metrics for each output of a model: Keras's `{"digit": ["accuracy"], "weight": ["mse", "mae"]}`,
+///
+///     .metrics = sc::metrics::per_output({"digit", accuracy{}}, {"weight", {mse{}, mae{}}})
+///
+/// where outputs that are not named have none; or in the order of the outputs, Keras's `[["accuracy"], ["mse",
+/// "mae"]]`,
+///
+///     .metrics = sc::metrics::per_output(accuracy{}, {mse{}, mae{}})
+///
+/// where `{}` says that an output has none. At most eight outputs and sixteen metrics. Outputs have the names that logs
+/// have: those of their layers, or output_1, output_2 and so on of a model subclass.
+/// Errors: E4026 number of entries; E4027 an output that the model does not have; E4083 anything but metrics.
+constexpr metric_list per_output(output_metrics const& first, output_metrics const& second = output_metrics::nothing(),
+                                 output_metrics const& third = output_metrics::nothing(),
+                                 output_metrics const& fourth = output_metrics::nothing(),
+                                 output_metrics const& fifth = output_metrics::nothing(),
+                                 output_metrics const& sixth = output_metrics::nothing(),
+                                 output_metrics const& seventh = output_metrics::nothing(),
+                                 output_metrics const& eighth = output_metrics::nothing()) {
+  metric_list result;
+  output_metrics const* const all[]{&first, &second, &third, &fourth, &fifth, &sixth, &seventh, &eighth};
+  for (auto const* const each : all) {
+    if (!each->is_given) break;
+    for (auto const& metric : each->list) result.append(metric, result.entries);
+    result.is_too_long |= each->list.is_too_long;
+    result.outputs[result.entries++] = each->output;
+  }
+  return result;
+}
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/poisson.hpp
+// What a Poisson distribution of the predicted mean says of counts.
+// Keras counterpart: tf.keras.metrics.Poisson.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct poisson {
+  static constexpr std::string_view name = "poisson";
+
+  constexpr auto call(auto target, auto output) const { return losses::poisson{}.call(target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(poisson const&, poisson const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/precision.hpp
+// The share of right ones among the positive predictions.
+// Keras counterpart: tf.keras.metrics.Precision.
+
+namespace stagecraft::metrics {
+
+/// true positives / (true positives + false positives), or 0; targets that are not 0 are a yes.
+struct precision {
+  float thresholds = -1;  ///< predictions above it are positive; -1: 0.5, or with `top_k` none
+  int top_k = 0;          ///< only the k largest predictions of a row can be positive; 0: all
+  int class_id = -1;      ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "precision";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<precision>(
+        {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.precision(); }
+
+  friend constexpr bool operator==(precision const&, precision const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/precision_at_recall.hpp
+// The best precision that leaves enough recall.
+// Keras counterpart: tf.keras.metrics.PrecisionAtRecall.
+
+namespace stagecraft::metrics {
+
+/// The largest precision at a threshold where the recall is at least `recall`; 0 if there is none. Predictions are
+/// probabilities; targets that are not 0 are a yes.
+struct precision_at_recall {
+  float recall = 0.5F;       ///< from 0 to 1
+  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
+  int class_id = -1;         ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "precision_at_recall";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<precision_at_recall>(
+        {.count = num_thresholds, .spacing = detail::threshold_spacing::even, .class_id = class_id, .value = recall});
+  }
+  static constexpr double result(detail::confusion const& counted) {
+    return counted.largest_where([&](int i) { return counted.recall(i); }, [&](int i) { return counted.precision(i); });
+  }
+
+  friend constexpr bool operator==(precision_at_recall const&, precision_at_recall const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/recall.hpp
+// The share of the positive targets that is found.
+// Keras counterpart: tf.keras.metrics.Recall.
+
+namespace stagecraft::metrics {
+
+/// true positives / (true positives + false negatives), or 0; targets that are not 0 are a yes.
+struct recall {
+  float thresholds = -1;  ///< predictions above it are positive; -1: 0.5, or with `top_k` none
+  int top_k = 0;          ///< only the k largest predictions of a row can be positive; 0: all
+  int class_id = -1;      ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "recall";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<recall>(
+        {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.recall(); }
+
+  friend constexpr bool operator==(recall const&, recall const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/recall_at_precision.hpp
+// The best recall that leaves enough precision.
+// Keras counterpart: tf.keras.metrics.RecallAtPrecision.
+
+namespace stagecraft::metrics {
+
+/// The largest recall at a threshold where the precision is at least `precision`; 0 if there is none. Predictions are
+/// probabilities; targets that are not 0 are a yes.
+struct recall_at_precision {
+  float precision = 0.5F;    ///< from 0 to 1
+  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
+  int class_id = -1;         ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "recall_at_precision";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<recall_at_precision>({.count = num_thresholds,
+                                                             .spacing = detail::threshold_spacing::even,
+                                                             .class_id = class_id,
+                                                             .value = precision});
+  }
+  static constexpr double result(detail::confusion const& counted) {
+    return counted.largest_where([&](int i) { return counted.precision(i); }, [&](int i) { return counted.recall(i); });
+  }
+
+  friend constexpr bool operator==(recall_at_precision const&, recall_at_precision const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/resolve.hpp
+// Keras's rule for which accuracy `accuracy` is, and which metrics fit which targets. Keras counterpart: compile_utils.
+
+namespace stagecraft::metrics {
+
+/// Keras's choice for `accuracy`: binary for predictions of width 1, else sparse categorical when the targets are class
+/// numbers, else categorical. Every other metric is returned as it is.
+/// \param sparse_targets whether targets are class numbers, as the loss's `sparse_targets` says
+/// \param output_width last dimension of the prediction
+[[nodiscard]] constexpr metric resolve(metric chosen, bool sparse_targets, int output_width) noexcept {
+  if (chosen.kind != metric_kind::accuracy) return chosen;
+  if (output_width == 1) return binary_accuracy{};
+  chosen.kind = sparse_targets ? metric_kind::sparse_categorical_accuracy : metric_kind::categorical_accuracy;
+  return chosen;
+}
+
+/// Whether a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
+/// column with a prediction wider than 1, and a row of target values is no class number. One that sees rows as a whole
+/// takes what there is, and to what counts yes/no predictions a class number is a yes in its column. For compile-time
+/// checks.
+[[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {
+  auto const of = resolve(chosen, sparse_targets, output_width);
+  if (output_width > 1 && of.targets != metric_targets::any)
+    return sparse_targets == (of.targets == metric_targets::classes);
+  return output_width == 1 || of.kind == metric_kind::confusion || of.kind == metric_kind::class_matrix ||
+         (of.rules != nullptr && of.rules->takes_ops) || wants_sparse_targets(of.kind) == sparse_targets;
+}
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/root_mean_squared_error.hpp
+// The root of the mean of squared differences.
+// Keras counterpart: tf.keras.metrics.RootMeanSquaredError.
+
+namespace stagecraft::metrics {
+
+/// sqrt(mean((prediction - target)^2)) over all rows and columns; target and prediction (rows, columns).
+struct root_mean_squared_error {
+  static constexpr std::string_view name = "root_mean_squared_error";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const { return ops.mean(square(output - target), -1); }
+  static double result(metric_sums const& sums) { return __builtin_sqrt(sums.mean(0)); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(root_mean_squared_error const&, root_mean_squared_error const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/sensitivity_at_specificity.hpp
+// The best sensitivity that leaves enough specificity.
+// Keras counterpart: tf.keras.metrics.SensitivityAtSpecificity.
+
+namespace stagecraft::metrics {
+
+/// The largest sensitivity (recall) at a threshold where the specificity is at least `specificity`; 0 if there is none.
+/// Predictions are probabilities; targets that are not 0 are a yes.
+struct sensitivity_at_specificity {
+  float specificity = 0.5F;  ///< from 0 to 1
+  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
+  int class_id = -1;         ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "sensitivity_at_specificity";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<sensitivity_at_specificity>({.count = num_thresholds,
+                                                                    .spacing = detail::threshold_spacing::even,
+                                                                    .class_id = class_id,
+                                                                    .value = specificity});
+  }
+  static constexpr double result(detail::confusion const& counted) {
+    return counted.largest_where([&](int i) { return counted.specificity(i); },
+                                 [&](int i) { return counted.recall(i); });
+  }
+
+  friend constexpr bool operator==(sensitivity_at_specificity const&, sensitivity_at_specificity const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/sparse_categorical_accuracy.hpp
+// How often the largest prediction is the right class, for class numbers as targets.
+// Keras counterpart: tf.keras.metrics.SparseCategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// argmax(prediction) == target over the last axis; one class number per row, prediction (rows, classes). The first of
+/// equal values is the largest. A row with a NaN in its prediction counts as wrong.
+struct sparse_categorical_accuracy {
+  static constexpr std::string_view name = "sparse_categorical_accuracy";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::sparse_categorical_accuracy}; }
+
+  friend constexpr bool operator==(sparse_categorical_accuracy const&, sparse_categorical_accuracy const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/sparse_categorical_crossentropy.hpp
+// Cross entropy of class numbers against one probability (or logit) per class.
+// Keras counterpart: tf.keras.metrics.SparseCategoricalCrossentropy.
+
+namespace stagecraft::metrics {
+
+namespace detail {
+
+/// The options in words of four bytes.
+struct sparse_categorical_crossentropy {
+  static constexpr std::string_view name = "sparse_categorical_crossentropy";
+  static constexpr bool sparse_targets = true;
+  int from_logits = 0;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::sparse_categorical_crossentropy{.from_logits = from_logits != 0}.call(ops, target, output);
+  }
+};
+
+}  // namespace detail
+
+/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+struct sparse_categorical_crossentropy {
+  bool from_logits = false;  ///< true: predictions are unnormalised
+
+  static constexpr std::string_view name = "sparse_categorical_crossentropy";
+
+  constexpr operator metric() const noexcept {
+    return stagecraft::detail::option_of_own<metric>(detail::sparse_categorical_crossentropy{from_logits ? 1 : 0});
+  }
+
+  friend constexpr bool operator==(sparse_categorical_crossentropy const&,
+                                   sparse_categorical_crossentropy const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/sparse_top_k_categorical_accuracy.hpp
+// How often the right class is among the k largest predictions, for class numbers as targets.
+// Keras counterpart: tf.keras.metrics.SparseTopKCategoricalAccuracy. Options only, sums are in
+// training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// The target is among the k largest predictions; one class number per row, prediction (rows, classes). Ties as in
+/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
+struct sparse_top_k_categorical_accuracy {
+  int k = 5;  ///< how many predictions count
+
+  static constexpr std::string_view name = "sparse_top_k_categorical_accuracy";
+
+  constexpr operator metric() const noexcept {
+    return {.kind = metric_kind::sparse_top_k_categorical_accuracy, .k = k};
+  }
+
+  friend constexpr bool operator==(sparse_top_k_categorical_accuracy const&,
+                                   sparse_top_k_categorical_accuracy const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/specificity_at_sensitivity.hpp
+// The best specificity that leaves enough sensitivity.
+// Keras counterpart: tf.keras.metrics.SpecificityAtSensitivity.
+
+namespace stagecraft::metrics {
+
+/// The largest specificity at a threshold where the sensitivity (recall) is at least `sensitivity`; 0 if there is none.
+/// Predictions are probabilities; targets that are not 0 are a yes.
+struct specificity_at_sensitivity {
+  float sensitivity = 0.5F;  ///< from 0 to 1
+  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
+  int class_id = -1;         ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "specificity_at_sensitivity";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<specificity_at_sensitivity>({.count = num_thresholds,
+                                                                    .spacing = detail::threshold_spacing::even,
+                                                                    .class_id = class_id,
+                                                                    .value = sensitivity});
+  }
+  static constexpr double result(detail::confusion const& counted) {
+    return counted.largest_where([&](int i) { return counted.recall(i); },
+                                 [&](int i) { return counted.specificity(i); });
+  }
+
+  friend constexpr bool operator==(specificity_at_sensitivity const&, specificity_at_sensitivity const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/squared_hinge.hpp
+// The margin of classes -1 and 1, squared.
+// Keras counterpart: tf.keras.metrics.SquaredHinge.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct squared_hinge {
+  static constexpr std::string_view name = "squared_hinge";
+
+  constexpr auto call(auto target, auto output) const { return losses::squared_hinge{}.call(target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(squared_hinge const&, squared_hinge const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/sum.hpp
+// The sum of numbers that come one after the other, for loops of one's own.
+// Keras counterpart: tf.keras.metrics.Sum.
+
+namespace stagecraft::metrics {
+
+/// As `mean`, but not divided by the number of values.
+class sum {
+ public:
+  constexpr void update_state(double value, double sample_weight = 1) { total_ += value * sample_weight; }
+  /// All of them, each with its weight, or with weight 1.
+  constexpr void update_state(std::span<float const> values, std::span<float const> sample_weight = {}) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      update_state(static_cast<double>(values[i]), sample_weight.empty() ? 1.0 : static_cast<double>(sample_weight[i]));
+  }
+  constexpr void reset_state() { total_ = 0; }
+  [[nodiscard]] constexpr double result() const { return total_; }
+
+ private:
+  double total_ = 0;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/top_k_categorical_accuracy.hpp
+// How often the right class is among the k largest predictions.
+// Keras counterpart: tf.keras.metrics.TopKCategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// argmax(target) is among the k largest predictions; target and prediction (rows, classes). Ties as in
+/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
+struct top_k_categorical_accuracy {
+  int k = 5;  ///< how many predictions count
+
+  static constexpr std::string_view name = "top_k_categorical_accuracy";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::top_k_categorical_accuracy, .k = k}; }
+
+  friend constexpr bool operator==(top_k_categorical_accuracy const&, top_k_categorical_accuracy const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/true_negatives.hpp
+// How many negative predictions that are right.
+// Keras counterpart: tf.keras.metrics.TrueNegatives.
+
+namespace stagecraft::metrics {
+
+/// The sum of the weights of negative predictions that are right: the numbers of all columns are yes/no predictions,
+/// and targets that are not 0 a yes.
+struct true_negatives {
+  float thresholds = 0.5F;  ///< predictions above it are positive
+
+  static constexpr std::string_view name = "true_negatives";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<true_negatives>({.threshold = thresholds});
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.true_negatives(); }
+
+  friend constexpr bool operator==(true_negatives const&, true_negatives const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/true_positives.hpp
+// How many positive predictions that are right.
+// Keras counterpart: tf.keras.metrics.TruePositives.
+
+namespace stagecraft::metrics {
+
+/// The sum of the weights of positive predictions that are right: the numbers of all columns are yes/no predictions,
+/// and targets that are not 0 a yes.
+struct true_positives {
+  float thresholds = 0.5F;  ///< predictions above it are positive
+
+  static constexpr std::string_view name = "true_positives";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<true_positives>({.threshold = thresholds});
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.true_positives(); }
+
+  friend constexpr bool operator==(true_positives const&, true_positives const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/metrics.hpp
+// All metrics.
+// Keras counterpart: tf.keras.metrics.
+
+// ---- stagecraft/optimizers/learning_rate.hpp
+// An optimizer's learning rate: a number, or a schedule of the updates. Keras counterpart: the argument
+// `learning_rate` of optimizers, tf.keras.optimizers.schedules.LearningRateSchedule.
+
+namespace stagecraft {
+
+class update_tracer;
+
+/// What a schedule does: the rate of an update, from the initial rate and the schedule's numbers.
+struct rate_rule {
+  operations::tensor (*call)(update_tracer& ops, operations::tensor initial, float const* numbers);
+};
+
+/// A number, or what a schedule of this folder gives: `.learning_rate = 0.1F`, or `.learning_rate =
+/// schedules::cosine_decay{.initial_learning_rate = 0.1F, .decay_steps = 1000}`. The rate of an update is computed once
+/// for all weights, in double. The trainer's `learning_rate()`, which callbacks may change, is the initial one: the
+/// schedule begins there, and what it says later is scaled with it.
+struct learning_rate {
+  /// What a schedule has as numbers of its own.
+  static constexpr int most_numbers = 18;
+  float initial = 0;                    ///< the rate of the first update
+  rate_rule const* schedule = nullptr;  ///< null: always the initial rate
+  float numbers[most_numbers]{};        ///< of the schedule
+  float warmup_steps = 0;               ///< the rate rises from 0 for so many updates
+
+  constexpr learning_rate() = default;
+  constexpr learning_rate(float rate) : initial(rate) {}  // NOLINT(google-explicit-constructor): a rate is a number
+  /// A schedule of your own, of up to eighteen numbers: a lambda that captures nothing,
+  ///
+  ///     .learning_rate = {0.1F, [](auto& ops, auto initial, float const* numbers) {
+  ///                         return initial * rsqrt(ops.step() / numbers[0]);
+  ///                       }, 50}
+  template <class Rule, class... Numbers>
+    requires(sizeof...(Numbers) <= most_numbers) &&
+                requires(Rule const& rule, update_tracer& ops, operations::tensor first, float const* others) {
+                  { rule(ops, first, others) } -> std::convertible_to<operations::tensor>;
+                }
+  constexpr learning_rate(float rate, Rule, Numbers... number)
+      : initial(rate), schedule(&rule_of<Rule>), numbers{static_cast<float>(number)...} {}
+
+  constexpr operator float() const noexcept { return initial; }  // NOLINT(google-explicit-constructor)
+
+  friend constexpr bool operator==(learning_rate const&, learning_rate const&) = default;
+  friend constexpr bool operator==(learning_rate const& a, float b) { return a.initial == b; }
+
+ private:
+  template <class Rule>
+  static constexpr rate_rule rule_of{[](update_tracer& ops, operations::tensor initial, float const* numbers) {
+    return operations::tensor(Rule{}(ops, initial, numbers));
+  }};
 };
 
 }  // namespace stagecraft
+
+// ---- stagecraft/optimizers/optimizer.hpp
+// What makes a struct an optimizer: its step, in operations on one weight. Keras counterpart:
+// tf.keras.optimizers.Optimizer and its `_resource_apply_dense`.
+
+namespace stagecraft {
+
+/// What an optimizer's `update` is given beside the weight and its gradient. Each number stands for one weight; numbers
+/// that are the same for all weights (the learning rate, the step, constants, and what is computed of these) are
+/// computed once per update, in double.
+class update_tracer {
+ public:
+  using tensor = operations::tensor;
+
+  constexpr update_tracer(operations::operation_list& list, int* slots, stagecraft::learning_rate const& rate)
+      : list_(&list), slots_(slots), rate_(rate) {}
+
+  /// A number that is kept with each weight from update to update, and begins with 0: Keras's `add_slot`. `name` is for
+  /// readers; slots are told apart by the order of the calls. E4089 for more than `most_slots`.
+  constexpr tensor slot([[maybe_unused]] std::string_view name) {
+    return {list_, list_->append(operations::input{first_slot + (*slots_)++}, {}, {})};
+  }
+  /// The rate of this update: the trainer's learning rate, which begins with the optimizer's, or what a schedule makes
+  /// of it.
+  constexpr tensor learning_rate() {
+    tensor const initial = everywhere(0);
+    if (rate_.schedule == nullptr && rate_.warmup_steps == 0) return initial;
+    if (rate_.initial == 0)
+      list_->problem.report(4089, "the training's learning rate schedule begins with a rate of 0");
+    auto const rate = rate_.schedule == nullptr ? initial : rate_.schedule->call(*this, initial, rate_.numbers);
+    if (rate_.warmup_steps == 0) return rate;
+    auto const n = step() - 1;
+    return where(n < rate_.warmup_steps, initial * (n / rate_.warmup_steps), rate);
+  }
+  /// The number of this update, from 1 on: Keras's `iterations` + 1.
+  constexpr tensor step() { return everywhere(1); }
+  /// The Euclidean norm of numbers of the whole weight: the square root of the sum of their squares. It is the same at
+  /// all places of the weight. E4089 for more than `most_norms`.
+  constexpr tensor norm(tensor x) { return norm(x, false); }
+  /// The norm of numbers of all weights that are trained, on all devices. Devices wait for each other before any weight
+  /// changes. E4089 if they depend on another norm.
+  constexpr tensor global_norm(tensor x) { return norm(x, true); }
+
+  /// By what the loss is multiplied in this update, if that changes (loss_scale_optimizer).
+  constexpr tensor loss_scale() { return everywhere(2); }
+  /// The update is carried out only if these numbers of all weights are finite.
+  constexpr void expect_finite(tensor x) {
+    finite_norm = static_cast<int>(norms.size());
+    norm(x * 0, true);  // 0 or NaN
+  }
+
+  /// The weight or a slot has this value when the update has ended; until then all reads give the old one. E4089 for
+  /// anything else.
+  constexpr void update(tensor variable, tensor value) {
+    auto const* given = variable.node().what.if_is<operations::input>();
+    if (given == nullptr || given->index == gradient)
+      list_->problem.report(4089, "the training's optimizer updates something that is neither the weight nor a slot");
+    else
+      new_values.push_back({given->index, value.id});
+  }
+
+  /// For schedules. E4089.
+  constexpr void check_at_least_one(std::string_view option, float value) {
+    if (!(value >= 1)) list_->problem.report(4089, "the training's learning rate schedule has ", option, " below 1");
+  }
+
+  /// What is given at each place, as `input`s of a formula: the weight, its gradient, and the slots from here on.
+  static constexpr int weight = 0, gradient = 1, first_slot = 2, most_slots = 6;
+  /// What is given everywhere, as `weight`s of a formula: the learning rate, the step, the factor of the loss, and the
+  /// norms from here on.
+  static constexpr int first_norm = 3, most_norms = 5;
+  struct new_value {
+    int variable, value;
+  };
+  growing_array<new_value> new_values;
+  struct wanted_norm {
+    int of;          ///< number of the list
+    bool is_global;  ///< over all weights
+  };
+  growing_array<wanted_norm> norms;
+  int finite_norm = -1;  ///< of `norms`: 0 if an update is to be carried out
+
+ private:
+  constexpr tensor everywhere(int index) { return {list_, list_->append(operations::weight{index}, {}, {})}; }
+  constexpr tensor norm(tensor x, bool is_global) {
+    norms.push_back({x.id, is_global});
+    return everywhere(first_norm + static_cast<int>(norms.size()) - 1);
+  }
+
+  operations::operation_list* list_;
+  int* slots_;
+  stagecraft::learning_rate rate_;
+};
+
+/// An optimizer has a learning rate, and says what becomes of a weight:
+///
+///     struct lion : sc::optimizer<lion> {
+///       float learning_rate = 1e-4F, beta_1 = 0.9F, beta_2 = 0.99F;
+///       constexpr void update(auto& ops, auto weight, auto gradient) const {
+///         auto const m = ops.slot("m");
+///         ops.update(weight, weight - ops.learning_rate() * sign(m * beta_1 + gradient * (1 - beta_1)));
+///         ops.update(m, m * beta_2 + gradient * (1 - beta_2));
+///       }
+///     };
+///
+/// Operators and functions are those of a layer's `call`, on single numbers. The host's step in registers, the state on
+/// the devices, the vertices on tiles and their cycles follow.
+template <class O>
+concept Optimizer = requires(O const& optimizer, update_tracer& ops, operations::tensor x) {
+  { optimizer.learning_rate } -> std::convertible_to<float>;
+  optimizer.update(ops, x, x);
+};
+
+/// A base for optimizers of your own: a name for reports. An optimizer needs it for nothing else.
+template <class Derived>
+struct optimizer {
+  static constexpr std::string_view name = "optimizer";
+
+  friend constexpr bool operator==(optimizer const&, optimizer const&) = default;
+};
+
+namespace detail {
+
+/// What options that any optimizer may have make of the gradient before its `update`: `clipvalue`, `clipnorm` and
+/// `global_clipnorm`, in Keras's order. Definitions: OptimizerV2._transform_gradients, tf.clip_by_norm,
+/// tf.clip_by_global_norm.
+template <class O>
+constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, operations::tensor gradient) {
+  if constexpr (requires { optimizer.clipvalue; })
+    if (optimizer.clipvalue != 0) gradient = maximum(minimum(gradient, optimizer.clipvalue), -optimizer.clipvalue);
+  if constexpr (requires { optimizer.clipnorm; })
+    if (optimizer.clipnorm != 0)
+      gradient = gradient * (optimizer.clipnorm / maximum(ops.norm(gradient), optimizer.clipnorm));
+  if constexpr (requires { optimizer.clipnorm* optimizer.global_clipnorm; })
+    if (optimizer.clipnorm != 0 && optimizer.global_clipnorm != 0)
+      gradient.list->problem.report(4089, "the training's optimizer has both clipnorm and global_clipnorm");
+  if constexpr (requires { optimizer.global_clipnorm; })
+    if (float const most = optimizer.global_clipnorm; most != 0) {
+      auto const norm = ops.global_norm(gradient);
+      // What is not finite makes all gradients NaN.
+      gradient = gradient * (most / maximum(norm, most) + norm * 0);
+    }
+  return gradient;
+}
+
+/// A norm that an optimizer's step reads.
+struct norm_of_step {
+  int of = 0;              ///< what it is the norm of, in the list
+  bool is_global = false;  ///< over all weights
+  int round = 0;           ///< it depends on norms of rounds before this one
+};
+
+/// The norms that an optimizer's step reads, in the order in which they are given everywhere.
+struct norms_of_step {
+  norm_of_step norms[update_tracer::most_norms]{};
+  int count = 0;    ///< of `norms`
+  int rounds = 0;   ///< in which they are found
+  int finite = -1;  ///< the one that says whether the update is carried out
+
+  constexpr norm_of_step const* begin() const { return norms; }
+  constexpr norm_of_step const* end() const { return norms + count; }
+  [[nodiscard]] constexpr bool has_global() const {
+    for (auto const& norm : *this)
+      if (norm.is_global) return true;
+    return false;
+  }
+};
+
+/// The step of an optimizer: results are the weight, then its slots.
+template <auto Optimizer>
+struct optimizer_step {
+  struct traced {
+    operations::operation_list list;
+    growing_array<int> results;
+    int slots = 0;
+    norms_of_step norms;
+
+    constexpr traced() {
+      operations::tensor const weight{&list, list.append(operations::input{update_tracer::weight}, {}, {})};
+      operations::tensor const gradient{&list, list.append(operations::input{update_tracer::gradient}, {}, {})};
+      update_tracer ops(list, &slots, Optimizer.learning_rate);
+      Optimizer.update(ops, weight, prepared_gradient(Optimizer, ops, gradient));
+      for (int variable = update_tracer::weight; variable < update_tracer::first_slot + slots; ++variable)
+        if (variable != update_tracer::gradient) results.push_back(value_of(ops, variable));
+      find_norms(ops);
+    }
+
+   private:
+    /// The last value that it gets; what is not updated keeps its own.
+    constexpr int value_of(update_tracer const& ops, int variable) {
+      int value = -1;
+      for (auto const& [updated, id] : ops.new_values)
+        if (updated == variable) value = id;
+      return value >= 0 ? value : list.append(operations::input{variable}, {}, {});
+    }
+    constexpr void find_norms(update_tracer const& ops) {
+      if (ops.norms.empty()) return;
+      norms.finite = ops.finite_norm;
+      if (ops.norms.size() > update_tracer::most_norms) {
+        list.problem.report(4089, "the training's optimizer takes ", static_cast<int>(ops.norms.size()),
+                            " norms; there are at most ", update_tracer::most_norms);
+        return;
+      }
+      growing_array<int> rounds(list.nodes.size(), 0);
+      for (int id = 0; id < list.size(); ++id) {
+        auto const& node = list.node_of(id);
+        if (auto const* given = node.what.template if_is<operations::weight>())
+          if (given->index >= update_tracer::first_norm)
+            rounds[id] = rounds[ops.norms[given->index - update_tracer::first_norm].of] + 1;
+        for (int i = 0; i < node.operand_count; ++i)
+          if (int const round = rounds[list.operand(id, i)]; round > rounds[id]) rounds[id] = round;
+      }
+      for (auto const& [of, is_global] : ops.norms) {
+        norms.norms[norms.count++] = {of, is_global, rounds[of]};
+        if (rounds[of] + 1 > norms.rounds) norms.rounds = rounds[of] + 1;
+        if (is_global && rounds[of] > 0)
+          list.problem.report(4089,
+                              "the training's optimizer takes a norm over all weights that depends on another norm");
+      }
+    }
+  };
+  constexpr operations::formula operator()() const {
+    traced const update;
+    return {update.list, update.results};
+  }
+};
+
+/// What some of the norms are taken of: bit i of `Which` stands for norm i.
+template <auto Optimizer, unsigned Which>
+struct normed_step {
+  constexpr operations::formula operator()() const {
+    typename optimizer_step<Optimizer>::traced const update;
+    growing_array<int> results;
+    for (int i = 0; i < update.norms.count; ++i)
+      if ((Which >> i & 1U) != 0) results.push_back(update.norms.norms[i].of);
+    return {update.list, results};
+  }
+};
+
+/// E4089: what is wrong with an optimizer's step.
+template <auto Optimizer>
+inline constexpr diagnostic optimizer_problem = [] {
+  auto const step = optimizer_step<Optimizer>{}();
+  diagnostic problem = step.problem;
+  if (typename optimizer_step<Optimizer>::traced const update; update.slots > update_tracer::most_slots)
+    problem.report(4089, "the training's optimizer keeps ", update.slots, " slots with a weight; there are at most ",
+                   update_tracer::most_slots);
+  if (auto const count = step.steps.size(); count > operations::formula_view::most_steps)
+    problem.report(4089, "the training's optimizer takes ", static_cast<int>(count), " operations; there are at most ",
+                   static_cast<int>(operations::formula_view::most_steps));
+  return problem;
+}();
+
+/// What an optimizer's step reads beside the weight and its gradient.
+struct needs_of_step {
+  int slots;            ///< numbers that are kept with each weight
+  norms_of_step norms;  ///< of whole weights, or all of them
+};
+template <auto Optimizer>
+inline constexpr needs_of_step needs_of_optimizer = [] {
+  typename optimizer_step<Optimizer>::traced const update;
+  return needs_of_step{update.slots, update.norms};
+}();
+
+/// Numbers that an optimizer keeps with each weight.
+template <auto Optimizer>
+inline constexpr int slots_of = needs_of_optimizer<Optimizer>.slots;
+
+/// The norms that an optimizer's step reads.
+template <auto Optimizer>
+inline constexpr norms_of_step const& norms_of = needs_of_optimizer<Optimizer>.norms;
+
+/// An optimizer's step as a formula: given at each place are the weight, its gradient and its slots; everywhere the
+/// learning rate, the number of the update, and norms. Results are the weight and its slots.
+template <auto Optimizer>
+inline constexpr auto const& formula_of_optimizer = frozen<optimizer_step<Optimizer>>;
+template <auto Optimizer>
+inline constexpr operations::formula_view view_of_optimizer{formula_of_optimizer<Optimizer>.steps,
+                                                            formula_of_optimizer<Optimizer>.results};
+
+/// The norms of a round, as bits; and what they are norms of, as a formula, a result for each.
+template <auto Optimizer>
+constexpr unsigned norms_of_round(int round) {
+  unsigned which = 0;
+  for (int i = 0; i < norms_of<Optimizer>.count; ++i)
+    if (norms_of<Optimizer>.norms[i].round == round) which |= 1U << i;
+  return which;
+}
+template <auto Optimizer, unsigned Which>
+inline constexpr auto const& formula_of_norms = frozen<normed_step<Optimizer, Which>>;
+template <auto Optimizer, unsigned Which>
+inline constexpr operations::formula_view view_of_norms{formula_of_norms<Optimizer, Which>.steps,
+                                                        formula_of_norms<Optimizer, Which>.results};
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/optimizers/decay.hpp
+// The learning rate that falls with each weight update. Keras counterpart: the argument `decay` of the optimizers of
+// Keras 2.6.
+
+namespace stagecraft::optimizers {
+
+/// What is left of the learning rate in an update: learning_rate / (1 + decay (step - 1)).
+/// Definition: OptimizerV2._decayed_lr.
+[[nodiscard]] constexpr auto decayed_rate(auto& ops, float decay) {
+  auto const rate = ops.learning_rate();
+  return decay == 0 ? rate : rate / ((ops.step() - 1) * decay + 1);
+}
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/adadelta.hpp
+// Gradient descent by steps as long as the last ones were.
+// Keras counterpart: tf.keras.optimizers.legacy.Adadelta (the optimizer of Keras 2.6).
+
+namespace stagecraft::optimizers {
+
+/// a = rho a + (1 - rho) g^2, u = g sqrt(d + epsilon) / sqrt(a + epsilon), d = rho d + (1 - rho) u^2,
+/// w -= learning_rate u.
+struct adadelta {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// The share of the mean squared gradient a, and of the mean squared movement d, that an update keeps.
+  float rho = 0.95F;
+  /// A small number in the denominator, so that nothing is divided by 0.
+  float epsilon = 1e-7F;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "adadelta";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const mean_square = ops.slot("accum_grad"), mean_movement = ops.slot("accum_var");
+    auto const square_now = mean_square * rho + square(gradient) * (1 - rho);
+    auto const movement = gradient * (sqrt(mean_movement + epsilon) * rsqrt(square_now + epsilon));
+    ops.update(mean_square, square_now);
+    ops.update(mean_movement, mean_movement * rho + square(movement) * (1 - rho));
+    ops.update(weight, weight - decayed_rate(ops, decay) * movement);
+  }
+
+  friend constexpr bool operator==(adadelta const&, adadelta const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/adagrad.hpp
+// Gradient descent divided by the root of the sum of all squared gradients.
+// Keras counterpart: tf.keras.optimizers.legacy.Adagrad (the optimizer of Keras 2.6).
+
+namespace stagecraft::optimizers {
+
+/// a = a + g^2, w -= learning_rate g / (sqrt(a) + epsilon).
+struct adagrad {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// What a begins with.
+  float initial_accumulator_value = 0.1F;
+  /// A small number in the denominator, so that nothing is divided by 0.
+  float epsilon = 1e-7F;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "adagrad";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const sum = ops.slot("accumulator");  // without its initial value
+    auto const sum_now = sum + square(gradient);
+    ops.update(sum, sum_now);
+    auto const root = sqrt(sum_now + initial_accumulator_value);
+    ops.update(weight, weight - decayed_rate(ops, decay) * (gradient / (root + epsilon)));
+  }
+
+  friend constexpr bool operator==(adagrad const&, adagrad const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/adam.hpp
+// Adaptive moment estimation.
+// Keras counterpart: tf.keras.optimizers.legacy.Adam (the optimizer of Keras 2.6).
+
+namespace stagecraft::optimizers {
+
+/// At step t = 1, 2, ...: m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2,
+/// w -= learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
+/// amsgrad divides by the largest v seen so far instead of v.
+struct adam {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// The share of the mean gradient m that an update keeps.
+  float beta_1 = 0.9F;
+  /// The share of the mean squared gradient v that an update keeps.
+  float beta_2 = 0.999F;
+  /// A small number in the denominator, so that nothing is divided by 0.
+  float epsilon = 1e-7F;
+  /// Whether updates are divided by the largest v so far, in place of v.
+  bool amsgrad = false;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "adam";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const m = ops.slot("m"), v = ops.slot("v");
+    auto const m_now = m * beta_1 + gradient * (1 - beta_1);
+    auto const v_now = v * beta_2 + square(gradient) * (1 - beta_2);
+    ops.update(m, m_now);
+    ops.update(v, v_now);
+    auto largest = v_now;
+    if (amsgrad) {
+      auto const vhat = ops.slot("vhat");
+      largest = maximum(vhat, v_now);
+      ops.update(vhat, largest);
+    }
+    auto const step = ops.step();
+    auto const rate = decayed_rate(ops, decay) * sqrt(1 - pow(beta_2, step)) / (1 - pow(beta_1, step));
+    ops.update(weight, weight - rate * (m_now / (sqrt(largest) + epsilon)));
+  }
+
+  friend constexpr bool operator==(adam const&, adam const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/adamax.hpp
+// Adaptive moment estimation by the largest gradient.
+// Keras counterpart: tf.keras.optimizers.legacy.Adamax (the optimizer of Keras 2.6).
+
+namespace stagecraft::optimizers {
+
+/// At step t = 1, 2, ...: m = beta_1 m + (1 - beta_1) g, v = max(beta_2 v, |g|),
+/// w -= learning_rate / (1 - beta_1^t) * m / (v + epsilon).
+struct adamax {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// The share of the mean gradient m that an update keeps.
+  float beta_1 = 0.9F;
+  /// The share of the largest gradient v that an update keeps.
+  float beta_2 = 0.999F;
+  /// A small number in the denominator, so that nothing is divided by 0.
+  float epsilon = 1e-7F;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "adamax";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const m = ops.slot("m"), v = ops.slot("v");
+    auto const m_now = m * beta_1 + gradient * (1 - beta_1);
+    auto const v_now = maximum(v * beta_2, abs(gradient));
+    ops.update(m, m_now);
+    ops.update(v, v_now);
+    auto const rate = decayed_rate(ops, decay) / (1 - pow(beta_1, ops.step()));
+    ops.update(weight, weight - rate * (m_now / (v_now + epsilon)));
+  }
+
+  friend constexpr bool operator==(adamax const&, adamax const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/weight_names.hpp
+// Texts by which an optimizer tells weights apart.
+
+namespace stagecraft::optimizers {
+
+/// Up to four texts, each a part of a weight's name, such as "bias" of "dense_1/bias".
+struct weight_names {
+  static constexpr int most = 4;
+  fixed_name texts[most]{};  ///< those that are given, and empty ones
+
+  constexpr weight_names() = default;
+  /// An empty type is no text: who counts the members of what holds this (graph/fields.hpp) has one.
+  template <class... Texts>
+    requires(sizeof...(Texts) >= 1 && sizeof...(Texts) <= most &&
+             ((std::convertible_to<Texts const&, std::string_view> && !std::is_empty_v<Texts>) && ...))
+  constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
+
+  [[nodiscard]] constexpr bool empty() const { return *this == weight_names{}; }
+  /// Whether any of them is a part of this name.
+  [[nodiscard]] constexpr bool match(std::string_view name) const {
+    for (auto const& text : texts)
+      if (!text.empty() && name.find(text.view()) != std::string_view::npos) return true;
+    return false;
+  }
+
+  friend constexpr bool operator==(weight_names const&, weight_names const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/weight_decay.hpp
+// Weights that shrink with each update, apart from their gradients. Counterpart:
+// tfa.optimizers.DecoupledWeightDecayExtension.
+
+namespace stagecraft::optimizers::detail {
+
+/// What another optimizer's `update` is given: the weight becomes what that says, less a share of itself.
+template <class Ops>
+class decaying {
+ public:
+  constexpr decaying(Ops& ops, operations::tensor weight, float share) : ops_(&ops), weight_(weight), share_(share) {}
+
+  constexpr auto slot(std::string_view name) { return ops_->slot(name); }
+  constexpr auto learning_rate() { return ops_->learning_rate(); }
+  constexpr auto step() { return ops_->step(); }
+  constexpr auto norm(operations::tensor x) { return ops_->norm(x); }
+  constexpr auto global_norm(operations::tensor x) { return ops_->global_norm(x); }
+  constexpr auto loss_scale() { return ops_->loss_scale(); }
+  constexpr void expect_finite(operations::tensor x) { ops_->expect_finite(x); }
+  constexpr void update(operations::tensor variable, operations::tensor value) {
+    ops_->update(variable, variable.id == weight_.id && share_ != 0 ? value - weight_ * share_ : value);
+  }
+
+ private:
+  Ops* ops_;
+  operations::tensor weight_;
+  float share_;
+};
+
+}  // namespace stagecraft::optimizers::detail
+
+namespace stagecraft::detail {
+
+/// An optimizer as a weight of this name sees it: without what it excludes the weight from.
+template <class Optimizer>
+constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_name) {
+  if constexpr (requires { optimizer.exclude_from_layer_adaptation; }) {
+    auto const& names = optimizer.exclude_from_layer_adaptation.empty() ? optimizer.exclude_from_weight_decay
+                                                                        : optimizer.exclude_from_layer_adaptation;
+    if (names.match(weight_name)) optimizer.layer_adaptation = false;
+    optimizer.exclude_from_layer_adaptation = {};
+  }
+  if constexpr (requires { optimizer.exclude_from_weight_decay; }) {
+    if (optimizer.exclude_from_weight_decay.match(weight_name)) {
+      if constexpr (requires { optimizer.weight_decay_rate; })
+        optimizer.weight_decay_rate = 0;
+      else
+        optimizer.weight_decay = 0;
+    }
+    optimizer.exclude_from_weight_decay = {};
+  }
+  if constexpr (requires { optimizer.optimizer.learning_rate; })
+    optimizer.optimizer = optimizer_of(optimizer.optimizer, weight_name);
+  return optimizer;
+}
+
+/// Whether it excludes weights from anything, itself or within.
+template <class Optimizer>
+constexpr bool excludes_weights() {
+  if constexpr (requires(Optimizer const& optimizer) { optimizer.optimizer.learning_rate; })
+    return excludes_weights<decltype(Optimizer::optimizer)>();
+  else
+    return requires(Optimizer const& optimizer) { optimizer.exclude_from_weight_decay; };
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/optimizers/adamw.hpp
+// Adaptive moment estimation with decoupled weight decay.
+// Counterpart: tfa.optimizers.AdamW.
+
+namespace stagecraft::optimizers {
+
+/// The step of `adam`, and w -= weight_decay w, whatever the learning rate is.
+struct adamw {
+  /// The share of itself that a weight loses in an update.
+  float weight_decay = 0;
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// The share of the mean gradient m that an update keeps.
+  float beta_1 = 0.9F;
+  /// The share of the mean squared gradient v that an update keeps.
+  float beta_2 = 0.999F;
+  /// A small number in the denominator, so that nothing is divided by 0.
+  float epsilon = 1e-7F;
+  /// Whether updates are divided by the largest v so far, in place of v.
+  bool amsgrad = false;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+  /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
+  weight_names exclude_from_weight_decay = {};
+
+  static constexpr std::string_view name = "adamw";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    detail::decaying decays(ops, weight, weight_decay);
+    adam{.beta_1 = beta_1, .beta_2 = beta_2, .epsilon = epsilon, .amsgrad = amsgrad, .decay = decay}.update(
+        decays, weight, gradient);
+  }
+
+  friend constexpr bool operator==(adamw const&, adamw const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/ftrl.hpp
+// Follow the regularized leader, which makes many weights exactly 0.
+// Keras counterpart: tf.keras.optimizers.legacy.Ftrl (the optimizer of Keras 2.6).
+
+namespace stagecraft::optimizers {
+
+/// a' = a + g^2, z = z + g + 2 l2_shrinkage w - (a'^-p - a^-p) / learning_rate w with p = learning_rate_power,
+/// q = a'^-p / learning_rate + 2 l2 + beta / learning_rate; w = (sign(z) l1 - z) / q where |z| > l1, else 0.
+struct ftrl {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// How the learning rate falls with the sum of squared gradients a: at most 0; 0: not at all.
+  float learning_rate_power = -0.5F;
+  /// What a begins with.
+  float initial_accumulator_value = 0.1F;
+  /// The penalty of absolute values.
+  float l1_regularization_strength = 0;
+  /// The penalty of squares.
+  float l2_regularization_strength = 0;
+  /// A penalty of squares that acts through the gradient alone.
+  float l2_shrinkage_regularization_strength = 0;
+  /// What is added to the inverse of the learning rates.
+  float beta = 0;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "ftrl";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const sum = ops.slot("accumulator");  // without its initial value
+    auto const linear = ops.slot("linear");
+    auto const rate = decayed_rate(ops, decay);
+    auto const powered = [&](auto a) {
+      auto const total = a + initial_accumulator_value;
+      return learning_rate_power == -0.5F ? sqrt(total) : pow(total, -learning_rate_power);
+    };
+    auto const sum_now = sum + square(gradient);
+    auto const power_now = powered(sum_now);
+    auto const shrinking = gradient + weight * (2 * l2_shrinkage_regularization_strength);
+    auto const z = linear + shrinking - weight * ((power_now - powered(sum)) / rate);
+    ops.update(sum, sum_now);
+    ops.update(linear, z);
+    auto const q = (power_now + beta) / rate + 2 * l2_regularization_strength;
+    auto const l1 = l1_regularization_strength;
+    ops.update(weight, where(abs(z) > l1, (sign(z) * l1 - z) / q, 0.0F));
+  }
+
+  friend constexpr bool operator==(ftrl const&, ftrl const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/trust_ratio.hpp
+// By how much the step of a weight is scaled so that it is as large, beside the weight, as that of any other weight.
+// Counterpart: the layer adaptation of tfa.optimizers.LAMB.
+
+namespace stagecraft::optimizers {
+
+/// `times` |weight| / |step|, norms of the whole weight; 1 where one of them is 0.
+[[nodiscard]] constexpr auto trust_ratio(auto& ops, auto weight, auto step, float times = 1) {
+  auto const of_weight = ops.norm(weight), of_step = ops.norm(step);
+  return where(of_weight > 0.0F, where(of_step > 0.0F, of_weight * times / of_step, 1.0F), 1.0F);
+}
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/lamb.hpp
+// Adaptive moment estimation whose steps are as large, beside each weight, as the learning rate says: for large
+// batches. Counterpart: tfa.optimizers.LAMB.
+
+namespace stagecraft::optimizers {
+
+/// At step t = 1, 2, ...: m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2,
+/// u = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon) + weight_decay w,
+/// w -= learning_rate |w| / |u| u, with Euclidean norms of the whole weight.
+struct lamb {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// The share of the mean gradient m that an update keeps.
+  float beta_1 = 0.9F;
+  /// The share of the mean squared gradient v that an update keeps.
+  float beta_2 = 0.999F;
+  /// A small number in the denominator, so that nothing is divided by 0.
+  float epsilon = 1e-6F;
+  /// The share of itself that a weight's step u contains.
+  float weight_decay = 0;
+  /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
+  weight_names exclude_from_weight_decay = {};
+  /// Weights in whose names any of these texts is move by learning_rate u; without any, those that do not shrink.
+  weight_names exclude_from_layer_adaptation = {};
+  /// Whether any other weight's step is scaled by |w| / |u|.
+  bool layer_adaptation = true;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "lamb";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const m = ops.slot("m"), v = ops.slot("v");
+    auto const m_now = m * beta_1 + gradient * (1 - beta_1);
+    auto const v_now = v * beta_2 + square(gradient) * (1 - beta_2);
+    ops.update(m, m_now);
+    ops.update(v, v_now);
+    auto const t = ops.step();
+    auto step = m_now * (1 / (1 - pow(beta_1, t))) / (sqrt(v_now * (1 / (1 - pow(beta_2, t)))) + epsilon);
+    if (weight_decay != 0) step = step + weight * weight_decay;
+    auto rate = decayed_rate(ops, decay);
+    if (layer_adaptation) rate = rate * trust_ratio(ops, weight, step);
+    ops.update(weight, weight - rate * step);
+  }
+
+  friend constexpr bool operator==(lamb const&, lamb const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/lars.hpp
+// Gradient descent with momentum whose steps are scaled by the size of each weight: for large batches.
+// Counterpart: LARS of TensorFlow's model garden (official.modeling.optimization.lars).
+
+namespace stagecraft::optimizers {
+
+/// With d = g + weight_decay_rate w and Euclidean norms of the whole weight:
+/// m = momentum m + learning_rate eeta |w| / |d| d, then w -= m, or w -= momentum m + learning_rate eeta |w| / |d| d
+/// for Nesterov. Without `classic_momentum` the learning rate comes after the momentum: m = momentum m + d, u = m or,
+/// for Nesterov, momentum m + d, and w -= learning_rate eeta |w| / |u| u.
+struct lars {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.01F;
+  /// The share of its last movement that a weight keeps.
+  float momentum = 0.9F;
+  /// The share of itself that is added to a weight's gradient.
+  float weight_decay_rate = 0;
+  /// How far a weight moves, beside its own size, at a learning rate of 1.
+  float eeta = 0.001F;
+  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  bool nesterov = false;
+  /// Whether movements are scaled before they are kept.
+  bool classic_momentum = true;
+  /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
+  weight_names exclude_from_weight_decay = {};
+  /// Weights in whose names any of these texts is move by learning_rate d; without any, those that do not shrink.
+  weight_names exclude_from_layer_adaptation = {};
+  /// Whether any other weight's step is scaled by eeta |w| / |d|.
+  bool layer_adaptation = true;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "lars";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const movement = ops.slot("momentum");
+    if (weight_decay_rate != 0) gradient = gradient + weight * weight_decay_rate;
+    auto const rate = decayed_rate(ops, decay);
+    auto const scaled = [&](auto step) {
+      return layer_adaptation ? rate * trust_ratio(ops, weight, step, eeta) : rate;
+    };
+    auto const keep = [&](auto step) {
+      auto const next = movement * momentum + step;
+      ops.update(movement, next);
+      return nesterov ? next * momentum + step : next;
+    };
+    if (classic_momentum) {
+      ops.update(weight, weight - keep(gradient * scaled(gradient)));
+    } else {
+      auto const step = keep(gradient);
+      ops.update(weight, weight - step * scaled(step));
+    }
+  }
+
+  friend constexpr bool operator==(lars const&, lars const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/dynamic_loss_scale.hpp
+// The factor of a loss that grows while gradients are finite, and falls where they are not.
+// Keras counterpart: _DynamicLossScaleState of tf.keras.mixed_precision.LossScaleOptimizer.
+
+namespace stagecraft {
+
+/// After `growth_steps` updates one after the other with finite gradients the factor doubles; an update whose gradients
+/// are not finite is left out, though it counts as a step of the optimizer, and the factor is halved, down to 1.
+struct dynamic_loss_scale {
+  float scale = 1;        ///< by which losses are multiplied
+  int good_steps = 0;     ///< updates since the factor has changed
+  bool is_finite = true;  ///< whether the gradients of the update that is being carried out are
+
+  /// After an update.
+  constexpr void advance(int growth_steps) {
+    constexpr float largest = 1.7014118346046923e38F;  // its double is not finite
+    if (!is_finite) {
+      good_steps = 0;
+      scale = scale > 2 ? scale / 2 : 1;
+    } else if (++good_steps >= growth_steps) {
+      good_steps = 0;
+      if (scale < largest) scale *= 2;
+    }
+  }
+};
+
+namespace detail {
+
+/// What a training's optimizer, or one that it is made of, says of that; `growth_steps` 0: nothing.
+struct loss_scale_rule {
+  float initial_scale = 1;  ///< of the first update
+  int growth_steps = 0;     ///< good updates before it doubles
+};
+template <class O>
+constexpr loss_scale_rule loss_scale_rule_of(O const& optimizer) {
+  if constexpr (requires { optimizer.dynamic_growth_steps; })
+    if (optimizer.dynamic) return {optimizer.initial_scale, optimizer.dynamic_growth_steps};
+  if constexpr (requires { optimizer.optimizer.learning_rate; })
+    return loss_scale_rule_of(optimizer.optimizer);
+  else
+    return {};
+}
+
+/// By what the loss is multiplied at all times before gradients are found.
+template <class O>
+constexpr float loss_scale_of(O const& optimizer) {
+  float scale = 1;
+  if constexpr (requires { optimizer.dynamic_growth_steps; })
+    if (!optimizer.dynamic) scale = optimizer.initial_scale;
+  if constexpr (requires { optimizer.optimizer.learning_rate; }) scale *= loss_scale_of(optimizer.optimizer);
+  return scale;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/optimizers/loss_scale_optimizer.hpp
+// An optimizer whose gradients are found from a loss that is multiplied, so that float16 does not lose the small ones.
+// Keras counterpart: tf.keras.mixed_precision.LossScaleOptimizer.
+
+namespace stagecraft::optimizers {
+
+/// `loss_scale_optimizer{adam{}}`: the loss's gradient is multiplied where it enters the backward pass, and the
+/// gradients of weights are divided by the same factor where they are used, in float32. The loss that is reported stays
+/// as it is. The factor grows while the gradients of all weights are finite; an update whose gradients are not is left
+/// out, and makes the factor smaller (dynamic_loss_scale): emulated IPUs give no infinity unless
+/// `floating_point_behaviour.nanoo` says so. The trainer's `loss_scale()` says what the factor is. Devices wait for
+/// each other before any weight changes.
+template <class Optimizer>
+struct loss_scale_optimizer {
+  /// What the weights are updated with.
+  Optimizer optimizer = {};
+  /// Whether the factor changes; else it is `initial_scale`, and updates are carried out whatever gradients are.
+  bool dynamic = true;
+  /// The factor of the first update; a power of two, so that nothing is rounded.
+  float initial_scale = 32768;
+  /// After so many updates with finite gradients the factor doubles; at least 1 (E4089).
+  int dynamic_growth_steps = 2000;
+  /// That of the optimizer; not to be given.
+  stagecraft::learning_rate learning_rate = optimizer.learning_rate;
+
+  static constexpr std::string_view name = "loss_scale_optimizer";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    if (dynamic_growth_steps < 1)
+      gradient.list->problem.report(4089, "the training's loss_scale_optimizer has dynamic_growth_steps ",
+                                    dynamic_growth_steps, ", which is below 1");
+    if (dynamic) {
+      ops.expect_finite(gradient);
+      gradient = gradient * (1 / ops.loss_scale());
+    } else if (initial_scale != 1) {
+      gradient = gradient * (1 / initial_scale);
+    }
+    optimizer.update(ops, weight, stagecraft::detail::prepared_gradient(optimizer, ops, gradient));
+  }
+
+  friend constexpr bool operator==(loss_scale_optimizer const&, loss_scale_optimizer const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/moving_average.hpp
+// An optimizer that keeps moving averages of the weights.
+// Keras counterpart: use_ema of the optimizers since Keras 2.11; tfa.optimizers.MovingAverage.
+
+namespace stagecraft::optimizers {
+
+namespace detail {
+
+/// What the averaged optimizer's `update` is given: it says what the weight becomes, which is averaged.
+template <class Ops>
+struct averaging {
+  Ops* ops;                        ///< what the average's optimizer is given
+  operations::tensor weight, now;  ///< before the update, and behind it
+
+  constexpr auto slot(std::string_view name) { return ops->slot(name); }
+  constexpr auto learning_rate() { return ops->learning_rate(); }
+  constexpr auto step() { return ops->step(); }
+  constexpr auto norm(operations::tensor x) { return ops->norm(x); }
+  constexpr auto global_norm(operations::tensor x) { return ops->global_norm(x); }
+  constexpr auto loss_scale() { return ops->loss_scale(); }
+  constexpr void expect_finite(operations::tensor x) { ops->expect_finite(x); }
+  constexpr void update(operations::tensor variable, operations::tensor value) {
+    if (variable.id == weight.id)
+      now = value;
+    else
+      ops->update(variable, value);
+  }
+};
+
+}  // namespace detail
+
+/// `moving_average{adam{}, 0.99F, 100}`: after each update of a weight w, a = ema_momentum a + (1 - ema_momentum) w,
+/// which begins with the initial weight; after every `ema_overwrite_frequency` updates w becomes a.
+template <class Optimizer>
+struct moving_average {
+  /// What the weights are updated with.
+  Optimizer optimizer = {};
+  /// The share of the average that an update keeps.
+  float ema_momentum = 0.99F;
+  /// After how many updates the weights become their averages, again and again; 0: never.
+  int ema_overwrite_frequency = 0;
+  /// That of the optimizer; not to be given.
+  stagecraft::learning_rate learning_rate = optimizer.learning_rate;
+
+  static constexpr std::string_view name = "moving_average";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    detail::averaging averaged{&ops, weight, weight};
+    optimizer.update(averaged, weight, stagecraft::detail::prepared_gradient(optimizer, averaged, gradient));
+    auto const average = ops.slot("average");
+    auto const t = ops.step();
+    auto const next = where(equal(t, 1.0F), weight, average) * ema_momentum + averaged.now * (1 - ema_momentum);
+    ops.update(average, next);
+    if (ema_overwrite_frequency == 0) return ops.update(weight, averaged.now);
+    auto const often = static_cast<float>(ema_overwrite_frequency);
+    ops.update(weight, where(equal(floor(t / often) * often, t), next, averaged.now));
+  }
+
+  friend constexpr bool operator==(moving_average const&, moving_average const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/nadam.hpp
+// Adaptive moment estimation with Nesterov's momentum.
+// Keras counterpart: tf.keras.optimizers.legacy.Nadam (the optimizer of Keras 2.6).
+
+namespace stagecraft::optimizers {
+
+/// At step t = 1, 2, ..., with b(t) = beta_1 (1 - 0.96^(schedule_decay t) / 2) and p = b(1) b(2) ... b(t):
+/// m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2,
+/// w -= learning_rate ((1 - b(t)) g / (1 - p) + b(t + 1) m / (1 - p b(t + 1))) / (sqrt(v / (1 - beta_2^t)) + epsilon).
+/// p is kept with each weight.
+struct nadam {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// The share of the mean gradient m that an update keeps.
+  float beta_1 = 0.9F;
+  /// The share of the mean squared gradient v that an update keeps.
+  float beta_2 = 0.999F;
+  /// A small number in the denominator, so that nothing is divided by 0.
+  float epsilon = 1e-7F;
+  /// How fast the momentum grows.
+  float schedule_decay = 0.004F;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "nadam";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const m = ops.slot("m"), v = ops.slot("v"), product = ops.slot("m_schedule");
+    auto const t = ops.step();
+    auto const momentum_at = [&](auto step) { return (1 - 0.5F * pow(0.96F, step * schedule_decay)) * beta_1; };
+    auto const momentum = momentum_at(t), next_momentum = momentum_at(t + 1);
+    auto const product_now = where(equal(t, 1.0F), 1.0F, product) * momentum;
+    auto const m_now = m * beta_1 + gradient * (1 - beta_1);
+    auto const v_now = v * beta_2 + square(gradient) * (1 - beta_2);
+    ops.update(m, m_now);
+    ops.update(v, v_now);
+    ops.update(product, product_now);
+    auto const ahead =
+        gradient * ((1 - momentum) / (1 - product_now)) + m_now * (next_momentum / (1 - product_now * next_momentum));
+    auto const root = sqrt(v_now * (1 / (1 - pow(beta_2, t))));
+    ops.update(weight, weight - decayed_rate(ops, decay) * (ahead / (root + epsilon)));
+  }
+
+  friend constexpr bool operator==(nadam const&, nadam const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/rmsprop.hpp
+// Gradient descent divided by a moving root mean square of the gradient.
+// Keras counterpart: tf.keras.optimizers.legacy.RMSprop (the optimizer of Keras 2.6).
+
+namespace stagecraft::optimizers {
+
+/// v = rho v + (1 - rho) g^2; centered: a = rho a + (1 - rho) g and d = v - a^2, else d = v.
+/// Without momentum: w -= learning_rate g / (sqrt(d) + epsilon).
+/// With it: m = momentum m + learning_rate g / sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in
+/// the two cases; so does this library.)
+struct rmsprop {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// The share of the mean squared gradient that an update keeps.
+  float rho = 0.9F;
+  /// The share of its last movement that a weight keeps; 0: none.
+  float momentum = 0;
+  /// A small number in the denominator, so that nothing is divided by 0.
+  float epsilon = 1e-7F;
+  /// Whether gradients are divided by an estimate of their standard deviation, in place of their root mean square.
+  bool centered = false;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "rmsprop";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const rate = decayed_rate(ops, decay);
+    auto const mean_square = ops.slot("rms");
+    auto square_now = mean_square * rho + square(gradient) * (1 - rho);
+    ops.update(mean_square, square_now);
+    // Asked for here for Keras's order of the slots: rms, momentum, mg.
+    auto const movement = momentum != 0 ? ops.slot("momentum") : weight;
+    if (centered) {
+      auto const mean = ops.slot("mg");
+      auto const mean_now = mean * rho + gradient * (1 - rho);
+      ops.update(mean, mean_now);
+      // The variance; rounding may leave it a little below 0, where Keras would go on with NaN.
+      square_now = maximum(square_now - mean_now * mean_now, 0.0F);
+    }
+    if (momentum == 0) {
+      ops.update(weight, weight - rate * (gradient / (sqrt(square_now) + epsilon)));
+      return;
+    }
+    auto const next = movement * momentum + rate * (gradient * rsqrt(square_now + epsilon));
+    ops.update(movement, next);
+    ops.update(weight, weight - next);
+  }
+
+  friend constexpr bool operator==(rmsprop const&, rmsprop const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/sgd.hpp
+// Gradient descent with optional (Nesterov) momentum.
+// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6).
+
+namespace stagecraft::optimizers {
+
+/// Without momentum: w -= learning_rate * g.
+/// With it: m = momentum * m - learning_rate * g, then w += m, or w += momentum * m - learning_rate * g for Nesterov.
+struct sgd {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.01F;
+  /// The share of its last movement that a weight keeps; 0: none.
+  float momentum = 0;
+  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  bool nesterov = false;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "sgd";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const rate = decayed_rate(ops, decay);
+    if (momentum == 0) {
+      ops.update(weight, weight - rate * gradient);
+      return;
+    }
+    auto const movement = ops.slot("momentum");
+    auto const next = movement * momentum - rate * gradient;
+    ops.update(movement, next);
+    ops.update(weight, nesterov ? weight + next * momentum - rate * gradient : weight + next);
+  }
+
+  friend constexpr bool operator==(sgd const&, sgd const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/sgdw.hpp
+// Gradient descent with decoupled weight decay.
+// Counterpart: tfa.optimizers.SGDW.
+
+namespace stagecraft::optimizers {
+
+/// The step of `sgd`, and w -= weight_decay w, whatever the learning rate is.
+struct sgdw {
+  /// The share of itself that a weight loses in an update.
+  float weight_decay = 0;
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// The share of its last movement that a weight keeps; 0: none.
+  float momentum = 0;
+  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  bool nesterov = false;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+  /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
+  weight_names exclude_from_weight_decay = {};
+
+  static constexpr std::string_view name = "sgdw";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    detail::decaying decays(ops, weight, weight_decay);
+    sgd{.momentum = momentum, .nesterov = nesterov, .decay = decay}.update(decays, weight, gradient);
+  }
+
+  friend constexpr bool operator==(sgdw const&, sgdw const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
+
+// ---- stagecraft/optimizers/optimizers.hpp
+// All optimizers.
+// Keras counterpart: tf.keras.optimizers.
+
+// ---- stagecraft/optimizers/schedules/cosine_decay.hpp
+// A learning rate that falls along half a wave.
+// Keras counterpart: tf.keras.optimizers.schedules.CosineDecay.
+
+namespace stagecraft::optimizers::schedules {
+
+/// initial_learning_rate ((1 - alpha) (1 + cos(pi n / decay_steps)) / 2 + alpha) after n updates, and
+/// initial_learning_rate * alpha after decay_steps.
+struct cosine_decay {
+  /// The rate of the first update; not 0.
+  float initial_learning_rate = 0;
+  /// Updates after which the rate is at its end. At least 1 (E4089).
+  int decay_steps = 0;
+  /// The rate in the end, as a share of the first one.
+  float alpha = 0;
+
+  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
+    return {initial_learning_rate, rule{}, decay_steps, alpha};
+  }
+
+ private:
+  struct rule {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
+      ops.check_at_least_one("decay_steps", numbers[0]);
+      auto const part = minimum((ops.step() - 1) / numbers[0], 1.0F);
+      return initial * ((cos(part * 3.14159265358979F) + 1) * (0.5F * (1 - numbers[1])) + numbers[1]);
+    }
+  };
+};
+
+}  // namespace stagecraft::optimizers::schedules
+
+// ---- stagecraft/optimizers/schedules/cosine_decay_restarts.hpp
+// A learning rate that falls along half waves, each longer and lower than the last one.
+// Keras counterpart: tf.keras.optimizers.schedules.CosineDecayRestarts.
+
+namespace stagecraft::optimizers::schedules {
+
+/// As cosine_decay, which begins again when it has ended: each time `t_mul` times as long, from `m_mul` times the
+/// height.
+struct cosine_decay_restarts {
+  /// The rate of the first update; not 0.
+  float initial_learning_rate = 0;
+  /// Updates of the first wave. At least 1 (E4089).
+  int first_decay_steps = 0;
+  /// The factor by which a wave is longer than the one before it.
+  float t_mul = 2;
+  /// The factor by which it is higher.
+  float m_mul = 1;
+  /// The lowest rate, as a share of the first one.
+  float alpha = 0;
+
+  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
+    return {initial_learning_rate, rule{}, first_decay_steps, t_mul, m_mul, alpha};
+  }
+
+ private:
+  struct rule {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
+      ops.check_at_least_one("first_decay_steps", numbers[0]);
+      auto const waves = (ops.step() - 1) / numbers[0];  // of the length of the first one
+      float const longer = numbers[1];
+      // A little more, so that rounding does not delay a restart.
+      auto const wave =
+          longer == 1 ? floor(waves) : floor(log(waves * (longer - 1) + 1) / log(number(*waves.list, longer)) + 1e-9F);
+      auto const length = pow(longer, wave);
+      auto const part = longer == 1 ? waves - wave : (waves - (length - 1) / (longer - 1)) / length;
+      auto const height = pow(numbers[2], wave) * (0.5F * (1 - numbers[3]));
+      return initial * (height * (cos(part * 3.14159265358979F) + 1) + numbers[3]);
+    }
+  };
+};
+
+}  // namespace stagecraft::optimizers::schedules
+
+// ---- stagecraft/optimizers/schedules/exponential_decay.hpp
+// A learning rate that falls by the same factor again and again.
+// Keras counterpart: tf.keras.optimizers.schedules.ExponentialDecay.
+
+namespace stagecraft::optimizers::schedules {
+
+/// initial_learning_rate * decay_rate^(n / decay_steps) after n updates.
+struct exponential_decay {
+  /// The rate of the first update; not 0.
+  float initial_learning_rate = 0;
+  /// Updates in which the rate is multiplied by `decay_rate` once. At least 1 (E4089).
+  int decay_steps = 0;
+  /// What the rate is multiplied by.
+  float decay_rate = 0;
+  /// Whether the exponent is a whole number, so that the rate falls in steps.
+  bool staircase = false;
+
+  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
+    return {initial_learning_rate, rule{}, decay_steps, decay_rate, staircase};
+  }
+
+ private:
+  struct rule {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
+      ops.check_at_least_one("decay_steps", numbers[0]);
+      auto const part = (ops.step() - 1) / numbers[0];
+      return initial * pow(numbers[1], numbers[2] != 0 ? floor(part) : part);
+    }
+  };
+};
+
+}  // namespace stagecraft::optimizers::schedules
+
+// ---- stagecraft/optimizers/schedules/inverse_time_decay.hpp
+// A learning rate that falls as one over the number of updates.
+// Keras counterpart: tf.keras.optimizers.schedules.InverseTimeDecay.
+
+namespace stagecraft::optimizers::schedules {
+
+/// initial_learning_rate / (1 + decay_rate n / decay_steps) after n updates.
+struct inverse_time_decay {
+  /// The rate of the first update; not 0.
+  float initial_learning_rate = 0;
+  /// Updates in which 1 / rate grows by `decay_rate` / initial_learning_rate. At least 1 (E4089).
+  int decay_steps = 0;
+  /// How fast it falls.
+  float decay_rate = 0;
+  /// Whether n / decay_steps is a whole number, so that the rate falls in steps.
+  bool staircase = false;
+
+  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
+    return {initial_learning_rate, rule{}, decay_steps, decay_rate, staircase};
+  }
+
+ private:
+  struct rule {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
+      ops.check_at_least_one("decay_steps", numbers[0]);
+      auto const part = (ops.step() - 1) / numbers[0];
+      return initial / ((numbers[2] != 0 ? floor(part) : part) * numbers[1] + 1);
+    }
+  };
+};
+
+}  // namespace stagecraft::optimizers::schedules
+
+// ---- stagecraft/optimizers/schedules/linear_warmup.hpp
+// A learning rate that rises before it follows another schedule: what optimizers of large models begin with.
+// Counterpart: WarmUp of TensorFlow's model garden.
+
+namespace stagecraft::optimizers::schedules {
+
+/// n / warmup_steps times the initial rate for the first `warmup_steps` updates, n = 0, 1, ...; then what
+/// `learning_rate` says, which counts all updates.
+struct linear_warmup {
+  /// The rate afterwards: a number or a schedule.
+  stagecraft::learning_rate learning_rate = {};
+  /// The number of updates during which the rate rises.
+  int warmup_steps = 0;
+
+  constexpr operator stagecraft::learning_rate() const {  // NOLINT(google-explicit-constructor): an optimizer's option
+    auto result = learning_rate;
+    result.warmup_steps = static_cast<float>(warmup_steps);
+    return result;
+  }
+};
+
+}  // namespace stagecraft::optimizers::schedules
+
+// ---- stagecraft/optimizers/schedules/piecewise_constant_decay.hpp
+// A learning rate that changes at certain updates.
+// Keras counterpart: tf.keras.optimizers.schedules.PiecewiseConstantDecay.
+
+namespace stagecraft::optimizers::schedules {
+
+/// values[0] for the first boundaries[0] + 1 updates, then values[1] until boundaries[1] + 1 are done, and so on:
+///
+///     .learning_rate = schedules::piecewise_constant_decay{.boundaries = {30, 60}, .values = {0.1F, 0.01F, 0.001F}}
+///
+/// At most eight boundaries; those behind the last one are 0.
+struct piecewise_constant_decay {
+  static constexpr int most = 8;
+  /// After how many updates, less one, the rate changes.
+  int boundaries[most]{};
+  /// The rates, one more than boundaries.
+  float values[most + 1]{};
+
+  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
+    learning_rate result(values[0], rule{});
+    for (int i = 0; i < most; ++i) {
+      result.numbers[i] = static_cast<float>(boundaries[i]);
+      result.numbers[most + 1 + i] = values[i + 1];
+    }
+    result.numbers[most] = values[0];
+    return result;
+  }
+
+ private:
+  struct rule {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
+      auto rate = initial;
+      for (int i = 0; i < most && numbers[i] > 0; ++i)
+        rate = where(ops.step() - 1 > numbers[i],
+                     initial * (numbers[most + 1 + i] / number(*initial.list, numbers[most])), rate);
+      return rate;
+    }
+  };
+};
+
+}  // namespace stagecraft::optimizers::schedules
+
+// ---- stagecraft/optimizers/schedules/polynomial_decay.hpp
+// A learning rate that falls to an end along a power.
+// Keras counterpart: tf.keras.optimizers.schedules.PolynomialDecay.
+
+namespace stagecraft::optimizers::schedules {
+
+/// (initial_learning_rate - end_learning_rate) (1 - n / decay_steps)^power + end_learning_rate after n updates, and
+/// end_learning_rate after decay_steps; with `cycle`, decay_steps is doubled, tripled and so on when they have passed.
+struct polynomial_decay {
+  /// The rate of the first update; not 0.
+  float initial_learning_rate = 0;
+  /// Updates after which the rate is `end_learning_rate`. At least 1 (E4089).
+  int decay_steps = 0;
+  /// The rate in the end.
+  float end_learning_rate = 0.0001F;
+  /// The power; 1: a line.
+  float power = 1;
+  /// Whether the rate goes up again behind decay_steps, to fall more slowly.
+  bool cycle = false;
+
+  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
+    return {initial_learning_rate, rule{}, decay_steps, end_learning_rate, power, cycle};
+  }
+
+ private:
+  struct rule {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
+      ops.check_at_least_one("decay_steps", numbers[0]);
+      auto const n = ops.step() - 1;
+      auto part = minimum(n / numbers[0], 1.0F);
+      if (numbers[3] != 0) part = n / (maximum(-floor(n / -numbers[0]), 1.0F) * numbers[0]);
+      auto const left = 1 - part;
+      return (initial - numbers[1]) * (numbers[2] == 1 ? left : pow(left, numbers[2])) + numbers[1];
+    }
+  };
+};
+
+}  // namespace stagecraft::optimizers::schedules
+
+// ---- stagecraft/optimizers/schedules/schedules.hpp
+// All schedules of learning rates.
+// Keras counterpart: tf.keras.optimizers.schedules.
+
+// ---- stagecraft/description/training.hpp
+// What a model is trained with, as a compile-time description: Keras's `compile` arguments.
+
+namespace stagecraft {
+
+/// Keras's `loss_weights`: the weight of each output's loss in the total, 1 by default.
+struct output_weights {
+  static constexpr int capacity = 64;
+  float values[capacity]{};  ///< those that are given; zeros behind them, which compilers leave out of long names
+  int count = 0;             ///< 0: none given
+
+  constexpr output_weights() = default;
+  template <class... Weights>
+    requires(sizeof...(Weights) >= 1 && sizeof...(Weights) <= capacity)
+  constexpr output_weights(Weights... weight) : values{static_cast<float>(weight)...}, count(sizeof...(Weights)) {}
+
+  /// The weight of an output's loss.
+  [[nodiscard]] constexpr float of(std::size_t output) const noexcept { return count == 0 ? 1.0F : values[output]; }
+};
+
+/// Keras's `compile`, and what Keras takes at `fit` but a compiled plan must know before: the batch size.
+///
+///     inline constexpr auto training = sc::training{
+///         .optimizer = sc::optimizers::adam{},
+///         .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+///         .metrics = sc::metrics::accuracy{},
+///         .batch_size = 64};
+///
+/// Each field can be left out, but C++ demands their order, which is Keras's where Keras has them: `optimizer`, `loss`,
+/// `metrics`, `loss_weights`, `weighted_metrics`, `batch_size`, `steps_per_execution`, `pipeline`,
+/// `gradient_accumulation`, `num_replicas`, `cross_replica_reduction`, `replicated_metric_reduction_method`,
+/// `infeed_queue`, `outfeed_queue`, `asynchronous_callbacks`, `dtype_policy`, `seed`, `outputs_are_meant`,
+/// `overlaps_io`.
+///
+/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4028
+/// losses, metrics, outputs and loss weights; E4029 inputs of another batch size; E2020 to E2022, E2024, E2026 gradient
+/// accumulation; E2027 to E2039, E2047, E2048, E2059, E2065 the other options of pipelines; E2040 to E2043 queues;
+/// E2044 to E2046, E2049 replicas and devices.
+template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
+struct training {
+  /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
+  Optimizer optimizer = {};
+  /// One loss for all outputs, or `losses::per_output(...)`.
+  Loss loss = {};
+  /// One metric, several in braces, or `metrics::per_output(...)`. They are not weighted by sample and class weights.
+  stagecraft::metrics::metric_list metrics = {};
+  /// The weight of each output's loss in the total, such as `{1, 0.2}`; 1 for all where none is given.
+  output_weights loss_weights = {};
+  /// Likewise metrics, but means that are weighted by sample and class weights. Where an output has a metric of that
+  /// name already, it is reported with "weighted_" before it.
+  stagecraft::metrics::metric_list weighted_metrics = {};
+  /// Samples per step (per micro-batch, where gradients are accumulated).
+  int batch_size = 32;
+  /// Steps that run between two looks of the callbacks and of the progress bar.
+  int steps_per_execution = 1;
+  /// The options of a model with stages. Where `gradient_accumulation` is not given, a model without stages takes from
+  /// it how gradients are accumulated, what stands in remote memory and which results are sent: see options_of.
+  pipelining_options pipeline = {};
+  /// How gradients are accumulated in a model without stages. Where anything of it is given, nothing of `pipeline`
+  /// holds for such a model.
+  gradient_accumulation_options gradient_accumulation = {};
+  /// Copies of the model that train on batches of their own; 0: as many as the machine has devices for.
+  int num_replicas = 0;
+  /// How the gradients of the replicas become one, once per weight update.
+  stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
+  /// Which of the replicas' losses and metrics are reported.
+  stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
+      stagecraft::replicated_metric_reduction_method::none;
+  /// How far ahead of the steps batches are made, by a thread of its own.
+  infeed_queue_options infeed_queue = {};
+  /// How many results of steps are kept for a reader, and which.
+  outfeed_queue_options outfeed_queue = {};
+  /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution. It has
+  /// no effect on training and evaluation where results are accumulated (accumulate_outfeed).
+  bool asynchronous_callbacks = false;
+  /// In which types values and weights are kept. IPUs have no bfloat16 (E2061).
+  stagecraft::dtype_policy dtype_policy = {};
+  /// Initial weights, dropout and shuffling follow from it.
+  std::uint64_t seed = 1;
+  /// The warnings E4087 and E4088 are switched off: that a cross-entropy takes the output of a linear layer for
+  /// probabilities, or one of softmax or sigmoid for logits, is meant.
+  bool outputs_are_meant = false;
+  /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: only
+  /// in the grouped schedule (E2059) and without stages. training_on sets it for IPUs whose I/O tiles do so
+  /// (io_tiles.place_ops_on_io_tiles); results do not depend on it.
+  bool overlaps_io = false;
+};
+
+namespace detail {
+
+/// E4081, E4082: a text or a number as loss or optimizer, or a class that says no update.
+template <class Loss, class Optimizer>
+inline constexpr diagnostic training_parts_problem = [] {
+  diagnostic problem;
+  if (!std::is_class_v<Loss>)
+    problem.report(4081, "the training's loss is ", std::is_pointer_v<Loss> ? "a text" : "a number",
+                   "; losses are values of a class, such as sc::losses::mean_squared_error{}");
+  if (!std::is_class_v<Optimizer>)
+    problem.report(4082, "the training's optimizer is ", std::is_pointer_v<Optimizer> ? "a text" : "a number",
+                   "; optimizers are values of a class, such as sc::optimizers::adam{}");
+  else if (!stagecraft::Optimizer<Optimizer>)
+    problem.report(4082, "the training's optimizer '", type_name<Optimizer>(),
+                   "' does not say what it does; give it `float learning_rate` and `constexpr void update(auto& ops, "
+                   "auto weight, auto gradient) const`");
+  return problem;
+}();
+
+}  // namespace detail
+
+/// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
+template <class Loss, class Optimizer>
+  requires(!std::is_class_v<Loss> || !stagecraft::Optimizer<Optimizer>)
+struct training<Loss, Optimizer> {
+  static_assert(detail::report<detail::training_parts_problem<Loss, Optimizer>>());
+  static constexpr bool is_refused = true;
+
+  detail::any_argument optimizer = {};
+  detail::any_argument loss = {};
+  stagecraft::metrics::metric_list metrics = {};
+  output_weights loss_weights = {};
+  stagecraft::metrics::metric_list weighted_metrics = {};
+  int batch_size = 32;
+  int steps_per_execution = 1;
+  pipelining_options pipeline = {};
+  gradient_accumulation_options gradient_accumulation = {};
+  int num_replicas = 0;
+  stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
+  stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
+      stagecraft::replicated_metric_reduction_method::none;
+  infeed_queue_options infeed_queue = {};
+  outfeed_queue_options outfeed_queue = {};
+  bool asynchronous_callbacks = false;
+  stagecraft::dtype_policy dtype_policy = {};
+  std::uint64_t seed = 1;
+  bool outputs_are_meant = false;
+  bool overlaps_io = false;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/description/optimizer_of_weight.hpp
+// A training's optimizer as one weight sees it. Keras counterpart: `exclude_from_weight_decay` of
+// tfa.optimizers.DecoupledWeightDecayExtension.
+
+namespace stagecraft::detail {
+
+/// What a weight is called for that: "dense/kernel".
+constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph, int weight) {
+  fixed_text<2 * max_name_length + 1> result;
+  for (auto const& layer : graph.layers)
+    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count)
+      result.append(layer.name.view()).append('/');
+  return result.append(graph.parameters[static_cast<std::size_t>(weight)].name.view());
+}
+
+template <class Job, std::size_t Weight>
+constexpr auto find_optimizer_of_weight() {
+  constexpr auto optimizer = Job::training.optimizer;
+  if constexpr (excludes_weights<std::remove_cv_t<decltype(optimizer)>>())
+    return optimizer_of(optimizer, full_name(Job::graph, static_cast<int>(Weight)));
+  else
+    return optimizer;
+}
+
+/// The training's optimizer, without what the weight is excluded from.
+template <class Job, std::size_t Weight>
+inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<Job, Weight>();
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/kernels/elementwise/epilogue.hpp
+// What products and convolutions do to their sums before they leave the registers: parts, and how to compose them.
+//
+// An epilogue is called as `epilogue(sum, column, element)`: `sum` holds the sums of `lanes` neighbouring columns
+// (units or channels) of one row of the result y, the first of which is number `column` of its row and is stored at
+// y[element]. It gives what is stored. Behind the last column of a row the lanes hold anything, and are not stored.
+
+namespace stagecraft::kernels {
+
+/// Leaves the sums as they are.
+struct no_epilogue {
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
+                                                            std::int64_t /*element*/) const noexcept {
+    return sum;
+  }
+};
+
+/// Adds bias[column]. The bias is padded to whole registers.
+struct bias_epilogue {
+  float const* bias;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
+                                                            std::int64_t /*element*/) const noexcept {
+    return sum + Batch::load_unaligned(bias + column);
+  }
+};
+
+/// Adds residual[element]: the same place of another tensor with the result's shape, of which up to a register behind
+/// its end may be read. It may be the result itself, if nothing is stored there before the sums are complete.
+struct residual_epilogue {
+  float const* residual;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
+                                                            std::int64_t element) const noexcept {
+    return sum + Batch::load_unaligned(residual + element);
+  }
+};
+
+/// (sum - mean[column]) * scale[column] + offset[column]: batch normalization with statistics that are known. The
+/// arrays are padded to whole registers.
+struct normalization_epilogue {
+  float const *mean, *scale, *offset;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
+                                                            std::int64_t /*element*/) const {
+    return fused_multiply_add(sum - Batch::load_unaligned(mean + column), Batch::load_unaligned(scale + column),
+                              Batch::load_unaligned(offset + column));
+  }
+};
+
+/// An epilogue and then another one, which has the bits of a step of its own, or a function of the batch alone, such as
+/// an activation. For three parts: `epilogue_then{epilogue_then{first, second}, third}`.
+template <class Epilogue, class Then>
+struct epilogue_then {
+  Epilogue epilogue;
+  Then then;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column, std::int64_t element) const {
+    Batch const value = epilogue(sum, column, element);
+    if constexpr (std::invocable<Then const&, Batch const&, int, std::int64_t>)
+      return then(rounded(value), column, element);
+    else
+      return then(value);
+  }
+};
+
+template <class Epilogue, class Then>
+epilogue_then(Epilogue, Then) -> epilogue_then<Epilogue, Then>;
+
+/// The same, where either may be no epilogue at all.
+template <class Epilogue, class Then>
+[[nodiscard]] auto join_epilogues(Epilogue const& epilogue, Then const& then) {
+  if constexpr (std::same_as<Then, no_epilogue>)
+    return epilogue;
+  else if constexpr (std::same_as<Epilogue, no_epilogue>)
+    return then;
+  else
+    return epilogue_then{epilogue, then};
+}
+
+}  // namespace stagecraft::kernels
 
 // ---- stagecraft/kernels/product/register_tile.hpp
 // The micro-kernel of every matrix product: a tile of the result that stays in registers while the products are summed,
@@ -20910,6 +24691,16 @@ template <class Arch>
 #endif
 }
 
+/// The terms of a sum: products of single floats.
+struct float_terms {
+  template <class Arch>
+  [[nodiscard, gnu::always_inline]] static inline xsimd::batch<float, Arch> add(xsimd::batch<float, Arch> const& left,
+                                                                                xsimd::batch<float, Arch> const& right,
+                                                                                xsimd::batch<float, Arch> const& sum) {
+    return fused_multiply_add(left, right, sum);
+  }
+};
+
 /// Nothing to do beside the products.
 struct no_other_work {
   static constexpr int every = 0;
@@ -20917,13 +24708,13 @@ struct no_other_work {
   void finish() {}
 };
 
-/// sum[i][j] = over all steps s: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes ...]. With Ahead >
-/// 0 the right factor is prefetched so many floats ahead: where a tile has one row, reading it is all the work. Calls
-/// finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0, other() is called
-/// each time so many steps have been summed, and other.finish() behind the last: work that the processor can do beside
-/// the products.
-template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int Ahead, class Arch, class Finish,
-          class OtherWork = no_other_work>
+/// sum[i][j] = over all steps s, as Terms says: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes
+/// ...]. With Ahead > 0 the right factor is prefetched so many floats ahead: where a tile has one row, reading it is
+/// all the work. Calls finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0,
+/// other() is called each time so many steps have been summed, and other.finish() behind the last: work that the
+/// processor can do beside the products.
+template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int Ahead, class Arch,
+          class Terms = float_terms, class Finish, class OtherWork = no_other_work>
 inline void multiply_tile(float const* left, float const* right, int steps, Finish finish, OtherWork other = {}) {
   constexpr int width = lanes<Arch>;
   constexpr int sums = interleaved_sums<Arch>(Rows, Vectors);
@@ -20950,7 +24741,7 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
       for (int i = 0; i < Rows; ++i) {
         batch<Arch> const element(left[i * LeftRow + part * LeftStep]);
 #pragma GCC unroll 4
-        for (int j = 0; j < Vectors; ++j) sum[part][i][j] = fused_multiply_add(element, row[j], sum[part][i][j]);
+        for (int j = 0; j < Vectors; ++j) sum[part][i][j] = Terms::add(element, row[j], sum[part][i][j]);
       }
     }
     s += sums;
@@ -20972,8 +24763,8 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
       for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; ++j)
-          sum[0][i][j] = fused_multiply_add(batch<Arch>(left[i * LeftRow]),
-                                            batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
+          sum[0][i][j] =
+              Terms::add(batch<Arch>(left[i * LeftRow]), batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
 #pragma GCC unroll 8
     for (int distance = sums / 2; distance > 0; distance /= 2)
 #pragma GCC unroll 8
@@ -21047,9 +24838,1279 @@ struct packed_matrix : detail::row_major_copies<packed_matrix<Rows, Columns, Arc
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / panel_columns * panel_stride + row * panel_columns + column % panel_columns;
   }
+  /// How many of the `width` floats from float i on are elements: those come first. Both are multiples of a register's
+  /// floats.
+  [[nodiscard]] static constexpr int elements_from(std::int64_t i, int width) noexcept {
+    if constexpr (panels * panel_columns == columns && panels * panel_stride == size) return width;
+    auto const panel = static_cast<int>(i / panel_stride);
+    if (panel >= panels) return 0;
+    int const rest = columns - panel * panel_columns - static_cast<int>(i % panel_columns);
+    return rest < width ? rest : width;
+  }
 };
 
 }  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/product/matmul.hpp
+// The product of a batch with a packed matrix: the forward pass of a dense layer, bias and activation included. All
+// shapes are known at compile time; nothing is allocated.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The most steps of a product that are summed at once, so that the panel they read stays in the second-level cache.
+inline constexpr int most_steps = 1024;
+
+/// Floats that a product with a single row reads ahead of its sums, where a panel does not fit into the first-level
+/// cache.
+inline constexpr int read_ahead = 512;
+
+/// Stores what the epilogue gives.
+template <class Epilogue>
+struct store_output {
+  Epilogue epilogue;
+
+  template <int Lanes, class Batch>
+  void store(Batch const& sum, float* y, int column, std::int64_t element) const {
+    store_lanes<Lanes>(epilogue(sum, column, element), y + element);
+  }
+};
+
+/// Stores what the epilogue gives in a second place, and a function of it in the first.
+template <class Epilogue, class Function>
+struct store_two_outputs {
+  Epilogue epilogue;
+  Function function;
+  float* before;
+
+  template <int Lanes, class Batch>
+  void store(Batch const& sum, float* y, int column, std::int64_t element) const {
+    Batch const value = epilogue(sum, column, element);
+    store_lanes<Lanes>(value, before + element);
+    store_lanes<Lanes>(function(value), y + element);
+  }
+};
+
+/// What becomes of the sums of a tile whose first element is y[first]: added to the result if `add`, given to `output`
+/// if `last`, else stored.
+template <int Stride, int Vectors, int LastLanes, class Arch, class Output>
+struct tile_store {
+  float* y;
+  std::int64_t first;
+  int column;
+  bool add;
+  bool last;
+  Output output;
+
+  template <int Lanes>
+  void store(batch<Arch> sum, std::int64_t element, int at) const {
+    if (add) sum = sum + load_lanes<Lanes, Arch>(y + element);
+    if (last)
+      output.template store<Lanes>(sum, y, at, element);
+    else
+      store_lanes<Lanes>(sum, y + element);
+  }
+
+  void operator()(int i, int j, batch<Arch> const& sum) const {
+    std::int64_t const element = first + i * Stride + j * lanes<Arch>;
+    int const at = column + j * lanes<Arch>;
+    if (LastLanes == lanes<Arch> || j + 1 < Vectors)
+      store<lanes<Arch>>(sum, element, at);
+    else
+      store<LastLanes>(sum, element, at);
+  }
+};
+
+/// The tiles `first_tile` to `last_tile` of y (+)= left * right, through `output`: M rows of left, one panel of right
+/// of which Columns columns count, the first of them y's `column`. `steps` products are summed.
+template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Terms = float_terms,
+          class Output>
+inline void multiply_panel(int first_tile, int last_tile, float const* left, float const* right, int steps, float* y,
+                           int column, bool add, bool last, Output const& output) {
+  constexpr int vectors = (Columns + lanes<Arch> - 1) / lanes<Arch>;
+  constexpr int last_lanes = Columns - (vectors - 1) * lanes<Arch>;
+  constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
+  for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
+    multiply_tile<Height, vectors, LeftStride, 1, PanelColumns, ahead, Arch, Terms>(
+        left + std::int64_t{row} * LeftStride, right, steps,
+        tile_store<Stride, vectors, last_lanes, Arch, Output>{y, std::int64_t{row} * Stride + column, column, add, last,
+                                                              output});
+  });
+}
+
+/// y = output(x * w).
+template <int M, int K, int N, class Arch, class Terms = float_terms, class Output>
+inline void multiply(float const* x, float const* w, float* y, Output const& output, share part) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int panel = layout::panel_columns;
+  constexpr int blocks = M == 1 ? 1 : (K + most_steps - 1) / most_steps;
+  constexpr int steps = (K + blocks - 1) / blocks;
+  for (int from = 0; from < K; from += steps) {
+    int const count = blocks == 1 ? K : from + steps < K ? steps : K - from;
+    bool const add = blocks > 1 && from > 0;
+    bool const last = blocks == 1 || from + steps >= K;
+    for_each_panel<M, N, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
+      multiply_panel<M, K, panel, Columns, N, Arch, Terms>(first_tile, last_tile, x + from,
+                                                           w + p * layout::panel_stride + from * panel, count, y,
+                                                           p * panel, add, last, output);
+    });
+  }
+}
+
+}  // namespace detail
+
+/// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>. See epilogue.hpp for what an
+/// epilogue is. A thread's share is a range of columns, as far as the panels of w allow.
+template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
+inline void matmul(float const* x, float const* w, float* y, Epilogue const& epilogue = {}, share part = {}) {
+  detail::multiply<M, K, N, Arch>(x, w, y, detail::store_output<Epilogue>{epilogue}, part);
+}
+
+/// before = epilogue(x * w) and y = function(before), for activations whose gradient needs their input. `before` is
+/// M x N, row by row, and not y.
+template <int M, int K, int N, class Arch = default_architecture, class Epilogue, class Function>
+inline void matmul(float const* x, float const* w, float* before, float* y, Epilogue const& epilogue,
+                   Function const& function, share part = {}) {
+  detail::multiply<M, K, N, Arch>(x, w, y, detail::store_two_outputs<Epilogue, Function>{epilogue, function, before},
+                                  part);
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/simd/transpose.hpp
+// Transposes square blocks of `lanes` x `lanes` floats in registers.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+#if defined(__AVX__)
+/// Each 128-bit part of the four rows is a 4 x 4 block; transposes every one of them.
+template <class Register, class UnpackLow, class UnpackHigh, class ShuffleLow, class ShuffleHigh>
+inline void transpose_parts(Register (&row)[4], UnpackLow low, UnpackHigh high, ShuffleLow join_low,
+                            ShuffleHigh join_high) {
+  Register const a = low(row[0], row[1]);
+  Register const b = high(row[0], row[1]);
+  Register const c = low(row[2], row[3]);
+  Register const d = high(row[2], row[3]);
+  row[0] = join_low(a, c);
+  row[1] = join_high(a, c);
+  row[2] = join_low(b, d);
+  row[3] = join_high(b, d);
+}
+#endif
+
+/// Any power of two of lanes: in each of log2(lanes) rounds, rows that are half the block apart are interleaved.
+template <class Arch>
+inline void interleave_block(batch<Arch> (&row)[lanes<Arch>]) {
+  constexpr int n = lanes<Arch>;
+  for (int round = 1; round < n; round *= 2) {
+    batch<Arch> next[n];
+    for (int i = 0; i < n / 2; ++i) {
+      next[2 * i] = xsimd::zip_lo(row[i], row[i + n / 2]);
+      next[2 * i + 1] = xsimd::zip_hi(row[i], row[i + n / 2]);
+    }
+    for (int i = 0; i < n; ++i) row[i] = next[i];
+  }
+}
+
+}  // namespace detail
+
+/// to[c * to_stride + r] = from[r * from_stride + c] for r and c in [0, lanes). Only the first `rows` rows of `from`
+/// are read; what is written for the others is unspecified. 1 <= rows.
+template <class Arch = default_architecture>
+inline void transpose_block(float const* from, int from_stride, int rows, float* to, int to_stride) {
+  auto const source = [=](int row) {
+    return from + static_cast<std::ptrdiff_t>(row < rows ? row : rows - 1) * from_stride;
+  };
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>) {
+    // Whole rows are loaded once; then 128-bit parts change places, then floats within them.
+    __m512 row[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) row[i] = _mm512_loadu_ps(source(i));
+    __m512 part[4][4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      __m512 const a = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0x44);
+      __m512 const b = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0x44);
+      __m512 const c = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0xEE);
+      __m512 const d = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0xEE);
+      part[0][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x88);
+      part[1][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xDD);
+      part[2][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0x88);
+      part[3][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0xDD);
+    }
+#pragma GCC unroll 4
+    for (int column = 0; column < 4; ++column) {
+      detail::transpose_parts(
+          part[column], [](__m512 a, __m512 b) { return _mm512_maskz_unpacklo_ps(0xFFFF, a, b); },
+          [](__m512 a, __m512 b) { return _mm512_maskz_unpackhi_ps(0xFFFF, a, b); },
+          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0x44); },
+          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0xEE); });
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) _mm512_storeu_ps(to + (column * 4 + i) * to_stride, part[column][i]);
+    }
+    return;
+  } else
+#endif
+#if defined(__AVX__)
+      if constexpr (lanes<Arch> == 8) {  // AVX without AVX2, too: xsimd 8.1's zip_lo stays within 128 bits there
+    for (int column = 0; column < 8; column += 4) {
+      __m256 row[4];
+      for (int i = 0; i < 4; ++i)
+        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(source(i) + column)),
+                                      _mm_loadu_ps(source(4 + i) + column), 1);
+      detail::transpose_parts(
+          row, [](__m256 a, __m256 b) { return _mm256_unpacklo_ps(a, b); },
+          [](__m256 a, __m256 b) { return _mm256_unpackhi_ps(a, b); },
+          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0x44); },
+          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0xEE); });
+      for (int i = 0; i < 4; ++i) _mm256_storeu_ps(to + (column + i) * to_stride, row[i]);
+    }
+    return;
+  } else
+#endif
+  {
+    batch<Arch> row[lanes<Arch>];
+    for (int i = 0; i < lanes<Arch>; ++i) row[i] = batch<Arch>::load_unaligned(source(i));
+    detail::interleave_block<Arch>(row);
+    for (int i = 0; i < lanes<Arch>; ++i) row[i].store_unaligned(to + i * to_stride);
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/product/matmul_gradient.hpp
+// The gradients of a product with a packed matrix and of its bias: the backward pass of a dense layer. All shapes are
+// known at compile time; nothing is allocated.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// Columns of the weights' gradient that are transposed at once, and that a tile of the input's gradient is wide.
+template <int K, class Arch>
+inline constexpr int transposed_columns = packed_matrix<1, K, Arch>::panel_columns;
+
+/// The most rows of dy of which a weight gradient copies a panel, aligned and padded with zeros, to the stack.
+inline constexpr int most_copied_rows = 256;
+
+/// The first Lanes lanes of x, then zeros, whatever the others are.
+template <int Lanes, class Arch>
+[[nodiscard]] inline batch<Arch> keep_lanes(batch<Arch> const& x) {
+  if constexpr (Lanes == lanes<Arch>) {
+    return x;
+  } else {
+    alignas(64) float values[lanes<Arch>] = {};
+    store_lanes<Lanes>(x, values);
+    return batch<Arch>::load_aligned(values);
+  }
+}
+
+}  // namespace detail
+
+/// Floats of workspace that `matmul_input_gradient` needs.
+template <int K, int N, class Arch = default_architecture>
+inline constexpr int input_gradient_workspace =
+    (N + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch> * detail::transposed_columns<K, Arch>;
+
+namespace detail {
+
+/// The input gradient of a single row: transposing the weights would cost more than the products. Each element is the
+/// dot product of dy and a row of w; as many rows as a register has lanes are summed side by side.
+template <int K, int N, bool Accumulate, class Arch, class Epilogue>
+inline void row_input_gradient(float const* dy, float const* w, float* dx, Epilogue const& epilogue, share part) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int width = lanes<Arch>;
+  constexpr int vectors = (N + width - 1) / width;
+  constexpr int last_lanes = N - (vectors - 1) * width;
+  auto const rows = [&]<int Count>(int first) {
+    batch<Arch> sum[width];
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) sum[i] = batch<Arch>(0.0F);
+    for (int v = 0; v < vectors; ++v) {
+      batch<Arch> const factor =
+          v + 1 < vectors ? batch<Arch>::load_unaligned(dy + v * width) : load_lanes<last_lanes, Arch>(dy + v * width);
+      float const* const column = w + layout::index(first, v * width);
+#pragma GCC unroll 16
+      for (int i = 0; i < Count; ++i)
+        sum[i] = fused_multiply_add(factor, batch<Arch>::load_unaligned(column + i * layout::panel_columns), sum[i]);
+    }
+    alignas(64) float lane_sums[width * width];
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) sum[i].store_aligned(lane_sums + i * width);
+    alignas(64) float transposed[width * width];
+    transpose_block<Arch>(lane_sums, width, width, transposed, width);
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) sum[i] = batch<Arch>::load_aligned(transposed + i * width);
+#pragma GCC unroll 4
+    for (int distance = width / 2; distance > 0; distance /= 2)
+#pragma GCC unroll 8
+      for (int i = 0; i < distance; ++i) sum[i] = sum[i] + sum[i + distance];
+    if constexpr (Accumulate) sum[0] = sum[0] + load_lanes<Count, Arch>(dx + first);
+    store_lanes<Count>(epilogue(sum[0], first, std::int64_t{first}), dx + first);
+  };
+  auto const [first, last] = part.of((K + width - 1) / width);
+  auto block = static_cast<int>(first);
+  for (int const whole = last < K / width ? static_cast<int>(last) : K / width; block < whole; ++block)
+    rows.template operator()<width>(block * width);
+  if constexpr (K % width != 0)
+    if (block < last) rows.template operator()<K % width>(K - K % width);
+}
+
+}  // namespace detail
+
+/// dx (+)= dy * transposed(w), through the epilogue once the sums are complete. dy: M x N and dx: M x K, row by row; w:
+/// packed_matrix<K, N, Arch>. `workspace` holds `input_gradient_workspace<K, N, Arch>` floats, each thread's own: a
+/// panel of the transposed weights. A thread's share is a range of dx's columns, as far as their panels allow.
+template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture, class Epilogue = no_epilogue>
+  requires(!std::same_as<Epilogue, share>)
+inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx,
+                                  Epilogue const& epilogue = {}, share part = {}) {
+  if constexpr (M == 1 && N > lanes<Arch>)
+    return detail::row_input_gradient<K, N, Accumulate, Arch>(dy, w, dx, epilogue, part);
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int width = lanes<Arch>;
+  constexpr int panel = detail::transposed_columns<K, Arch>;
+  auto const transpose = [&](int first, auto vectors) {
+    for (int v = 0; v < vectors; ++v)
+      for (int n = 0; n < N; n += width) {
+        int const k = first + v * width;
+        transpose_block<Arch>(w + layout::index(k, n), layout::panel_columns, K - k, workspace + n * panel + v * width,
+                              panel);
+      }
+  };
+  detail::for_each_panel<M, K, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
+    transpose(p * panel, std::integral_constant<int, (Columns + width - 1) / width>());
+    for (int n = 0; n < N; n += detail::most_steps)
+      detail::multiply_panel<M, N, panel, Columns, K, Arch>(
+          first_tile, last_tile, dy + n, workspace + n * panel, N - n < detail::most_steps ? N - n : detail::most_steps,
+          dx, p * panel, Accumulate || n > 0, n + detail::most_steps >= N, detail::store_output<Epilogue>{epilogue});
+  });
+}
+
+/// The gradient by the left operand, without an epilogue.
+template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
+inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part) {
+  matmul_input_gradient<M, K, N, Accumulate, Arch>(dy, w, workspace, dx, no_epilogue{}, part);
+}
+
+/// Stores the weights' gradient.
+struct store_gradient {
+  float* gradient;
+
+  template <class Batch>
+  void operator()(Batch const& sum, int offset) const {
+    sum.store_unaligned(gradient + offset);
+  }
+};
+
+namespace detail {
+
+/// Whether a weight gradient's `finish` takes long, and there are registers for its work beside the sums.
+template <class Finish, class Arch>
+inline constexpr bool defers_finish = vector_registers<Arch>() == 32 && requires { requires Finish::takes_long; };
+
+/// The sums of a finished tile, which are dealt with one after the other beside the products of the next tile: the
+/// processor does not look far enough ahead to take roots and divide while it multiplies already.
+template <int Rows, int Vectors, int PanelColumns, int Steps, class Arch, class Finish>
+struct deferred_tile {
+  static constexpr int most = Rows * Vectors;
+  /// Steps of the next tile's sums from one call to the next, and sums that a call deals with.
+  static constexpr int calls = Steps < most ? Steps : most;
+  static constexpr int every = Steps / calls;
+  static constexpr int together = (most + calls - 1) / calls;
+
+  Finish finish_one;
+  float const* sums;
+  float const* next = sums;
+  float const* end = sums;
+  int offset = 0;  ///< of the next sum in the gradient
+
+  void operator()() {
+#pragma GCC unroll 1
+    for (int n = 0; n < together; ++n)
+      if (next != end) one();
+  }
+  void finish() {
+#pragma GCC unroll 1
+    while (next != end) one();
+  }
+
+ private:
+  void one() {
+    constexpr int columns = Vectors * lanes<Arch>;
+    finish_one(batch<Arch>::load_aligned(next), offset);
+    next += lanes<Arch>;
+    offset += lanes<Arch>;
+    if constexpr (columns != PanelColumns)
+      if ((next - sums) % columns == 0) offset += PanelColumns - columns;
+  }
+};
+
+/// Whether a gradient with so many columns is summed with its rows in the lanes: a register would be empty to a
+/// quarter.
+template <class Arch>
+[[nodiscard]] consteval bool sums_rows_in_lanes(int rows, int columns) {
+  return columns * 4 <= lanes<Arch> * 3 && columns >= 4 && rows >= lanes<Arch>;
+}
+
+/// The weight gradient with few columns: sums tiles of its transposed, and transposes them.
+template <int M, int K, int N, bool Accumulate, class Arch, class Terms, class Finish>
+inline void narrow_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw,
+                                   Finish const& finish, share part) {
+  constexpr int width = lanes<Arch>;
+  constexpr int tile_vectors = 2 * (N + 1) < vector_registers<Arch>() ? 2 : 1;
+  alignas(64) float transposed[width * tile_vectors * width];
+  for (int i = N * tile_vectors * width; i < width * tile_vectors * width; ++i) transposed[i] = 0.0F;
+  auto const tile = [&]<int Vectors>(int k) {
+    multiply_tile<N, Vectors, 1, N, K, 0, Arch, Terms>(dy, x + k, M, [&](int i, int j, batch<Arch> const& sum) {
+      sum.store_aligned(transposed + (i * tile_vectors + j) * width);
+    });
+    for (int j = 0; j < Vectors; ++j) {
+      alignas(64) float rows[width * width];
+      transpose_block<Arch>(transposed + j * width, tile_vectors * width, width, rows, width);
+      int const first = k + j * width;
+      int const count = K - first < width ? K - first : width;
+      for (int i = 0; i < count; ++i) {
+        batch<Arch> sum = batch<Arch>::load_aligned(rows + i * width);
+        int const offset = (first + i) * width;
+        if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
+        finish(sum, offset);
+      }
+    }
+  };
+  constexpr int tile_rows = tile_vectors * width;
+  constexpr int whole = K / tile_rows;
+  auto const [first, last] = part.of((K + tile_rows - 1) / tile_rows);
+  auto number = static_cast<int>(first);
+  if constexpr (whole > 0)
+    for (int const end = last < whole ? static_cast<int>(last) : whole; number < end; ++number)
+      tile.template operator()<tile_vectors>(number * tile_rows);
+  if constexpr (K % tile_rows != 0)
+    if (number < last) tile.template operator()<(K % tile_rows + width - 1) / width>(whole * tile_rows);
+}
+
+}  // namespace detail
+
+/// Gives every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
+/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind their
+/// ends may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
+/// written; with a member `static constexpr bool takes_long = true`, because it divides or takes roots, it is called
+/// beside the products that follow. `dw` is read if Accumulate; else it may be null. A thread's share is a range of
+/// columns, as far as the panels of dw allow: about the same as in `matmul`.
+template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Terms = detail::float_terms,
+          class Finish>
+  requires(!std::same_as<Finish, share>)
+inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw, Finish finish,
+                                   share part = {}) {
+  if constexpr (detail::sums_rows_in_lanes<Arch>(K, N))
+    return detail::narrow_weight_gradient<M, K, N, Accumulate, Arch, Terms>(x, dy, dw, finish, part);
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int width = lanes<Arch>;
+  constexpr int panel = layout::panel_columns;
+  constexpr bool copies = M <= detail::most_copied_rows;
+  alignas(64) float copy[copies ? M * panel : 1];
+
+  detail::for_each_panel<K, N, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
+    constexpr int vectors = (Columns + width - 1) / width;
+    constexpr int last_lanes = Columns - (vectors - 1) * width;
+    constexpr detail::row_blocks cut = detail::cut_rows<Arch>(K, vectors);
+    float const* right = dy + p * panel;
+    if constexpr (copies) {
+      for (int m = 0; m < M; ++m, right += N) {
+        for (int j = 0; j < vectors - 1; ++j)
+          batch<Arch>::load_unaligned(right + j * width).store_aligned(copy + m * panel + j * width);
+        load_lanes<last_lanes, Arch>(right + (vectors - 1) * width)
+            .store_aligned(copy + m * panel + (vectors - 1) * width);
+      }
+      right = copy;
+    }
+    auto const complete = [=](batch<Arch> sum, int j, [[maybe_unused]] int offset) {
+      if (!copies && j == vectors - 1) sum = detail::keep_lanes<last_lanes, Arch>(sum);
+      if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
+      return sum;
+    };
+    if constexpr (!detail::defers_finish<Finish, Arch>) {
+      detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
+        int const base = p * layout::panel_stride + k * panel;
+        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch, Terms>(
+            x + k, right, M, [=](int i, int j, batch<Arch> const& sum) {
+              int const offset = base + i * panel + j * width;
+              finish(complete(sum, j, offset), offset);
+            });
+      });
+    } else {
+      alignas(64) float sums[cut.height * vectors * width];
+      detail::deferred_tile<cut.height, vectors, panel, M, Arch, Finish> deferred{finish, sums};
+      detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
+        int const base = p * layout::panel_stride + k * panel;
+        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch, Terms>(
+            x + k, right, M,
+            [=, &sums](int i, int j, batch<Arch> const& sum) {
+              complete(sum, j, base + i * panel + j * width).store_aligned(sums + (i * vectors + j) * width);
+            },
+            deferred);
+        deferred.offset = base;
+        deferred.end = sums + Height * vectors * width;
+      });
+      deferred.finish();
+    }
+  });
+}
+
+/// Floats of workspace for a weight gradient of M rows that is given to `finish`: those of the sums over some of them.
+template <int M, int K, int N, class Arch = default_architecture>
+inline constexpr int weight_gradient_workspace = M > detail::most_copied_rows ? packed_matrix<K, N, Arch>::size : 0;
+
+/// The same of any number of rows, some after the others: what they give stays near the processor. `sums`:
+/// `weight_gradient_workspace` floats, or the gradient to which it is added if Accumulate.
+template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
+inline void matmul_weight_gradient_of_rows(float const* x, float const* dy, float* sums, Finish const& finish,
+                                           share part = {}) {
+  constexpr int rows = M < detail::most_copied_rows ? M : detail::most_copied_rows;
+  if constexpr (M == rows) {
+    matmul_weight_gradient<M, K, N, Accumulate, Arch>(x, dy, sums, finish, part);
+  } else {
+    matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, sums, store_gradient{sums}, part);
+    std::int64_t from = rows;
+    if constexpr (M > 2 * rows)
+      for (; from + rows < M; from += rows)
+        matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, sums, store_gradient{sums}, part);
+    matmul_weight_gradient<(M - 1) % rows + 1, K, N, true, Arch>(x + from * K, dy + from * N, sums, finish, part);
+  }
+}
+
+/// dw (+)= transposed(x) * dy. x: M x K and dy: M x N, row by row; dw: packed_matrix<K, N, Arch>. With Accumulate the
+/// padding of dw must be 0 before; it is 0 afterwards, except for registers that are padding altogether, which are not
+/// touched.
+template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
+inline void matmul_weight_gradient(float const* x, float const* dy, float* dw, share part = {}) {
+  matmul_weight_gradient_of_rows<M, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw}, part);
+}
+
+/// db (+)= the sums of dy's columns. dy: M x N, row by row; db: N floats, padded to whole registers. A thread's share
+/// is a range of columns.
+template <int M, int N, bool Accumulate = false, class Arch = default_architecture>
+inline void bias_gradient(float const* dy, float* db, share part = {}) {
+  constexpr int width = lanes<Arch>;
+  auto const sum_columns = [&]<int Vectors, int LastLanes>(int column) {
+    batch<Arch> sum[2][Vectors];
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) sum[0][j] = sum[1][j] = batch<Arch>(0.0F);
+    auto const add_row = [&](int half, float const* row) {
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j)
+        sum[half][j] = sum[half][j] + (j + 1 < Vectors ? batch<Arch>::load_unaligned(row + j * width)
+                                                       : load_lanes<LastLanes, Arch>(row + j * width));
+    };
+    float const* row = dy + column;
+    for (int m = 0; m + 2 <= M; m += 2, row += 2 * N) {
+      add_row(0, row);
+      add_row(1, row + N);
+    }
+    if constexpr (M % 2 == 1) add_row(0, row);
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) {
+      batch<Arch> total = sum[0][j] + sum[1][j];
+      float* const to = db + column + j * width;
+      if (Accumulate) total = total + batch<Arch>::load_unaligned(to);
+      total.store_unaligned(to);
+    }
+  };
+  constexpr int group_vectors = 4;
+  constexpr int group = group_vectors * width;
+  constexpr int groups = (N + group - 1) / group;
+  auto const range = part.of(groups);
+  for (auto g = static_cast<int>(range.first); g < range.last; ++g) {
+    if (N % group == 0 || g + 1 < groups) {
+      if constexpr (N >= group) sum_columns.template operator()<group_vectors, width>(g * group);
+    } else if constexpr (N % group != 0) {
+      constexpr int vectors = (N % group + width - 1) / width;
+      sum_columns.template operator()<vectors, N % group - (vectors - 1) * width>(g * group);
+    }
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/simd/bfloat16.hpp
+// The upper halves of floats, which are kept as std::uint16_t: to and from floats. Only memory holds them; arithmetic
+// is done in floats, but for products of pairs. Keras counterpart: tf.cast between tf.float32 and tf.bfloat16.
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The nearest bfloat16 of each lane, in its lower 16 bits.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<std::int32_t, Arch> narrow_to_bfloat16(xsimd::batch<float, Arch> const& x) {
+  using integer = xsimd::batch<std::int32_t, Arch>;
+  integer const bits = bit_cast<std::int32_t>(x);
+  // A carry out of the fraction is right in the exponent, even the one that leads to infinity.
+  integer const rounded = ((bits + integer(0x7FFF) + ((bits >> 16) & integer(1))) >> 16) & integer(0xFFFF);
+  integer const quiet = ((bits >> 16) & integer(0xFFFF)) | integer(0x40);
+  // All bits of lanes that hold NaN: what xsimd 8 selects integers with does not compile for AVX-512 everywhere.
+  integer const is_nan = (integer(255 << 23) - (bits & integer(0x7FFFFFFF))) >> 31;
+  return (is_nan & quiet) | (~is_nan & rounded);
+}
+
+}  // namespace detail
+
+/// The floats that `lanes` numbers of bfloat16 stand for. Exact.
+template <class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_bfloat16(std::uint16_t const* p) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(p))), 16));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (has_avx2<Arch>)
+    return _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p))), 16));
+  else
+#endif
+  {
+    alignas(64) std::int32_t bits[lanes<Arch>];
+    for (int lane = 0; lane < lanes<Arch>; ++lane) bits[lane] = p[lane];
+    return bit_cast<float>(xsimd::batch<std::int32_t, Arch>::load_aligned(bits) << 16);
+  }
+}
+
+/// Writes each lane as the nearest bfloat16, the even one of two equally near ones. NaN becomes quiet. The same bits
+/// for every architecture, but for denormal numbers, which become 0 where the processor has an instruction for it.
+template <class Arch>
+inline void store_bfloat16(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
+#if defined(__AVX512BF16__)
+  if constexpr (has_avx512<Arch>)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), __builtin_bit_cast(__m256i, _mm512_cvtneps_pbh(x)));
+  else
+#endif
+#if defined(__AVX512F__)
+      if constexpr (has_avx512<Arch>)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(detail::narrow_to_bfloat16(x)));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (has_avx2<Arch>) {
+    __m256i const narrow = detail::narrow_to_bfloat16(x);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                     _mm_packus_epi32(_mm256_castsi256_si128(narrow), _mm256_extracti128_si256(narrow, 1)));
+  } else
+#endif
+  {
+    alignas(64) std::int32_t narrow[lanes<Arch>];
+    detail::narrow_to_bfloat16(x).store_aligned(narrow);
+    for (int lane = 0; lane < lanes<Arch>; ++lane) p[lane] = static_cast<std::uint16_t>(narrow[lane]);
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// ---- stagecraft/kernels/product/bfloat16_pairs.hpp
+// Products of matrices of bfloat16, where the processor multiplies pairs of them: two numbers that are summed one after
+// the other lie in the place of a float, the first in its lower half, and each step of a product adds both. All else is
+// as for floats. Keras counterpart: tf.matmul of tf.bfloat16.
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace stagecraft::kernels {
+
+/// Whether an architecture has instructions for it (AVX-512 BF16).
+#if defined(__AVX512BF16__)
+template <class Arch>
+inline constexpr bool multiplies_bfloat16_pairs = has_avx512<Arch>;
+#else
+template <class Arch>
+inline constexpr bool multiplies_bfloat16_pairs = false;
+#endif
+
+namespace detail {
+
+/// The terms of a sum: products of pairs.
+struct bfloat16_pair_terms {
+  template <class Arch>
+  [[nodiscard, gnu::always_inline]] static inline xsimd::batch<float, Arch> add(
+      [[maybe_unused]] xsimd::batch<float, Arch> const& left, [[maybe_unused]] xsimd::batch<float, Arch> const& right,
+      xsimd::batch<float, Arch> const& sum) {
+#if defined(__AVX512BF16__)
+    if constexpr (has_avx512<Arch>)
+      return _mm512_dpbf16_ps(sum, __builtin_bit_cast(__m512bh, left.data), __builtin_bit_cast(__m512bh, right.data));
+    else
+#endif
+      return sum;  // never called
+  }
+};
+
+/// A register of pairs: of each lane of `first` and of `second`.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> pair_up(batch<Arch> const& first, batch<Arch> const& second) {
+  using integer = xsimd::batch<std::int32_t, Arch>;
+  alignas(64) std::uint16_t lower[lanes<Arch>], upper[lanes<Arch>];
+  store_bfloat16(first, lower);
+  store_bfloat16(second, upper);
+  integer const low = bit_cast<std::int32_t>(load_bfloat16<Arch>(lower)),
+                high = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper));
+  return bit_cast<float>(((low >> 16) & integer(0xFFFF)) | high);
+}
+
+}  // namespace detail
+
+/// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<K / 2, N, Arch> of pairs of rows. K is even. Items of
+/// `part`: pairs of rows.
+template <int K, int N, class Arch = default_architecture>
+inline void pack_row_pairs(float const* w, float* pairs, share part = {}) {
+  static_assert(K % 2 == 0);
+  using from = packed_matrix<K, N, Arch>;
+  using to = packed_matrix<K / 2, N, Arch>;
+  auto const [first, last] = part.of(K / 2);
+  for (int panel = 0; panel < from::panels; ++panel)
+    for (auto row = static_cast<int>(first); row < last; ++row)
+      for (int column = 0; column < from::panel_columns; column += lanes<Arch>) {
+        float const* const upper = w + panel * from::panel_stride + 2 * row * from::panel_columns + column;
+        detail::pair_up<Arch>(batch<Arch>::load_unaligned(upper),
+                              batch<Arch>::load_unaligned(upper + from::panel_columns))
+            .store_unaligned(pairs + panel * to::panel_stride + row * to::panel_columns + column);
+      }
+}
+
+/// The same of the transposed matrix: a packed_matrix<N / 2, K, Arch> of pairs of columns. N is even. Items of `part`:
+/// as many rows of w as a register has lanes.
+template <int K, int N, class Arch = default_architecture>
+inline void pack_column_pairs(float const* w, float* pairs, share part = {}) {
+  static_assert(N % 2 == 0);
+  using from = packed_matrix<K, N, Arch>;
+  using to = packed_matrix<N / 2, K, Arch>;
+  constexpr int width = lanes<Arch>;
+  auto const [first, last] = part.of((K + width - 1) / width);
+  for (auto block = static_cast<int>(first); block < last; ++block) {
+    int const row = block * width, rows = K - row < width ? K - row : width;
+    for (int column = 0; column < N; column += 2 * width) {
+      alignas(64) std::uint16_t narrow[width][2 * width] = {};
+      for (int i = 0; i < rows; ++i)
+        for (int part_of = 0; part_of < 2 && column + part_of * width < N; ++part_of)
+          store_bfloat16(batch<Arch>::load_unaligned(w + from::index(row + i, column + part_of * width)),
+                         narrow[i] + part_of * width);
+      alignas(64) float wide[width * width], transposed[width * width];
+      std::memcpy(wide, narrow, sizeof narrow);
+      transpose_block<Arch>(wide, width, width, transposed, width);
+      for (int i = 0; i < width && column / 2 + i < N / 2; ++i)
+        batch<Arch>::load_aligned(transposed + i * width).store_unaligned(pairs + to::index(column / 2 + i, row));
+    }
+  }
+}
+
+/// Rows x Columns numbers of bfloat16, row by row, to Rows / 2 x Columns pairs of rows. Rows is even. Items of `part`:
+/// pairs of rows.
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void pair_rows(std::uint16_t const* x, float* pairs, share part = {}) {
+  static_assert(Rows % 2 == 0);
+  using integer = xsimd::batch<std::int32_t, Arch>;
+  constexpr int width = lanes<Arch>, whole = Columns / width * width;
+  auto const [first, last] = part.of(Rows / 2);
+  for (std::int64_t row = first; row < last; ++row) {
+    std::uint16_t const* const upper = x + 2 * row * Columns;
+    float* const to = pairs + row * Columns;
+    for (int column = 0; column < whole; column += width) {
+      integer const low = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper + column)),
+                    high = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper + Columns + column));
+      bit_cast<float>(((low >> 16) & integer(0xFFFF)) | high).store_unaligned(to + column);
+    }
+    for (int column = whole; column < Columns; ++column) {
+      std::uint16_t const pair[2] = {upper[column], upper[Columns + column]};
+      std::memcpy(to + column, pair, sizeof pair);
+    }
+  }
+}
+
+/// y = epilogue(x * w) in floats. x: M x K numbers of bfloat16, row by row; w: `pack_row_pairs` of K x N.
+template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
+inline void matmul_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
+                            share part = {}) {
+  detail::multiply<M, K / 2, N, Arch, detail::bfloat16_pair_terms>(reinterpret_cast<float const*>(x), w, y,
+                                                                   detail::store_output<Epilogue>{epilogue}, part);
+}
+
+/// dw (+)= transposed(x) * dy in floats, as `matmul_weight_gradient`, of pairs of rows: x of M / 2 x K, dy of M / 2 x
+/// N, up to a register behind whose ends may be read.
+template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
+inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw, share part = {}) {
+  constexpr int rows = M / 2 < detail::most_copied_rows ? M / 2 : detail::most_copied_rows;
+  using terms = detail::bfloat16_pair_terms;
+  matmul_weight_gradient<rows, K, N, Accumulate, Arch, terms>(x, dy, dw, store_gradient{dw}, part);
+  std::int64_t from = rows;
+  if constexpr (M / 2 >= 2 * rows)
+    for (; from + rows <= M / 2; from += rows)
+      matmul_weight_gradient<rows, K, N, true, Arch, terms>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
+  if constexpr (M / 2 % rows != 0)
+    matmul_weight_gradient<M / 2 % rows, K, N, true, Arch, terms>(x + from * K, dy + from * N, dw, store_gradient{dw},
+                                                                  part);
+}
+
+}  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// ---- stagecraft/host/steps/bfloat16_weight.hpp
+// Which weights steps multiply in pairs of bfloat16, and where these lie in a pass's copy of the weight. Constants
+// only.
+
+namespace stagecraft::detail {
+
+/// The kernel of the layer of a call. In place of its floats stand pairs of its rows (pack_row_pairs) and, for the
+/// gradient of the input, behind them pairs of its columns.
+template <class Plan, int Call>
+struct bfloat16_weight {
+  using architecture = typename Plan::architecture;
+  static constexpr auto const& layer = Plan::graph.layer_of(Call);
+  static constexpr int input = Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input)];
+  /// Whether training asks for the gradient of the input: an input of the model has none.
+  static constexpr bool has_gradient =
+      !only_infers<Plan::training> &&
+      !Plan::graph.call(Plan::program.calls[static_cast<std::size_t>(input)].root).is_input;
+  /// A product of an even number of inputs, and of units for the gradient, whose layer has this call alone.
+  static constexpr bool multiplies_pairs = [] {
+    if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
+      return false;
+    } else if constexpr (!rounds_copies_of_weights<Plan::training.dtype_policy> ||
+                         !same_type(layer.type, tag_of<layers::dense>)) {
+      return false;
+    } else {
+      constexpr auto const& info = Plan::graph.parameters[static_cast<std::size_t>(layer.first_parameter)];
+      if constexpr (layer.call_count != 1 || !info.trainable || info.rows() % 2 != 0 || info.columns() % 2 != 0 ||
+                    Plan::program.calls[static_cast<std::size_t>(input)].stored != dtype::bfloat16)
+        return false;
+      else
+        return kernels::packed_matrix<info.rows() / 2, info.columns(), architecture>::size +
+                   (has_gradient ? kernels::packed_matrix<info.columns() / 2, info.rows(), architecture>::size : 0) <=
+               Plan::weights.size[static_cast<std::size_t>(layer.first_parameter)];
+    }
+  }();
+};
+
+/// The same by the number of a weight.
+template <class Plan, std::size_t Parameter>
+struct bfloat16_copy {
+  using architecture = typename Plan::architecture;
+  static constexpr auto const& info = Plan::graph.parameters[Parameter];
+  /// The call whose kernel it is; -1: it is none that is multiplied in pairs.
+  static constexpr int call = [] {
+    for (auto const& layer : Plan::graph.layers)
+      if (layer.first_parameter == static_cast<int>(Parameter) && layer.parameter_count > 0 && layer.call_count == 1)
+        return layer.first_call;
+    return -1;
+  }();
+
+  /// Makes the copy of `from`; false if it has to be made of floats.
+  static bool pack([[maybe_unused]] float const* from, [[maybe_unused]] float* to) {
+    if constexpr (call >= 0) {
+      if constexpr (bfloat16_weight<Plan, call>::multiplies_pairs) {
+        kernels::pack_row_pairs<info.rows(), info.columns(), architecture>(from, to);
+        if constexpr (bfloat16_weight<Plan, call>::has_gradient)
+          kernels::pack_column_pairs<info.rows(), info.columns(), architecture>(
+              from, to + kernels::packed_matrix<info.rows() / 2, info.columns(), architecture>::size);
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/kernels/simd/half.hpp
+// Half precision: floats to and from IEEE binary16, which is kept as std::uint16_t. Only memory holds halves;
+// arithmetic is done in floats. Keras counterpart: tf.cast between tf.float32 and tf.float16.
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+#if defined(__F16C__)
+/// Whether the registers of an architecture are those that F16C converts.
+template <class Arch>
+inline constexpr bool has_f16c = std::is_base_of_v<xsimd::avx, Arch> && !has_avx512<Arch>;
+#else
+template <class Arch>
+inline constexpr bool has_f16c = false;
+#endif
+
+/// The value of the half in the lower 16 bits of each lane; the upper bits are 0. No step sees or gives a denormal
+/// float.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> widen_halves(xsimd::batch<std::int32_t, Arch> const& half) {
+  using integer = xsimd::batch<std::int32_t, Arch>;
+  integer const magnitude = (half & integer(0x7FFF)) << 13;
+  integer const sign = (half & integer(0x8000)) << 16;
+  // Of a denormal, the bits are 2^-14 too little behind an exponent that has been set: an exact difference.
+  integer const rebiased = magnitude + integer(112 << 23);
+  integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(rebiased + integer(1 << 23)) - 0x1p-14F);
+  integer const special = magnitude + integer(224 << 23);
+  integer const quiet = special | integer(0x00400000);
+  integer const large = xsimd::select(magnitude > integer(0x7C00 << 13), quiet, special);
+  integer const finite = xsimd::select(magnitude < integer(0x0400 << 13), denormal, rebiased);
+  return bit_cast<float>(xsimd::select(magnitude < integer(0x7C00 << 13), finite, large) | sign);
+}
+
+/// The nearest half of each lane, in its lower 16 bits.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<std::int32_t, Arch> narrow_to_halves(xsimd::batch<float, Arch> const& x) {
+  using integer = xsimd::batch<std::int32_t, Arch>;
+  integer const bits = bit_cast<std::int32_t>(x);
+  integer const magnitude = bits & integer(0x7FFFFFFF);
+  integer const fraction = (magnitude >> 13) & integer(0x3FF);
+  // A carry out of the fraction is right in the exponent, even the one that leads to infinity.
+  integer const odd = fraction & integer(1);
+  integer const normal = (magnitude - integer((112 << 23) - 0xFFF) + odd) >> 13;
+  // The last bit of 1/2 weighs as much as that of denormal halves: the sum is rounded where they end.
+  integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(magnitude) + 0.5F) - integer(0x3F000000);
+  integer const finite = xsimd::select(magnitude < integer(113 << 23), denormal, normal);
+  integer const special = xsimd::select(magnitude > integer(255 << 23), integer(0x7E00) | fraction, integer(0x7C00));
+  integer const half = xsimd::select(magnitude < integer(143 << 23), finite, special);
+  return half | ((bits >> 16) & integer(0x8000));
+}
+
+}  // namespace detail
+
+/// The floats that `lanes` halves stand for. Exact; a signalling NaN becomes quiet.
+template <class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_halves(std::uint16_t const* p) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(p)));
+  else
+#endif
+#if defined(__F16C__)
+      if constexpr (detail::has_f16c<Arch>)
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p)));
+  else
+#endif
+  {
+    alignas(64) std::int32_t halves[lanes<Arch>];
+    for (int lane = 0; lane < lanes<Arch>; ++lane) halves[lane] = p[lane];
+    return detail::widen_halves(xsimd::batch<std::int32_t, Arch>::load_aligned(halves));
+  }
+}
+
+/// Writes each lane as the nearest half: the even one of two equally near ones, infinity from 65520 on. Of a NaN, the
+/// sign and the upper bits are kept, and it becomes quiet. The same bits for every architecture.
+template <class Arch>
+inline void store_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  else
+#endif
+#if defined(__F16C__)
+      if constexpr (detail::has_f16c<Arch>)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  else
+#endif
+  {
+    alignas(64) std::int32_t halves[lanes<Arch>];
+    detail::narrow_to_halves(x).store_aligned(halves);
+    for (int lane = 0; lane < lanes<Arch>; ++lane) p[lane] = static_cast<std::uint16_t>(halves[lane]);
+  }
+}
+
+/// `load_halves` of the first `count` halves at p, 0 in the other lanes; reads nothing behind them.
+template <class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_first_halves(std::uint16_t const* p, int count) {
+  alignas(64) std::uint16_t halves[lanes<Arch>] = {};
+  std::memcpy(halves, p, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+  return load_halves<Arch>(halves);
+}
+
+/// `store_halves` of the first `count` lanes; writes nothing behind them.
+template <class Arch>
+inline void store_first_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p, int count) {
+  alignas(64) std::uint16_t halves[lanes<Arch>];
+  store_halves(x, halves);
+  std::memcpy(p, halves, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+}
+
+/// y = the floats that the n halves x stand for, as `load_halves`.
+template <class Arch = default_architecture>
+inline void floats_of_halves(std::uint16_t const* x, float* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) load_halves<Arch>(x + i).store_unaligned(y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first<Arch>(load_first_halves<Arch>(x + i, rest), y + i, rest);
+}
+
+/// y = the halves that are nearest to the n floats x, as `store_halves`.
+template <class Arch = default_architecture>
+inline void halves_of_floats(float const* x, std::uint16_t* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) store_halves<Arch>(batch<Arch>::load_unaligned(x + i), y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first_halves<Arch>(load_first<Arch>(x + i, rest), y + i, rest);
+}
+
+}  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// ---- stagecraft/kernels/elementwise/narrow.hpp
+// Floats to and from what 16 bits hold of them: float16 or bfloat16. Keras counterpart: tf.cast.
+
+namespace stagecraft::kernels {
+
+/// The floats that `lanes` numbers of the type stand for.
+template <dtype Type, class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_narrow(std::uint16_t const* p) {
+  static_assert(is_half(Type));
+  if constexpr (Type == dtype::bfloat16)
+    return load_bfloat16<Arch>(p);
+  else
+    return load_halves<Arch>(p);
+}
+/// Writes each lane as the nearest number of the type, the even one of two; infinity where it is too large.
+template <dtype Type, class Arch>
+inline void store_narrow(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
+  static_assert(is_half(Type));
+  if constexpr (Type == dtype::bfloat16)
+    store_bfloat16(x, p);
+  else
+    store_halves(x, p);
+}
+/// The same of the first `count` numbers, or lanes: nothing behind them is read or written.
+template <dtype Type, class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_first_narrow(std::uint16_t const* p, int count) {
+  alignas(64) std::uint16_t numbers[lanes<Arch>] = {};
+  std::memcpy(numbers, p, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+  return load_narrow<Type, Arch>(numbers);
+}
+template <dtype Type, class Arch>
+inline void store_first_narrow(xsimd::batch<float, Arch> const& x, std::uint16_t* p, int count) {
+  alignas(64) std::uint16_t numbers[lanes<Arch>];
+  store_narrow<Type>(x, numbers);
+  std::memcpy(p, numbers, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+}
+
+/// y = the floats that the n numbers x stand for.
+template <dtype Type, class Arch = default_architecture>
+inline void widen(std::uint16_t const* x, float* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) load_narrow<Type, Arch>(x + i).store_unaligned(y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first<Arch>(load_first_narrow<Type, Arch>(x + i, rest), y + i, rest);
+}
+
+/// y = the numbers of the type that are nearest to the n floats x.
+template <dtype Type, class Arch = default_architecture>
+inline void narrow(float const* x, std::uint16_t* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) store_narrow<Type>(batch<Arch>::load_unaligned(x + i), y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first_narrow<Type>(load_first<Arch>(x + i, rest), y + i, rest);
+}
+
+/// Rounds n floats to the nearest numbers of the type. y may be x.
+template <dtype Type, class Arch = default_architecture>
+inline void round_to(float const* x, float* y, std::int64_t n) {
+  transform<Arch>(
+      n,
+      [](batch<Arch> const& values) {
+        alignas(64) std::uint16_t numbers[lanes<Arch>];
+        store_narrow<Type>(values, numbers);
+        return load_narrow<Type, Arch>(numbers);
+      },
+      y, x);
+}
+
+/// y += x for n numbers of the type; each sum is rounded.
+template <dtype Type, class Arch = default_architecture>
+inline void add_narrow(std::uint16_t const* x, std::uint16_t* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>)
+    store_narrow<Type>(load_narrow<Type, Arch>(x + i) + load_narrow<Type, Arch>(y + i), y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first_narrow<Type>(load_first_narrow<Type, Arch>(x + i, rest) + load_first_narrow<Type, Arch>(y + i, rest),
+                             y + i, rest);
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/host/rounded_weights.hpp
+// Weights on the host under a policy of half precision: rounded copies for the steps, or variables that are rounded
+// themselves, in memory for floats. Keras counterpart: AutoCastVariable, and variables of the policies float16 and
+// bfloat16.
+
+namespace stagecraft {
+
+/// `Plan` is that of a pass.
+template <class Plan>
+class rounded_weights {
+  using architecture = typename Plan::architecture;
+  static constexpr auto const& parameters = Plan::graph.parameters;
+  static constexpr dtype variable_type = Plan::training.dtype_policy.variable_dtype;
+
+ public:
+  /// Makes a pass's copy of a weight.
+  template <std::size_t Parameter>
+  static void copy(float const* from, float* to) {
+    constexpr auto floats = Plan::weights.size[Parameter];
+    if constexpr (!parameters[Parameter].trainable)
+      std::copy_n(from, floats, to);
+    else if (!detail::bfloat16_copy<Plan, Parameter>::pack(from, to))
+      kernels::round_to<Plan::stored, architecture>(from, to, floats);
+  }
+  /// All weights, which a program or a file has brought.
+  static void given(float* weights) {
+    for (std::size_t i = 0; i < Plan::weights.count; ++i)
+      if (parameters[i].trainable) round(weights + Plan::weights.offset[i], Plan::weights.size[i]);
+  }
+  /// Elements of a weight, and the optimizer's numbers of them, after an update.
+  template <std::size_t Parameter>
+  static void updated(host_memory const& memory, detail::optimizer_state const& state, kernels::share::range elements) {
+    auto const count = elements.last - elements.first;
+    round(memory.weights + Plan::weights.offset[Parameter] + elements.first, count);
+    for (int i = 0; state.slots != nullptr && i < detail::slots_of<Plan::training.optimizer>; ++i)
+      round(state.slots + i * state.stride, count);
+  }
+
+ private:
+  static void round([[maybe_unused]] float* x, [[maybe_unused]] long long count) {
+    if constexpr (is_half(variable_type)) kernels::round_to<variable_type, architecture>(x, x, count);
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/host/host_policy.hpp
+// The host carries out a plan by its kernels, and nothing else.
+
+namespace stagecraft {
+
+namespace detail {
+
+inline constexpr diagnostic no_memory_problem{};
+
+}  // namespace detail
+
+/// See ExecutionPolicy. Values in 16 bits are widened and narrowed by the engine (narrow_storage.hpp). Policies that
+/// derive from it say only what is different.
+struct host_policy {
+  static constexpr bool devices_have_teams = true;
+  static constexpr bool joins_passes = true;
+  static constexpr bool joins_epilogues = true;
+  template <class Plan>
+  static constexpr bool clears_accumulators = true;
+  template <class Plan>
+  static constexpr bool accumulates_halves = Plan::accumulates_halves;
+
+  template <class Sizes>
+  struct replica_memory {};
+  template <class Job>
+  static constexpr diagnostic const& memory_problem() {
+    return detail::no_memory_problem;
+  }
+  template <class Sizes>
+  static void begin_pass(replica_memory<Sizes>&, bool, int, int, host_memory&) {}
+  template <class Sizes>
+  static void begin_update(replica_memory<Sizes>&, int, host_memory&, bool) {}
+
+  template <class Plan, int Call, bool Backward, class OnHost>
+  static void step(host_memory const& memory, OnHost const& on_host) {
+    on_host(memory);
+  }
+
+  template <class Plan, std::size_t Output, class OnHost>
+  static float loss(host_memory const&, float const*, void const*, float const*, detail::loss_gradient const&,
+                    OnHost const& on_host) {
+    return on_host();
+  }
+  template <class Plan, std::size_t Output, class OnHost>
+  static void output(host_memory const&, float*, OnHost const& on_host) {
+    on_host();
+  }
+
+  template <class Plan, std::size_t Parameter, class OnHost>
+  static void sum_of_calls(host_memory const&, OnHost const& on_host) {
+    on_host();
+  }
+  template <class Plan, std::size_t Parameter, class Gradients, class Range, class OnHost>
+  static void sum_of_replicas(host_memory const&, Gradients const&, int, Range const&, OnHost const& on_host) {
+    on_host();
+  }
+  template <class Plan, std::size_t Parameter, class OnHost>
+  static void penalty_gradient(host_memory const&, bool, OnHost const& on_host) {
+    on_host();
+  }
+  template <class Plan, std::size_t Parameter, int Round, class OnHost>
+  static void squares(host_memory const&, detail::optimizer_state const&, bool, double*, OnHost const& on_host) {
+    on_host();
+  }
+  template <class Plan, std::size_t Parameter, class Range, class OnHost>
+  static void update(host_memory const& memory, detail::optimizer_state const& state, Range const& elements,
+                     OnHost const& on_host) {
+    on_host();
+    if constexpr (rounds_variables<Plan>) rounded_weights<Plan>::template updated<Parameter>(memory, state, elements);
+  }
+  template <class Plan, std::size_t Parameter, class OnHost>
+  static void constraint(host_memory const& memory, bool, OnHost const& on_host) {
+    on_host();
+    if constexpr (rounds_variables<Plan>)
+      rounded_weights<Plan>::template updated<Parameter>(memory, {}, {0, Plan::weights.size[Parameter]});
+  }
+
+  template <class Plan>
+  static void inputs(host_memory const&) {}
+  static void transfer(float const* from, float* to, std::size_t floats) {
+    std::memcpy(to, from, floats * sizeof(float));
+  }
+  template <class Plan, class OnHost>
+  static void addition(host_memory const&, pass_addition const&, int, OnHost const& on_host) {
+    on_host();
+  }
+  template <class Plan, std::size_t Parameter>
+  static void copied_weight(host_memory const&, float*) {}
+  template <class Plan>
+  static void given_weights(float* weights) {
+    if constexpr (rounds_variables<Plan>) rounded_weights<Plan>::given(weights);
+  }
+
+ private:
+  template <class Plan>
+  static constexpr bool rounds_variables = is_half(Plan::training.dtype_policy.variable_dtype);
+};
+
+template <int Threads, class Arch, int Devices>
+struct policy_of_machine<host_machine<Threads, Arch, Devices>> {
+  using type = host_policy;
+};
+
+}  // namespace stagecraft
 
 // ---- stagecraft/kernels/product/packed_groups.hpp
 // Several packed matrices that stand side by side in one weight, such as the kernel of a grouped convolution.
@@ -21072,6 +26133,10 @@ struct packed_groups : detail::row_major_copies<packed_groups<Rows, Columns, Gro
   /// Where element (row, column) lies.
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / matrix::columns * matrix::size + matrix::index(row, column % matrix::columns);
+  }
+  /// How many of the `width` floats from float i on are elements: those come first.
+  [[nodiscard]] static constexpr int elements_from(std::int64_t i, int width) noexcept {
+    return matrix::elements_from(i % matrix::size, width);
   }
 };
 
@@ -21141,236 +26206,9 @@ struct gradient_storage {
   }
 };
 
-template <class M, auto Training, class Arch>
-inline constexpr gradient_storage<M, Arch> gradient_storage_of{program_for<M, Training, execution_mode::training>};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/optimizers/learning_rate.hpp
-// An optimizer's learning rate: a number, or a schedule of the updates. Keras counterpart: the argument
-// `learning_rate` of optimizers, tf.keras.optimizers.schedules.LearningRateSchedule.
-
-namespace stagecraft {
-
-class update_tracer;
-
-/// What a schedule does: the rate of an update, from the initial rate and the schedule's numbers.
-struct rate_rule {
-  operations::tensor (*call)(update_tracer& ops, operations::tensor initial, float const* numbers);
-};
-
-/// A number, or what a schedule of this folder gives: `.learning_rate = 0.1F`, or `.learning_rate =
-/// schedules::cosine_decay{.initial_learning_rate = 0.1F, .decay_steps = 1000}`. The rate of an update is computed once
-/// for all weights, in double. The trainer's `learning_rate()`, which callbacks may change, is the initial one: the
-/// schedule begins there, and what it says later is scaled with it.
-struct learning_rate {
-  /// What a schedule has as numbers of its own.
-  static constexpr int most_numbers = 18;
-  float initial = 0;                    ///< the rate of the first update
-  rate_rule const* schedule = nullptr;  ///< null: always the initial rate
-  float numbers[most_numbers]{};        ///< of the schedule
-  float warmup_steps = 0;               ///< the rate rises from 0 for so many updates
-
-  constexpr learning_rate() = default;
-  constexpr learning_rate(float rate) : initial(rate) {}  // NOLINT(google-explicit-constructor): a rate is a number
-  /// A schedule of your own, of up to eighteen numbers: a lambda that captures nothing,
-  ///
-  ///     .learning_rate = {0.1F, [](auto& ops, auto initial, float const* numbers) {
-  ///                         return initial * rsqrt(ops.step() / numbers[0]);
-  ///                       }, 50}
-  template <class Rule, class... Numbers>
-    requires(sizeof...(Numbers) <= most_numbers) &&
-                requires(Rule const& rule, update_tracer& ops, operations::tensor first, float const* others) {
-                  { rule(ops, first, others) } -> std::convertible_to<operations::tensor>;
-                }
-  constexpr learning_rate(float rate, Rule, Numbers... number)
-      : initial(rate), schedule(&rule_of<Rule>), numbers{static_cast<float>(number)...} {}
-
-  constexpr operator float() const noexcept { return initial; }  // NOLINT(google-explicit-constructor)
-
-  friend constexpr bool operator==(learning_rate const&, learning_rate const&) = default;
-  friend constexpr bool operator==(learning_rate const& a, float b) { return a.initial == b; }
-
- private:
-  template <class Rule>
-  static constexpr rate_rule rule_of{[](update_tracer& ops, operations::tensor initial, float const* numbers) {
-    return operations::tensor(Rule{}(ops, initial, numbers));
-  }};
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/optimizers/optimizer.hpp
-// What makes a struct an optimizer: its step, in operations on one weight. Keras counterpart:
-// tf.keras.optimizers.Optimizer and its `_resource_apply_dense`.
-
-namespace stagecraft {
-
-/// What an optimizer's `update` is given beside the weight and its gradient. Each number stands for one weight; numbers
-/// that are the same for all weights (the learning rate, the step, constants, and what is computed of these) are
-/// computed once per update, in double.
-class update_tracer {
- public:
-  using tensor = operations::tensor;
-
-  constexpr update_tracer(operations::operation_list& list, int* slots, stagecraft::learning_rate const& rate)
-      : list_(&list), slots_(slots), rate_(rate) {}
-
-  /// A number that is kept with each weight from update to update, and begins with 0: Keras's `add_slot`. `name` is for
-  /// readers; slots are told apart by the order of the calls. E4089 for more than `most_slots`.
-  constexpr tensor slot([[maybe_unused]] std::string_view name) {
-    return {list_, list_->append(operations::input{first_slot + (*slots_)++}, {}, {})};
-  }
-  /// The rate of this update: the trainer's learning rate, which begins with the optimizer's, or what a schedule makes
-  /// of it.
-  constexpr tensor learning_rate() {
-    tensor const initial{list_, list_->append(operations::weight{0}, {}, {})};
-    if (rate_.schedule == nullptr && rate_.warmup_steps == 0) return initial;
-    if (rate_.initial == 0)
-      list_->problem.report(4089, "the training's learning rate schedule begins with a rate of 0");
-    auto const rate = rate_.schedule == nullptr ? initial : rate_.schedule->call(*this, initial, rate_.numbers);
-    if (rate_.warmup_steps == 0) return rate;
-    auto const n = step() - 1;
-    return where(n < rate_.warmup_steps, initial * (n / rate_.warmup_steps), rate);
-  }
-  /// The number of this update, from 1 on: Keras's `iterations` + 1.
-  constexpr tensor step() { return {list_, list_->append(operations::weight{1}, {}, {})}; }
-
-  /// The weight or a slot has this value when the update has ended; until then all reads give the old one. E4089 for
-  /// anything else.
-  constexpr void update(tensor variable, tensor value) {
-    auto const* given = variable.node().what.if_is<operations::input>();
-    if (given == nullptr || given->index == gradient)
-      list_->problem.report(4089, "the training's optimizer updates something that is neither the weight nor a slot");
-    else
-      new_values.push_back({given->index, value.id});
-  }
-
-  /// For schedules. E4089.
-  constexpr void check_at_least_one(std::string_view option, float value) {
-    if (!(value >= 1)) list_->problem.report(4089, "the training's learning rate schedule has ", option, " below 1");
-  }
-
-  /// What is given at each place, as `input`s of a formula: the weight, its gradient, and the slots from here on.
-  static constexpr int weight = 0, gradient = 1, first_slot = 2, most_slots = 6;
-  struct new_value {
-    int variable, value;
-  };
-  growing_array<new_value> new_values;
-
- private:
-  operations::operation_list* list_;
-  int* slots_;
-  stagecraft::learning_rate rate_;
-};
-
-/// An optimizer has a learning rate, and says what becomes of a weight:
-///
-///     struct lion : sc::optimizer<lion> {
-///       float learning_rate = 1e-4F, beta_1 = 0.9F, beta_2 = 0.99F;
-///       constexpr void update(auto& ops, auto weight, auto gradient) const {
-///         auto const m = ops.slot("m");
-///         ops.update(weight, weight - ops.learning_rate() * sign(m * beta_1 + gradient * (1 - beta_1)));
-///         ops.update(m, m * beta_2 + gradient * (1 - beta_2));
-///       }
-///     };
-///
-/// Operators and functions are those of a layer's `call`, on single numbers. The host's step in registers, the state on
-/// the devices, the vertices on tiles and their cycles follow.
-template <class O>
-concept Optimizer = requires(O const& optimizer, update_tracer& ops, operations::tensor x) {
-  { optimizer.learning_rate } -> std::convertible_to<float>;
-  optimizer.update(ops, x, x);
-};
-
-/// A base for optimizers of your own: a name for reports. An optimizer needs it for nothing else.
-template <class Derived>
-struct optimizer {
-  static constexpr std::string_view name = "optimizer";
-
-  friend constexpr bool operator==(optimizer const&, optimizer const&) = default;
-};
-
-namespace detail {
-
-/// What options that any optimizer may have make of the gradient before its `update`: `loss_scale`, `clipvalue`.
-template <class O>
-constexpr operations::tensor prepared_gradient(O const& optimizer, operations::tensor gradient) {
-  if constexpr (requires { optimizer.loss_scale; })
-    if (optimizer.loss_scale != 1) gradient = gradient * (1 / optimizer.loss_scale);
-  if constexpr (requires { optimizer.clipvalue; })
-    if (optimizer.clipvalue != 0) gradient = maximum(minimum(gradient, optimizer.clipvalue), -optimizer.clipvalue);
-  return gradient;
-}
-
-/// By what the loss is multiplied before gradients are found, by the optimizer or those that it is made of.
-template <class O>
-constexpr float loss_scale_of(O const& optimizer) {
-  float scale = 1;
-  if constexpr (requires { optimizer.loss_scale; }) scale = optimizer.loss_scale;
-  if constexpr (requires { optimizer.optimizer.learning_rate; }) scale *= loss_scale_of(optimizer.optimizer);
-  return scale;
-}
-
-/// The step of an optimizer: results are the weight, then its slots.
-template <auto Optimizer>
-struct optimizer_step {
-  struct traced {
-    operations::operation_list list;
-    growing_array<int> results;
-    int slots = 0;
-
-    constexpr traced() {
-      operations::tensor const weight{&list, list.append(operations::input{update_tracer::weight}, {}, {})};
-      operations::tensor const gradient{&list, list.append(operations::input{update_tracer::gradient}, {}, {})};
-      update_tracer ops(list, &slots, Optimizer.learning_rate);
-      Optimizer.update(ops, weight, prepared_gradient(Optimizer, gradient));
-      for (int variable = update_tracer::weight; variable < update_tracer::first_slot + slots; ++variable)
-        if (variable != update_tracer::gradient) results.push_back(value_of(ops, variable));
-    }
-
-   private:
-    /// The last value that it gets; what is not updated keeps its own.
-    constexpr int value_of(update_tracer const& ops, int variable) {
-      int value = -1;
-      for (auto const& [updated, id] : ops.new_values)
-        if (updated == variable) value = id;
-      return value >= 0 ? value : list.append(operations::input{variable}, {}, {});
-    }
-  };
-  constexpr operations::formula operator()() const {
-    traced const update;
-    return {update.list, update.results};
-  }
-};
-
-/// E4089: what is wrong with an optimizer's step.
-template <auto Optimizer>
-inline constexpr diagnostic optimizer_problem = [] {
-  auto const step = optimizer_step<Optimizer>{}();
-  diagnostic problem = step.problem;
-  if (typename optimizer_step<Optimizer>::traced const update; update.slots > update_tracer::most_slots)
-    problem.report(4089, "the training's optimizer keeps ", update.slots, " slots with a weight; there are at most ",
-                   update_tracer::most_slots);
-  if (auto const count = step.steps.size(); count > operations::formula_view::most_steps)
-    problem.report(4089, "the training's optimizer takes ", static_cast<int>(count), " operations; there are at most ",
-                   static_cast<int>(operations::formula_view::most_steps));
-  return problem;
-}();
-
-/// Numbers that an optimizer keeps with each weight.
-template <auto Optimizer>
-inline constexpr int slots_of = typename optimizer_step<Optimizer>::traced{}.slots;
-
-/// An optimizer's step as a formula: given at each place are the weight, its gradient and its slots; everywhere the
-/// learning rate and the number of the update. Results are the weight and its slots.
-template <auto Optimizer>
-inline constexpr auto const& formula_of_optimizer = frozen<optimizer_step<Optimizer>>;
-template <auto Optimizer>
-inline constexpr operations::formula_view view_of_optimizer{formula_of_optimizer<Optimizer>.steps,
-                                                            formula_of_optimizer<Optimizer>.results};
-
-}  // namespace detail
+template <class Job, class Arch>
+inline constexpr gradient_storage<typename Job::model, Arch> gradient_storage_of{
+    program_for<typename Job::in_training>};
 
 }  // namespace stagecraft
 
@@ -21437,9 +26275,9 @@ inline constexpr bool rests_without_gradient = resting_formula(view_of_optimizer
 
 namespace stagecraft::detail {
 
-template <class M, auto Training>
-class backward_pass_planner : pass_planner<M, Training, execution_mode::training> {
-  using base = pass_planner<M, Training, execution_mode::training>;
+template <class Job>
+class backward_pass_planner : pass_planner<Job> {
+  using base = pass_planner<Job>;
   using base::at, base::root, base::graph, base::program, base::flow, base::table, base::calls, base::edges,
       base::floats_of, base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
 
@@ -21470,7 +26308,7 @@ class backward_pass_planner : pass_planner<M, Training, execution_mode::training
   }
 
  private:
-  static constexpr auto const& recomputation(int stage) { return recomputations_of<M, Training>[at(stage)]; }
+  static constexpr auto const& recomputation(int stage) { return recomputations_of<Job>[at(stage)]; }
   [[nodiscard]] constexpr bool again(std::size_t call) const {
     return flow.stage[call] == stage_ && recomputation(stage_).again[call];
   }
@@ -21649,9 +26487,9 @@ class backward_pass_planner : pass_planner<M, Training, execution_mode::training
 
 namespace stagecraft::detail {
 
-template <class M, auto Training, execution_mode Mode>
-class forward_pass_planner : pass_planner<M, Training, Mode> {
-  using base = pass_planner<M, Training, Mode>;
+template <class Job>
+class forward_pass_planner : pass_planner<Job> {
+  using base = pass_planner<Job>;
   using base::at, base::root, base::graph, base::program, base::flow, base::table, base::calls, base::outputs,
       base::floats_of, base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
 
@@ -21839,39 +26677,39 @@ struct pass_plan {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, std::size_t... Device>
+template <class Job, std::size_t... Device>
 constexpr auto list_device_buffers(std::index_sequence<Device...>) {
-  return std::array{&device_buffers_of<M, Training, Mode, static_cast<int>(Device)>...};
+  return std::array{&device_buffers_of<Job, static_cast<int>(Device)>...};
 }
-template <class M, auto Training, execution_mode Mode>
-inline constexpr auto all_device_buffers = list_device_buffers<M, Training, Mode>(
-    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.devices())>{});
+template <class Job>
+inline constexpr auto all_device_buffers =
+    list_device_buffers<Job>(std::make_index_sequence<static_cast<std::size_t>(planning_timetable<Job>.devices())>{});
 
-template <class M, auto Training, execution_mode Mode, int Pass>
+template <class Job, int Pass>
 constexpr auto draft_pass() {
-  constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  constexpr auto const& devices = all_device_buffers<M, Training, Mode>;
+  constexpr auto const& table = planning_timetable<Job>;
+  constexpr auto const& devices = all_device_buffers<Job>;
   if constexpr (table.is_backward(Pass))
-    return backward_pass_planner<M, Training>(table.stage_of_pass(Pass), devices.data()).make();
+    return backward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
   else
-    return forward_pass_planner<M, Training, Mode>(table.stage_of_pass(Pass), devices.data()).make();
+    return forward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
 }
 
 struct pass_sizes {
   std::size_t steps, fetches, transfers, additions, waits, scratch;
 };
 
-template <class M, auto Training, execution_mode Mode, int Pass>
+template <class Job, int Pass>
 inline constexpr pass_sizes sizes_of_pass = [] {
-  auto const draft = draft_pass<M, Training, Mode, Pass>();
+  auto const draft = draft_pass<Job, Pass>();
   return pass_sizes{draft.steps.size(),     draft.fetches.size(), draft.transfers.size(),
                     draft.additions.size(), draft.waits.size(),   draft.scratch.size()};
 }();
 
-template <class M, auto Training, execution_mode Mode, int Pass>
+template <class Job, int Pass>
 constexpr auto plan_pass() {
-  constexpr auto sizes = sizes_of_pass<M, Training, Mode, Pass>;
-  auto const draft = draft_pass<M, Training, Mode, Pass>();
+  constexpr auto sizes = sizes_of_pass<Job, Pass>;
+  auto const draft = draft_pass<Job, Pass>();
   pass_plan<decltype(draft.places), sizes.steps, sizes.fetches, sizes.transfers, sizes.additions, sizes.waits,
             sizes.scratch>
       plan;
@@ -21888,8 +26726,8 @@ constexpr auto plan_pass() {
 }  // namespace detail
 
 /// The plan of a pass; passes count as in `timetable`.
-template <Model M, auto Training, execution_mode Mode, int Pass>
-inline constexpr auto pass_plan_of = detail::plan_pass<M, Training, Mode, Pass>();
+template <class Job, int Pass>
+inline constexpr auto pass_plan_of = detail::plan_pass<Job, Pass>();
 
 }  // namespace stagecraft
 
@@ -21901,32 +26739,32 @@ namespace stagecraft {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, bool Backward>
+template <class Job, bool Backward>
 constexpr bool has_step(std::size_t call) {
-  constexpr auto const& program = program_for<M, Training, Mode>;
+  constexpr auto const& program = program_for<Job>;
   auto const& planned = program.calls[call];
-  return !graph_of<M>.calls[call].is_input && !planned.needs.view && (!Backward || planned.needs_gradient);
+  return !Job::graph.calls[call].is_input && !planned.needs.view && (!Backward || planned.needs_gradient);
 }
 
-template <class M, auto Training, execution_mode Mode, bool Backward>
+template <class Job, bool Backward>
 inline constexpr std::size_t steps_of_whole_pass = [] {
   std::size_t count = 0;
-  for (std::size_t i = 0; i < graph_of<M>.calls.size(); ++i) count += has_step<M, Training, Mode, Backward>(i) ? 1 : 0;
+  for (std::size_t i = 0; i < Job::graph.calls.size(); ++i) count += has_step<Job, Backward>(i) ? 1 : 0;
   return count;
 }();
 
 /// What is written to places of its own, and added afterwards.
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 inline constexpr std::size_t additions_of_whole_pass = [] {
   std::size_t count = 0;
-  for (long long const own : program_for<M, Training, Mode>.own_gradient) count += own >= 0 ? 1 : 0;
+  for (long long const own : program_for<Job>.own_gradient) count += own >= 0 ? 1 : 0;
   return count;
 }();
 
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 constexpr auto place_whole_pass() {
-  constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_for<M, Training, Mode>;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& program = program_for<Job>;
   pass_places<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()> result;
   for (std::size_t i = 0; i < graph.calls.size(); ++i) {
     auto const& planned = program.calls[i];
@@ -21947,19 +26785,19 @@ constexpr auto place_whole_pass() {
   return result;
 }
 
-template <class M, auto Training, execution_mode Mode, bool Backward>
+template <class Job, bool Backward>
 constexpr auto plan_whole_pass() {
-  constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_for<M, Training, Mode>;
-  constexpr std::size_t steps = steps_of_whole_pass<M, Training, Mode, Backward>,
-                        additions = Backward ? additions_of_whole_pass<M, Training, Mode> : 0;
-  auto const places = place_whole_pass<M, Training, Mode>();
-  pass_plan<decltype(place_whole_pass<M, Training, Mode>()), steps, 0, 0, additions, 0, 0> plan;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& program = program_for<Job>;
+  constexpr std::size_t steps = steps_of_whole_pass<Job, Backward>,
+                        additions = Backward ? additions_of_whole_pass<Job> : 0;
+  auto const places = place_whole_pass<Job>();
+  pass_plan<decltype(place_whole_pass<Job>()), steps, 0, 0, additions, 0, 0> plan;
   plan.places = places;
   std::size_t step = 0, added = 0;
   for (std::size_t i = 0; i < graph.calls.size(); ++i) {
     auto const call = Backward ? graph.calls.size() - 1 - i : i;
-    if (!has_step<M, Training, Mode, Backward>(call)) continue;
+    if (!has_step<Job, Backward>(call)) continue;
     plan.steps[step++] = {static_cast<int>(call), Backward};
     if constexpr (additions > 0) {
       auto const& node = graph.calls[call];
@@ -21969,7 +26807,9 @@ constexpr auto plan_whole_pass() {
         int const root = program.calls[static_cast<std::size_t>(graph.inputs[edge])].root;
         plan.additions[added++] = {static_cast<int>(step), places.input_gradient[edge],
                                    places.gradient[static_cast<std::size_t>(root)],
-                                   static_cast<long long>(program.batch) * graph.call(root).shape.size(), root};
+                                   stored_floats(static_cast<long long>(program.batch) * graph.call(root).shape.size(),
+                                                 program.calls[static_cast<std::size_t>(root)].stored),
+                                   root};
       }
     }
   }
@@ -21979,8 +26819,8 @@ constexpr auto plan_whole_pass() {
 }  // namespace detail
 
 /// The forward or the backward pass of a model without stages that has a device for itself.
-template <Model M, auto Training, execution_mode Mode, bool Backward>
-inline constexpr auto whole_pass_of = detail::plan_whole_pass<M, Training, Mode, Backward>();
+template <class Job, bool Backward>
+inline constexpr auto whole_pass_of = detail::plan_whole_pass<Job, Backward>();
 
 }  // namespace stagecraft
 
@@ -21995,56 +26835,57 @@ namespace detail {
 template <class M, class Machine>
 inline constexpr bool is_whole = !is_pipelined<M> && policy_of<Machine>::joins_passes;
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 constexpr auto const& plan_on_machine() {
-  if constexpr (is_whole<M, Machine>)
-    return whole_pass_of < M, Training, Mode, Pass != 0 > ;
+  if constexpr (is_whole<typename Job::model, typename Job::machine>)
+    return whole_pass_of < typename Job::planned, Pass != 0 > ;
   else
-    return pass_plan_of<M, Training, Mode, Pass>;
+    return pass_plan_of<typename Job::planned, Pass>;
 }
 
 /// The devices of all replicas, and the threads of a machine that work on one of them: at most.
-template <class M, auto Training, class Machine>
+template <class Job>
 inline constexpr int devices_of_all =
-    replicas_of<M, Training, Machine> * planning_timetable<M, Training, main_mode<M, Training>>.devices();
-template <class M, auto Training, class Machine>
-inline constexpr int threads_of_device =
-    policy_of<Machine>::devices_have_teams
-        ? (Machine::threads + devices_of_all<M, Training, Machine> - 1) / devices_of_all<M, Training, Machine>
-        : 1;
+    Job::replicas * planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+template <class Job>
+inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
+                                             ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
+                                             : 1;
 
 }  // namespace detail
 
 /// A pass as a machine carries it out.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
-inline constexpr auto const& pass_on = detail::plan_on_machine<M, Training, Mode, Machine, Pass>();
+template <class Job, int Pass>
+inline constexpr auto const& pass_on = detail::plan_on_machine<Job, Pass>();
 
 /// What the calls of one pass see.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 struct step_plan {
-  using model = M;
-  using machine = Machine;
-  using policy = policy_of<Machine>;
-  using architecture = typename Machine::architecture;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr auto const& weights = weight_storage_of<M, architecture>;
-  static constexpr auto const& gradients = gradient_storage_of<M, Training, architecture>;
-  static constexpr auto const& pass = pass_on<M, Training, Mode, Machine, Pass>;
+  using job = Job;
+  using model = typename Job::model;
+  using machine = typename Job::machine;
+  using policy = policy_of<machine>;
+  using architecture = typename machine::architecture;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& weights = weight_storage_of<model, architecture>;
+  static constexpr auto const& gradients = gradient_storage_of<typename Job::described, architecture>;
+  static constexpr auto const& pass = pass_on<Job, Pass>;
   static constexpr int pass_number = Pass;
-  static constexpr execution_mode mode = Mode;
-  static constexpr bool trains = Mode == execution_mode::training;
-  /// Copies, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
-  static constexpr auto training = Training;
-  static constexpr pipelining_options options = options_of<M, Training>;
+  static constexpr execution_mode mode = Job::mode;
+  static constexpr bool trains = Job::trains;
+  static constexpr auto const& training = Job::training;
+  static constexpr auto const& options = Job::options;
+  /// The type in which values and gradients lie in the block.
+  static constexpr dtype stored = Job::training.dtype_policy.storage_dtype;
   /// That work on the device together.
-  static constexpr int threads = detail::threads_of_device<M, Training, Machine>;
+  static constexpr int threads = detail::threads_of_device<Job>;
   /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
   static constexpr bool accumulates_halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   /// Whether backward steps add the gradients of weights to what is there.
   static constexpr bool adds_parameter_gradients =
-      !accumulates_halves && (options.accumulation_steps() > 1 || !detail::is_whole<M, Machine>);
+      !accumulates_halves && (options.accumulation_steps() > 1 || !detail::is_whole<model, machine>);
 
   /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.
@@ -22060,7 +26901,7 @@ struct step_plan {
     else
       return index < 32 && (program.calls[static_cast<std::size_t>(call)].needs.row_gradients >> index & 1U) != 0 &&
              is_updated_at_once(call, index, parameter_layout::plain) &&
-             detail::rests_without_gradient<Training.optimizer>;
+             detail::rests_without_gradient<training.optimizer>;
   }
 
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
@@ -22090,10 +26931,18 @@ struct step_plan {
   }
 
  private:
-  static constexpr bool updates_at_once = trains && detail::is_whole<M, Machine> &&
-                                          replicas_of<M, Training, Machine> == 1 && options.accumulation_steps() == 1 &&
-                                          !options.offloads_weights() && !options.offloads_optimizer_state() &&
-                                          options.offload_gradient_accumulation_buffers != offload::remote;
+  /// Norms take the whole gradient.
+  static constexpr bool reads_norms() {
+    if constexpr (trains)
+      return detail::norms_of<training.optimizer>.count > 0;
+    else
+      return false;
+  }
+  static constexpr bool updates_at_once =
+      trains && detail::is_whole<model, machine> && Job::training.dtype_policy == dtype_policies::float32 &&
+      Job::replicas == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
+      !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote &&
+      !reads_norms();
   static constexpr bool is_updated_at_once(int call, int index, parameter_layout layout) {
     auto const& layer = graph.layer_of(call);
     auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + index)];
@@ -24103,110 +28952,6 @@ class list_rows : protected list_values<Arch> {
 
 }  // namespace stagecraft
 
-// ---- stagecraft/kernels/simd/transpose.hpp
-// Transposes square blocks of `lanes` x `lanes` floats in registers.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-#if defined(__AVX__)
-/// Each 128-bit part of the four rows is a 4 x 4 block; transposes every one of them.
-template <class Register, class UnpackLow, class UnpackHigh, class ShuffleLow, class ShuffleHigh>
-inline void transpose_parts(Register (&row)[4], UnpackLow low, UnpackHigh high, ShuffleLow join_low,
-                            ShuffleHigh join_high) {
-  Register const a = low(row[0], row[1]);
-  Register const b = high(row[0], row[1]);
-  Register const c = low(row[2], row[3]);
-  Register const d = high(row[2], row[3]);
-  row[0] = join_low(a, c);
-  row[1] = join_high(a, c);
-  row[2] = join_low(b, d);
-  row[3] = join_high(b, d);
-}
-#endif
-
-/// Any power of two of lanes: in each of log2(lanes) rounds, rows that are half the block apart are interleaved.
-template <class Arch>
-inline void interleave_block(batch<Arch> (&row)[lanes<Arch>]) {
-  constexpr int n = lanes<Arch>;
-  for (int round = 1; round < n; round *= 2) {
-    batch<Arch> next[n];
-    for (int i = 0; i < n / 2; ++i) {
-      next[2 * i] = xsimd::zip_lo(row[i], row[i + n / 2]);
-      next[2 * i + 1] = xsimd::zip_hi(row[i], row[i + n / 2]);
-    }
-    for (int i = 0; i < n; ++i) row[i] = next[i];
-  }
-}
-
-}  // namespace detail
-
-/// to[c * to_stride + r] = from[r * from_stride + c] for r and c in [0, lanes). Only the first `rows` rows of `from`
-/// are read; what is written for the others is unspecified. 1 <= rows.
-template <class Arch = default_architecture>
-inline void transpose_block(float const* from, int from_stride, int rows, float* to, int to_stride) {
-  auto const source = [=](int row) {
-    return from + static_cast<std::ptrdiff_t>(row < rows ? row : rows - 1) * from_stride;
-  };
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch>) {
-    // Whole rows are loaded once; then 128-bit parts change places, then floats within them.
-    __m512 row[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) row[i] = _mm512_loadu_ps(source(i));
-    __m512 part[4][4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-      __m512 const a = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0x44);
-      __m512 const b = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0x44);
-      __m512 const c = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0xEE);
-      __m512 const d = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0xEE);
-      part[0][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x88);
-      part[1][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xDD);
-      part[2][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0x88);
-      part[3][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0xDD);
-    }
-#pragma GCC unroll 4
-    for (int column = 0; column < 4; ++column) {
-      detail::transpose_parts(
-          part[column], [](__m512 a, __m512 b) { return _mm512_maskz_unpacklo_ps(0xFFFF, a, b); },
-          [](__m512 a, __m512 b) { return _mm512_maskz_unpackhi_ps(0xFFFF, a, b); },
-          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0x44); },
-          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0xEE); });
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) _mm512_storeu_ps(to + (column * 4 + i) * to_stride, part[column][i]);
-    }
-    return;
-  } else
-#endif
-#if defined(__AVX__)
-      if constexpr (lanes<Arch> == 8) {  // AVX without AVX2, too: xsimd 8.1's zip_lo stays within 128 bits there
-    for (int column = 0; column < 8; column += 4) {
-      __m256 row[4];
-      for (int i = 0; i < 4; ++i)
-        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(source(i) + column)),
-                                      _mm_loadu_ps(source(4 + i) + column), 1);
-      detail::transpose_parts(
-          row, [](__m256 a, __m256 b) { return _mm256_unpacklo_ps(a, b); },
-          [](__m256 a, __m256 b) { return _mm256_unpackhi_ps(a, b); },
-          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0x44); },
-          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0xEE); });
-      for (int i = 0; i < 4; ++i) _mm256_storeu_ps(to + (column + i) * to_stride, row[i]);
-    }
-    return;
-  } else
-#endif
-  {
-    batch<Arch> row[lanes<Arch>];
-    for (int i = 0; i < lanes<Arch>; ++i) row[i] = batch<Arch>::load_unaligned(source(i));
-    detail::interleave_block<Arch>(row);
-    for (int i = 0; i < lanes<Arch>; ++i) row[i].store_unaligned(to + i * to_stride);
-  }
-}
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/kernels/product/product.hpp
 // Products of row-major matrices whose sizes are known at run time only.
 
@@ -24847,93 +29592,6 @@ inline void average_pooling_gradient(float const* dy, float* dx, share part = {}
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/kernels/elementwise/epilogue.hpp
-// What products and convolutions do to their sums before they leave the registers: parts, and how to compose them.
-//
-// An epilogue is called as `epilogue(sum, column, element)`: `sum` holds the sums of `lanes` neighbouring columns
-// (units or channels) of one row of the result y, the first of which is number `column` of its row and is stored at
-// y[element]. It gives what is stored. Behind the last column of a row the lanes hold anything, and are not stored.
-
-namespace stagecraft::kernels {
-
-/// Leaves the sums as they are.
-struct no_epilogue {
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
-                                                            std::int64_t /*element*/) const noexcept {
-    return sum;
-  }
-};
-
-/// Adds bias[column]. The bias is padded to whole registers.
-struct bias_epilogue {
-  float const* bias;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
-                                                            std::int64_t /*element*/) const noexcept {
-    return sum + Batch::load_unaligned(bias + column);
-  }
-};
-
-/// Adds residual[element]: the same place of another tensor with the result's shape, of which up to a register behind
-/// its end may be read. It may be the result itself, if nothing is stored there before the sums are complete.
-struct residual_epilogue {
-  float const* residual;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
-                                                            std::int64_t element) const noexcept {
-    return sum + Batch::load_unaligned(residual + element);
-  }
-};
-
-/// (sum - mean[column]) * scale[column] + offset[column]: batch normalization with statistics that are known. The
-/// arrays are padded to whole registers.
-struct normalization_epilogue {
-  float const *mean, *scale, *offset;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
-                                                            std::int64_t /*element*/) const {
-    return fused_multiply_add(sum - Batch::load_unaligned(mean + column), Batch::load_unaligned(scale + column),
-                              Batch::load_unaligned(offset + column));
-  }
-};
-
-/// An epilogue and then another one, which has the bits of a step of its own, or a function of the batch alone, such as
-/// an activation. For three parts: `epilogue_then{epilogue_then{first, second}, third}`.
-template <class Epilogue, class Then>
-struct epilogue_then {
-  Epilogue epilogue;
-  Then then;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column, std::int64_t element) const {
-    Batch const value = epilogue(sum, column, element);
-    if constexpr (std::invocable<Then const&, Batch const&, int, std::int64_t>)
-      return then(rounded(value), column, element);
-    else
-      return then(value);
-  }
-};
-
-template <class Epilogue, class Then>
-epilogue_then(Epilogue, Then) -> epilogue_then<Epilogue, Then>;
-
-/// The same, where either may be no epilogue at all.
-template <class Epilogue, class Then>
-[[nodiscard]] auto join_epilogues(Epilogue const& epilogue, Then const& then) {
-  if constexpr (std::same_as<Then, no_epilogue>)
-    return epilogue;
-  else if constexpr (std::same_as<Epilogue, no_epilogue>)
-    return then;
-  else
-    return epilogue_then{epilogue, then};
-}
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/kernels/simd/small_integers.hpp
 // Batches of whole numbers that lie in memory as unsigned integers of 8, 16 or 32 bits.
 
@@ -25326,33 +29984,84 @@ struct window_walk {
 /// Which of a convolution's three tensors is computed from the two others.
 enum class convolution_part : unsigned char { output, input, filter };
 
+namespace detail {
+
+/// The products of one place of a window: `channels` numbers of a pixel, as many rows of weights, `apart` floats from
+/// one to the next, and a row of results.
+struct window_products {
+  float* pixel;
+  float* weights;
+  float* row;
+  int channels;
+  std::int64_t apart;
+
+  /// row += pixel * weights, or weights += pixel^T * row, in the columns from `first` on: those of `Registers`
+  /// registers, or `count` of the last one. What all channels have in common stays in registers.
+  template <convolution_part Part, class Arch, int Registers>
+  void add_columns(int first, int count) const {
+    using value = batch<Arch>;
+    bool const whole = count == lanes<Arch>;
+    auto const load = [&](float const* from, int i) {
+      float const* const at = from + first + i * lanes<Arch>;
+      return whole ? value::load_unaligned(at) : load_first<Arch>(at, count);
+    };
+    auto const store = [&](value const& x, float* to, int i) {
+      float* const at = to + first + i * lanes<Arch>;
+      whole ? x.store_unaligned(at) : store_first(x, at, count);
+    };
+    value rows[Registers];
+    for (int i = 0; i < Registers; ++i) rows[i] = load(row, i);
+    for (int c = 0; c < channels; ++c) {
+      value const factor(pixel[c]);
+      float* const of_channel = weights + c * apart;
+      for (int i = 0; i < Registers; ++i)
+        if constexpr (Part == convolution_part::output)
+          rows[i] = fused_multiply_add(factor, load(of_channel, i), rows[i]);
+        else
+          store(fused_multiply_add(factor, rows[i], load(of_channel, i)), of_channel, i);
+    }
+    if constexpr (Part == convolution_part::output)
+      for (int i = 0; i < Registers; ++i) store(rows[i], row, i);
+  }
+  template <convolution_part Part, class Arch>
+  void add(int filters) const {
+    constexpr int width = lanes<Arch>;
+    int first = 0;
+    for (; first + 4 * width <= filters; first += 4 * width) add_columns<Part, Arch, 4>(first, width);
+    for (; first + width <= filters; first += width) add_columns<Part, Arch, 1>(first, width);
+    if (first < filters) add_columns<Part, Arch, 1>(first, filters - first);
+  }
+  /// pixel += weights * row^T.
+  template <class Arch>
+  void add_to_pixel(int filters) const {
+    using value = batch<Arch>;
+    for (int c = 0; c < channels; ++c)
+      pixel[c] += transform_sum<Arch>(
+          filters, [](value const& a, value const& b) { return a * b; }, static_cast<float const*>(weights + c * apart),
+          static_cast<float const*>(row));
+  }
+};
+
+}  // namespace detail
+
 /// Adds to the tensor that is computed: x (batch, places..., channels), w (window..., channels / groups, filters),
 /// y (batch, windows..., filters).
 template <class Arch = default_architecture>
 inline void convolve_windows(convolution_part part, window_walk<Arch> const& walk, int groups, float* x, float* w,
                              float* y) {
-  using value = batch<Arch>;
-  int const channels = walk.image[-1] / groups, all_filters = walk.output[-1], filters = all_filters / groups;
-  auto const add = [](float factor, float const* from, float* to, int n) {
-    transform<Arch>(
-        n, [factor](value const& a, value const& sum) { return fused_multiply_add(value(factor), a, sum); }, to, from,
-        static_cast<float const*>(to));
-  };
+  int const all_channels = walk.image[-1], channels = all_channels / groups, all_filters = walk.output[-1],
+            filters = all_filters / groups;
   walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t tap) {
     for (int g = 0; g < groups; ++g) {
-      float* const row = y + output * all_filters + g * filters;
-      for (int c = 0; c < channels; ++c) {
-        float* const pixel = x + image * walk.image[-1] + g * channels + c;
-        float* const weights = w + (tap * channels + c) * all_filters + g * filters;
-        if (part == convolution_part::output) {
-          add(*pixel, weights, row, filters);
-        } else if (part == convolution_part::filter) {
-          add(*pixel, row, weights, filters);
-        } else {
-          float sum = 0;
-          for (int n = 0; n < filters; ++n) sum += weights[n] * row[n];
-          *pixel += sum;
-        }
+      detail::window_products const at{.pixel = x + image * all_channels + g * channels,
+                                       .weights = w + tap * channels * all_filters + g * filters,
+                                       .row = y + output * all_filters + g * filters,
+                                       .channels = channels,
+                                       .apart = all_filters};
+      switch (part) {
+        case convolution_part::output: at.template add<convolution_part::output, Arch>(filters); break;
+        case convolution_part::filter: at.template add<convolution_part::filter, Arch>(filters); break;
+        default: at.template add_to_pixel<Arch>(filters);
       }
     }
   });
@@ -27357,2537 +32066,20 @@ inline float loss(target_type<Loss> const* target, float const* prediction, floa
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/metrics/metric_sums.hpp
-// What a metric knows of all rows that it has seen, and how a number is made of it. Keras counterpart: the weights of a
-// tf.keras.metrics.Metric, and its `result`.
-
-namespace stagecraft {
-
-/// Sums over the rows of an epoch, each times the row's weight: of each column that the metric's `call` gives.
-struct metric_sums {
-  std::span<double const> values;
-  double weight = 0;  ///< the sum of the rows' weights: their number, where they have none
-
-  [[nodiscard]] constexpr double operator[](int column) const { return values[column]; }
-  /// The mean over the rows; 0 if there are none.
-  [[nodiscard]] constexpr double mean(int column) const { return weight != 0 ? (*this)[column] / weight : 0; }
-};
-
-namespace metrics {
-
-/// A metric's `result`, with its members.
-struct metric_result {
-  std::string_view name;  ///< in logs
-  double (*call)(own_options const&, metric_sums const&);
-};
-
-namespace detail {
-
-/// That of a metric of `call`.
-template <class Metric>
-struct result_of_own {
-  static double call(own_options const& options, metric_sums const& sums) {
-    return static_cast<double>(stagecraft::detail::own_from<Metric>(options).result(sums));
-  }
-  static constexpr metric_result value{Metric::name, &call};
-};
-
-/// As Keras divides: 0 where the denominator is.
-[[nodiscard]] constexpr double ratio(double a, double b) noexcept { return b != 0 ? a / b : 0; }
-
-}  // namespace detail
-
-}  // namespace metrics
-
-}  // namespace stagecraft
-
-// ---- stagecraft/metrics/metric.hpp
-// One metric with its options as a compile-time value.
-// Keras counterpart: tf.keras.metrics. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// What is measured. Where nothing else is said, each row of a batch contributes one number, and the metric is their
-/// mean over an epoch.
-enum class metric_kind : unsigned char {
-  accuracy,                           ///< one of three, see `resolve`
-  categorical_accuracy,               ///< argmax of the prediction == argmax of the target
-  sparse_categorical_accuracy,        ///< argmax of the prediction == target
-  top_k_categorical_accuracy,         ///< argmax of the target is among the k largest predictions
-  sparse_top_k_categorical_accuracy,  ///< target is among the k largest predictions
-  call,          ///< mean over the columns of what the metric's `call` says, or its `result` of their sums
-  confusion,     ///< the metric's `result` of how often yes/no predictions are right: confusion.hpp
-  class_matrix,  ///< the metric's `result` of how often each class was taken for each
-};
-
-/// The name that Keras reports in logs, history and the progress bar.
-[[nodiscard]] constexpr std::string_view name(metric_kind kind) noexcept {
-  switch (kind) {
-    case metric_kind::accuracy: return "accuracy";
-    case metric_kind::categorical_accuracy: return "categorical_accuracy";
-    case metric_kind::sparse_categorical_accuracy: return "sparse_categorical_accuracy";
-    case metric_kind::top_k_categorical_accuracy: return "top_k_categorical_accuracy";
-    case metric_kind::sparse_top_k_categorical_accuracy: return "sparse_top_k_categorical_accuracy";
-    default: break;
-  }
-  return "";
-}
-
-/// True when targets of this metric are class numbers, one per row.
-[[nodiscard]] constexpr bool wants_sparse_targets(metric_kind kind) noexcept {
-  return kind == metric_kind::sparse_categorical_accuracy || kind == metric_kind::sparse_top_k_categorical_accuracy;
-}
-
-/// Which targets a metric can be computed from.
-enum class metric_targets : unsigned char {
-  any,     ///< of its kind; one that sees rows as a whole takes what there is
-  values,  ///< a float for each column
-  classes  ///< class numbers, one for each row
-};
-
-/// Any metric as one structural value. Every options type of this folder converts to it, so that a list of metrics is
-/// an array of these (see metric_list.hpp).
-struct metric {
-  using own_call = operations::tensor(operations::tracer&, operations::tensor target, operations::tensor output);
-  static constexpr auto own_kind = metric_kind::call;
-  static constexpr std::string_view own_name = "metric";
-  static constexpr std::string_view own_usage = "constexpr auto call(auto target, auto output) const";
-
-  metric_kind kind = metric_kind::accuracy;
-  int k = 5;                    ///< top-k accuracies only
-  bool has_short_name = false;  ///< accuracy is reported as "acc"
-  // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
-  // its end.
-  metric_targets targets = metric_targets::any;
-  own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
-  own_options options = {};                    ///< and its members
-  metric_result const* result = nullptr;       ///< of one whose result is no mean over rows
-
-  /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
-  [[nodiscard]] constexpr std::string_view name() const noexcept {
-    return rules != nullptr                                  ? rules->name
-           : result != nullptr                               ? result->name
-           : has_short_name && kind == metric_kind::accuracy ? "acc"
-                                                             : metrics::name(kind);
-  }
-
-  /// For metrics of one's own, which may have a `result`, and say what targets they take.
-  template <class Own>
-  constexpr void take([[maybe_unused]] Own const& own) {
-    if constexpr (requires { Own::sparse_targets; })
-      targets = Own::sparse_targets ? metric_targets::classes : metric_targets::values;
-    if constexpr (requires(metric_sums const& sums) { own.result(sums); }) result = &detail::result_of_own<Own>::value;
-  }
-
-  friend constexpr bool operator==(metric const&, metric const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/acc.hpp
-// accuracy under its short name.
-// Keras counterpart: the string "acc" in compile(metrics=...).
-
-namespace stagecraft::metrics {
-
-/// `accuracy`, reported as "acc" in logs and history, as Keras reports a metric under the text that asks for it.
-struct acc {
-  static constexpr std::string_view name = "acc";
-
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy, .has_short_name = true}; }
-
-  friend constexpr bool operator==(acc const&, acc const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/accuracy.hpp
-// The share of right predictions, in the sense that fits the targets.
-// Keras counterpart: the string "accuracy" in compile(metrics=...). Options only, sums are in
-// training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// Resolved as Keras does: binary accuracy for predictions of width 1, sparse categorical accuracy for class numbers as
-/// targets, categorical accuracy else. Reported as "accuracy" in every case.
-struct accuracy {
-  static constexpr std::string_view name = "accuracy";
-
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy}; }
-
-  friend constexpr bool operator==(accuracy const&, accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/confusion.hpp
-// Metrics that count right and wrong yes/no predictions at thresholds. Keras counterpart:
-// metrics_utils.update_confusion_matrix_variables.
-
-namespace stagecraft::metrics::detail {
-
-enum class threshold_spacing : int {
-  one,          ///< a single threshold
-  even,         ///< from 0 to 1
-  even_beyond,  ///< the same, but that the first is a little below 0 and the last a little above 1
-};
-
-/// What is counted, as the words of a metric's options.
-struct confusion_options {
-  int count = 1;  ///< of thresholds
-  /// How they lie.
-  threshold_spacing spacing = threshold_spacing::one;
-  float threshold = 0.5F;  ///< if there is one
-  int class_id = -1;       ///< the only column that counts, or -1
-  int per_label = 0;       ///< columns are counted apart, and the metric is their mean
-  int from_logits = 0;     ///< the sigmoid of predictions counts
-  float value = 0;         ///< of the metric: what a rate must be at least
-  int curve = 0;           ///< of auc: its curve, and 4 times how it is summed
-
-  [[nodiscard]] constexpr float at(int index) const noexcept {
-    constexpr float beyond = 1e-7F;
-    if (spacing == threshold_spacing::one || count == 1) return spacing == threshold_spacing::one ? threshold : 0.5F;
-    bool const is_beyond = spacing == threshold_spacing::even_beyond;
-    if (index == 0) return is_beyond ? -beyond : 0.0F;
-    if (index == count - 1) return is_beyond ? 1 + beyond : 1.0F;
-    return static_cast<float>(static_cast<double>(index) / (count - 1));
-  }
-};
-
-/// What has been counted of one label, or all: predictions above each threshold are positive.
-struct confusion {
-  confusion_options options;
-  std::span<double const> counts;  ///< true positives, false positives, true negatives, false negatives
-
-  [[nodiscard]] constexpr int size() const { return options.count; }
-  [[nodiscard]] constexpr double true_positives(int i = 0) const { return count(0, i); }
-  [[nodiscard]] constexpr double false_positives(int i = 0) const { return count(1, i); }
-  [[nodiscard]] constexpr double true_negatives(int i = 0) const { return count(2, i); }
-  [[nodiscard]] constexpr double false_negatives(int i = 0) const { return count(3, i); }
-
-  [[nodiscard]] constexpr double precision(int i = 0) const {
-    return ratio(true_positives(i), true_positives(i) + false_positives(i));
-  }
-  /// The share of a class that is found; it is also called sensitivity.
-  [[nodiscard]] constexpr double recall(int i = 0) const {
-    return ratio(true_positives(i), true_positives(i) + false_negatives(i));
-  }
-  [[nodiscard]] constexpr double specificity(int i = 0) const {
-    return ratio(true_negatives(i), true_negatives(i) + false_positives(i));
-  }
-  /// The largest `wanted` at those thresholds where `constrained`, as a float, is at least the metric's value; 0 if
-  /// there are none.
-  template <class Constrained, class Wanted>
-  [[nodiscard]] constexpr double largest_where(Constrained const& constrained, Wanted const& wanted) const {
-    double best = 0;
-    for (int i = 0; i < size(); ++i)
-      if (static_cast<float>(constrained(i)) >= options.value && wanted(i) > best) best = wanted(i);
-    return best;
-  }
-
- private:
-  [[nodiscard]] constexpr double count(int kind, int i) const { return counts[kind * options.count + i]; }
-};
-
-template <class Metric>
-struct result_of_confusion {
-  static double call(own_options const& options, metric_sums const& sums) {
-    return Metric::result(confusion{stagecraft::detail::own_from<confusion_options>(options), sums.values});
-  }
-  static constexpr metric_result value{Metric::name, &call};
-};
-
-/// A metric whose `result` makes a number of what is counted.
-template <class Metric>
-constexpr metric metric_of_confusion(confusion_options const& options, int top_k = 0) {
-  return {.kind = metric_kind::confusion,
-          .k = top_k,
-          .options = stagecraft::detail::words_of(options),
-          .result = &result_of_confusion<Metric>::value};
-}
-
-/// Keras's default for a threshold: 0.5, or with `top_k` none, as far as predictions are above -1e10.
-[[nodiscard]] constexpr float threshold_or_default(float threshold, int top_k) noexcept {
-  return threshold >= 0 ? threshold : top_k > 0 ? -1e10F : 0.5F;
-}
-
-}  // namespace stagecraft::metrics::detail
-
-// ---- stagecraft/metrics/auc.hpp
-// The area under a curve of right against wrong predictions.
-// Keras counterpart: tf.keras.metrics.AUC.
-
-namespace stagecraft::metrics {
-
-/// Which curve: of the true against the false positive rate, or of precision against recall.
-enum class auc_curve : int { roc, pr };
-/// How it is summed: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
-enum class auc_summation_method : int { interpolation, minoring, majoring };
-
-/// The area under a curve whose points are found at thresholds from a little below 0 to a little above 1. Predictions
-/// are probabilities; targets that are not 0 are a yes. Source: Davis and Goadrich, "The Relationship Between
-/// Precision-Recall and ROC Curves".
-struct auc {
-  int num_thresholds = 200;          ///< at least 2
-  auc_curve curve = auc_curve::roc;  ///< of which rates
-  /// How the area is summed.
-  auc_summation_method summation_method = auc_summation_method::interpolation;
-  bool multi_label = false;  ///< the mean of the areas of all columns, each of which is a label
-  bool from_logits = false;  ///< the sigmoid of predictions counts
-
-  static constexpr std::string_view name = "auc";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<auc>(
-        {.count = num_thresholds,
-         .spacing = detail::threshold_spacing::even_beyond,
-         .per_label = multi_label ? 1 : 0,
-         .from_logits = from_logits ? 1 : 0,
-         .curve = static_cast<int>(curve) + 4 * static_cast<int>(summation_method)});
-  }
-  static double result(detail::confusion const& at) {
-    bool const is_roc = at.options.curve % 4 == static_cast<int>(auc_curve::roc);
-    auto const method = static_cast<auc_summation_method>(at.options.curve / 4);
-    double area = 0;
-    for (int i = 0; i + 1 < at.size(); ++i) {
-      if (!is_roc && method == auc_summation_method::interpolation) {
-        area += interpolated(at, i);
-        continue;
-      }
-      double const x = is_roc ? 1 - at.specificity(i) : at.recall(i);
-      double const next_x = is_roc ? 1 - at.specificity(i + 1) : at.recall(i + 1);
-      double const y = is_roc ? at.recall(i) : at.precision(i),
-                   next_y = is_roc ? at.recall(i + 1) : at.precision(i + 1);
-      double const lower = y < next_y ? y : next_y, upper = y < next_y ? next_y : y;
-      area += (x - next_x) * (method == auc_summation_method::interpolation ? (y + next_y) / 2
-                              : method == auc_summation_method::minoring    ? lower
-                                                                            : upper);
-    }
-    return area;
-  }
-
-  friend constexpr bool operator==(auc const&, auc const&) = default;
-
- private:
-  /// From one threshold to the next, as true positives grow with the positives.
-  static double interpolated(detail::confusion const& at, int i) {
-    double const found = at.true_positives(i) - at.true_positives(i + 1);
-    double const positives = at.true_positives(i) + at.false_positives(i);
-    double const next = at.true_positives(i + 1) + at.false_positives(i + 1);
-    double const slope = detail::ratio(found, positives > next ? positives - next : 0);
-    double const intercept = at.true_positives(i + 1) - slope * next;
-    double const quotient = positives > 0 && next > 0 ? positives / next : 1;
-    return detail::ratio(slope * (found + intercept * __builtin_log(quotient)),
-                         at.true_positives(i + 1) + at.false_negatives(i + 1));
-  }
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/binary_accuracy.hpp
-// How often a yes/no prediction is right.
-// Keras counterpart: tf.keras.metrics.BinaryAccuracy. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// Mean over the last axis of (prediction > threshold) == target; target and prediction (rows, columns).
-struct binary_accuracy {
-  float threshold = 0.5f;  ///< predictions above it mean 1; use 0 for logits
-
-  static constexpr std::string_view name = "binary_accuracy";
-
-  constexpr auto call(auto target, auto output) const { return equal(output > threshold, target); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(binary_accuracy const&, binary_accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/binary_crossentropy.hpp
-// Cross entropy of independent yes/no targets.
-// Keras counterpart: tf.keras.metrics.BinaryCrossentropy.
-
-namespace stagecraft::metrics {
-
-namespace detail {
-
-/// The options in words of four bytes.
-struct binary_crossentropy {
-  static constexpr std::string_view name = "binary_crossentropy";
-  int from_logits = 0;
-  float label_smoothing = 0;
-
-  constexpr auto call(auto target, auto output) const {
-    return losses::binary_crossentropy{.from_logits = from_logits != 0, .label_smoothing = label_smoothing}.call(
-        target, output);
-  }
-};
-
-}  // namespace detail
-
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
-struct binary_crossentropy {
-  bool from_logits = false;   ///< true: predictions are unnormalised
-  float label_smoothing = 0;  ///< as in the loss
-
-  static constexpr std::string_view name = "binary_crossentropy";
-
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(detail::binary_crossentropy{from_logits ? 1 : 0, label_smoothing});
-  }
-
-  friend constexpr bool operator==(binary_crossentropy const&, binary_crossentropy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/categorical_accuracy.hpp
-// How often the largest prediction is the right class.
-// Keras counterpart: tf.keras.metrics.CategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// argmax(prediction) == argmax(target) over the last axis; target and prediction (rows, classes). The first of equal
-/// values is the largest. A row with a NaN in its prediction counts as wrong.
-struct categorical_accuracy {
-  static constexpr std::string_view name = "categorical_accuracy";
-
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::categorical_accuracy}; }
-
-  friend constexpr bool operator==(categorical_accuracy const&, categorical_accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/categorical_crossentropy.hpp
-// Cross entropy of a target distribution against one probability (or logit) per class.
-// Keras counterpart: tf.keras.metrics.CategoricalCrossentropy.
-
-namespace stagecraft::metrics {
-
-namespace detail {
-
-/// The options in words of four bytes.
-struct categorical_crossentropy {
-  static constexpr std::string_view name = "categorical_crossentropy";
-  static constexpr bool sparse_targets = false;
-  int from_logits = 0;
-  float label_smoothing = 0;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return losses::categorical_crossentropy{.from_logits = from_logits != 0, .label_smoothing = label_smoothing}.call(
-        ops, target, output);
-  }
-};
-
-}  // namespace detail
-
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
-struct categorical_crossentropy {
-  bool from_logits = false;   ///< true: predictions are unnormalised
-  float label_smoothing = 0;  ///< as in the loss
-
-  static constexpr std::string_view name = "categorical_crossentropy";
-
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(
-        detail::categorical_crossentropy{from_logits ? 1 : 0, label_smoothing});
-  }
-
-  friend constexpr bool operator==(categorical_crossentropy const&, categorical_crossentropy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/categorical_hinge.hpp
-// The margin between the class and the best of the others.
-// Keras counterpart: tf.keras.metrics.CategoricalHinge.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct categorical_hinge {
-  static constexpr std::string_view name = "categorical_hinge";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return losses::categorical_hinge{}.call(ops, target, output);
-  }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(categorical_hinge const&, categorical_hinge const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/cosine_similarity.hpp
-// The angle between prediction and target.
-// Keras counterpart: tf.keras.metrics.CosineSimilarity.
-
-namespace stagecraft::metrics {
-
-/// The cosine of the angle between a row and its target, 0 if either is 0: the loss of that name has the other sign.
-struct cosine_similarity {
-  static constexpr std::string_view name = "cosine_similarity";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return -losses::cosine_similarity{}.call(ops, target, output);
-  }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(cosine_similarity const&, cosine_similarity const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/false_negatives.hpp
-// How many negative predictions that are wrong.
-// Keras counterpart: tf.keras.metrics.FalseNegatives.
-
-namespace stagecraft::metrics {
-
-/// The sum of the weights of negative predictions that are wrong: the numbers of all columns are yes/no predictions,
-/// and targets that are not 0 a yes.
-struct false_negatives {
-  float thresholds = 0.5F;  ///< predictions above it are positive
-
-  static constexpr std::string_view name = "false_negatives";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<false_negatives>({.threshold = thresholds});
-  }
-  static constexpr double result(detail::confusion const& counted) { return counted.false_negatives(); }
-
-  friend constexpr bool operator==(false_negatives const&, false_negatives const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/false_positives.hpp
-// How many positive predictions that are wrong.
-// Keras counterpart: tf.keras.metrics.FalsePositives.
-
-namespace stagecraft::metrics {
-
-/// The sum of the weights of positive predictions that are wrong: the numbers of all columns are yes/no predictions,
-/// and targets that are not 0 a yes.
-struct false_positives {
-  float thresholds = 0.5F;  ///< predictions above it are positive
-
-  static constexpr std::string_view name = "false_positives";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<false_positives>({.threshold = thresholds});
-  }
-  static constexpr double result(detail::confusion const& counted) { return counted.false_positives(); }
-
-  friend constexpr bool operator==(false_positives const&, false_positives const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/hinge.hpp
-// The margin of classes -1 and 1.
-// Keras counterpart: tf.keras.metrics.Hinge.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct hinge {
-  static constexpr std::string_view name = "hinge";
-
-  constexpr auto call(auto target, auto output) const { return losses::hinge{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(hinge const&, hinge const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/kl_divergence.hpp
-// How far a distribution is from another one.
-// Keras counterpart: tf.keras.metrics.KLDivergence.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct kl_divergence {
-  static constexpr std::string_view name = "kullback_leibler_divergence";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return losses::kl_divergence{}.call(ops, target, output);
-  }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(kl_divergence const&, kl_divergence const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/kld.hpp
-// kl_divergence under its short name.
-// Keras counterpart: the string "kld" in compile(metrics=...).
-
-namespace stagecraft::metrics {
-
-/// As kl_divergence, but reported as "kld".
-struct kld {
-  static constexpr std::string_view name = "kld";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const { return kl_divergence{}.call(ops, target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(kld const&, kld const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/log_cosh_error.hpp
-// Mean of the logarithms of the hyperbolic cosines of differences.
-// Keras counterpart: tf.keras.metrics.LogCoshError.
-
-namespace stagecraft::metrics {
-
-/// The loss `log_cosh`.
-struct log_cosh_error {
-  static constexpr std::string_view name = "logcosh";
-
-  constexpr auto call(auto target, auto output) const { return losses::log_cosh{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(log_cosh_error const&, log_cosh_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_absolute_error.hpp
-// Mean of the absolute differences.
-// Keras counterpart: tf.keras.metrics.MeanAbsoluteError. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// mean over the last axis of |prediction - target|; target and prediction (rows, columns).
-struct mean_absolute_error {
-  static constexpr std::string_view name = "mean_absolute_error";
-
-  constexpr auto call(auto target, auto output) const { return abs(output - target); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mae.hpp
-// mean_absolute_error under its short name.
-// Keras counterpart: the string "mae" in compile(metrics=...).
-
-namespace stagecraft::metrics {
-
-/// `mean_absolute_error`, reported as "mae" in logs and history, as Keras reports a metric under the text that asks for
-/// it.
-struct mae {
-  static constexpr std::string_view name = "mae";
-
-  constexpr auto call(auto target, auto output) const { return mean_absolute_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mae const&, mae const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_absolute_percentage_error.hpp
-// Mean of absolute differences in percent of the targets.
-// Keras counterpart: tf.keras.metrics.MeanAbsolutePercentageError.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct mean_absolute_percentage_error {
-  static constexpr std::string_view name = "mean_absolute_percentage_error";
-
-  constexpr auto call(auto target, auto output) const {
-    return losses::mean_absolute_percentage_error{}.call(target, output);
-  }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_absolute_percentage_error const&,
-                                   mean_absolute_percentage_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mape.hpp
-// mean_absolute_percentage_error under its short name.
-// Keras counterpart: the string "mape" in compile(metrics=...).
-
-namespace stagecraft::metrics {
-
-/// As mean_absolute_percentage_error, but reported as "mape".
-struct mape {
-  static constexpr std::string_view name = "mape";
-
-  constexpr auto call(auto target, auto output) const { return mean_absolute_percentage_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mape const&, mape const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean.hpp
-// The mean of numbers that come one after the other, for loops of one's own.
-// Keras counterpart: tf.keras.metrics.Mean.
-
-namespace stagecraft::metrics {
-
-/// `mean loss; loss.update_state(model.train_on_batch(x, y)[0]); loss.result()`. It stands in no training: a metric
-/// there sees targets and outputs.
-class mean {
- public:
-  constexpr void update_state(double value, double sample_weight = 1) {
-    total_ += value * sample_weight;
-    count_ += sample_weight;
-  }
-  /// All of them, each with its weight, or with weight 1.
-  constexpr void update_state(std::span<float const> values, std::span<float const> sample_weight = {}) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      update_state(static_cast<double>(values[i]), sample_weight.empty() ? 1.0 : static_cast<double>(sample_weight[i]));
-  }
-  constexpr void reset_state() { *this = {}; }
-  /// The weighted mean of all values since the last reset; 0 if there are none.
-  [[nodiscard]] constexpr double result() const { return count_ != 0 ? total_ / count_ : 0; }
-
- private:
-  double total_ = 0, count_ = 0;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_io_u.hpp
-// The mean over classes of intersection over union: how well the classes of places, such as pixels, are found.
-// Keras counterpart: tf.keras.metrics.MeanIoU.
-
-namespace stagecraft::metrics {
-
-/// The mean over classes of true positives / (true positives + false positives + false negatives), without classes that
-/// do not occur. Of predictions and targets of one column the whole part is the class; of several, the largest one, as
-/// in Keras's OneHotMeanIoU. Rows of other classes do not count.
-struct mean_io_u {
-  int num_classes = 2;  ///< classes are 0 ... num_classes - 1
-
-  static constexpr std::string_view name = "mean_io_u";
-
-  constexpr operator metric() const noexcept {
-    return {.kind = metric_kind::class_matrix,
-            .k = num_classes,
-            .options = stagecraft::detail::words_of(num_classes),
-            .result = &rule};
-  }
-
-  friend constexpr bool operator==(mean_io_u const&, mean_io_u const&) = default;
-
- private:
-  static double mean(own_options const& options, metric_sums const& sums) {
-    int const classes = stagecraft::detail::own_from<int>(options);
-    double total = 0;
-    int valid = 0;
-    for (int i = 0; i < classes; ++i) {
-      double both = -sums[i * classes + i];
-      for (int j = 0; j < classes; ++j) both += sums[i * classes + j] + sums[j * classes + i];
-      if (both == 0) continue;
-      total += sums[i * classes + i] / both;
-      ++valid;
-    }
-    return detail::ratio(total, valid);
-  }
-  static constexpr metric_result rule{name, &mean};
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_relative_error.hpp
-// Mean of absolute differences in parts of a number.
-// Keras counterpart: tf.keras.metrics.MeanRelativeError.
-
-namespace stagecraft::metrics {
-
-/// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
-/// columns).
-struct mean_relative_error {
-  /// By what differences are divided. In Keras a tensor; here one number for all columns.
-  float normalizer = 1;
-
-  static constexpr std::string_view name = "mean_relative_error";
-
-  constexpr auto call(auto target, auto output) const {
-    return abs(output - target) * (normalizer != 0 ? 1 / normalizer : 0.0F);
-  }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_relative_error const&, mean_relative_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_squared_error.hpp
-// Mean of the squared differences.
-// Keras counterpart: tf.keras.metrics.MeanSquaredError. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// mean over the last axis of (prediction - target)^2; target and prediction (rows, columns).
-struct mean_squared_error {
-  static constexpr std::string_view name = "mean_squared_error";
-
-  constexpr auto call(auto target, auto output) const { return square(output - target); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_squared_error const&, mean_squared_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_squared_logarithmic_error.hpp
-// Mean of squared differences of logarithms.
-// Keras counterpart: tf.keras.metrics.MeanSquaredLogarithmicError.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct mean_squared_logarithmic_error {
-  static constexpr std::string_view name = "mean_squared_logarithmic_error";
-
-  constexpr auto call(auto target, auto output) const {
-    return losses::mean_squared_logarithmic_error{}.call(target, output);
-  }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_squared_logarithmic_error const&,
-                                   mean_squared_logarithmic_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_tensor.hpp
-// The mean of tensors that come one after the other, element by element, for loops of one's own.
-// Keras counterpart: tf.keras.metrics.MeanTensor.
-
-namespace stagecraft::metrics {
-
-/// As `mean`, but of each element. All tensors have as many elements as the first one.
-class mean_tensor {
- public:
-  /// Elements that a later tensor lacks stay as they are; what it has beyond the first one is left out.
-  void update_state(std::span<float const> values, double sample_weight = 1) {
-    if (total_.empty()) total_.resize(values.size());
-    for (std::size_t i = 0; i < values.size() && i < total_.size(); ++i)
-      total_[i] += static_cast<double>(values[i]) * sample_weight;
-    count_ += sample_weight;
-  }
-  void reset_state() {
-    total_.clear();
-    count_ = 0;
-  }
-  /// Element by element; empty if nothing came.
-  [[nodiscard]] std::vector<double> result() const {
-    std::vector<double> means = total_;
-    for (double& each : means) each = count_ != 0 ? each / count_ : 0;
-    return means;
-  }
-
- private:
-  std::vector<double> total_;
-  double count_ = 0;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/metric_list.hpp
-// The metrics of a training description.
-// Keras counterpart: the arguments `metrics` and `weighted_metrics` of compile().
-
-namespace stagecraft::metrics {
-
-template <class Type>
-concept Metric = requires(Type const& value, void (*take)(metric)) { take(value); };
-
-namespace detail {
-
-template <class... Given>
-inline constexpr diagnostic wrong_metrics_problem = [] {
-  diagnostic problem;
-  problem.report(4083,
-                 "the training's metrics are not at most sixteen values of metrics' classes; write them as "
-                 ".metrics = {sc::metrics::accuracy{}, sc::metrics::mean_squared_error{}}, without texts");
-  return problem;
-}();
-
-}  // namespace detail
-
-/// Up to sixteen metrics, in the order in which they are given. Structural, so that it can be part of a template
-/// argument. Made from one metric or from a braced list: `.metrics = accuracy{}` or
-/// `.metrics = {accuracy{}, top_k_categorical_accuracy{.k = 3}}`; or by `per_output`, for each output its own.
-struct metric_list {
-  static constexpr int capacity = 16;
-  /// Outputs that `per_output` takes.
-  static constexpr int entry_capacity = 8;
-
-  // What is not used is zero, which compilers leave out of long names.
-  metric items[capacity]{};
-  int count = 0;
-  int entries = 0;                       ///< of `per_output`; 0: all metrics are those of every output
-  unsigned char entry_of[capacity]{};    ///< of each metric, if there are entries
-  fixed_name outputs[entry_capacity]{};  ///< of each entry; no name: the output at the entry's place
-  bool is_too_long = false;              ///< E4083 where it meets a model
-
-  constexpr metric_list() { clear(); }
-  template <Metric... Metrics>
-    requires(sizeof...(Metrics) >= 1 && sizeof...(Metrics) <= capacity)
-  constexpr metric_list(Metrics const&... list) {
-    clear();
-    (append(list), ...);
-  }
-
-  /// Anything else, such as "accuracy": E4083.
-  template <class... Given>
-    requires(sizeof...(Given) > capacity || (!(Metric<Given> || std::same_as<Given, metric_list>) || ...))
-  constexpr metric_list(Given const&...) {
-    static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given...>>());
-  }
-
-  /// Whether a metric is one of an output's.
-  [[nodiscard]] constexpr bool is_of(int index, int output, std::string_view output_name) const {
-    if (entries == 0) return true;
-    int const entry = entry_of[index];
-    return outputs[entry].empty() ? entry == output : outputs[entry] == output_name;
-  }
-
-  [[nodiscard]] constexpr int size() const noexcept { return count; }
-  [[nodiscard]] constexpr metric const& operator[](int index) const { return items[index]; }
-  [[nodiscard]] constexpr metric const* begin() const noexcept { return items; }
-  [[nodiscard]] constexpr metric const* end() const noexcept { return items + count; }
-
-  friend constexpr bool operator==(metric_list const&, metric_list const&) = default;
-
-  /// Adds a metric of entry `entry`, as `per_output` does.
-  constexpr void append(metric const& more, int entry = 0) {
-    if (count == capacity) {
-      is_too_long = true;
-      return;
-    }
-    entry_of[count] = static_cast<unsigned char>(entry);
-    items[count++] = more;
-  }
-
- private:
-  constexpr void clear() {
-    for (auto& item : items) item.k = 0;
-  }
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mse.hpp
-// mean_squared_error under its short name.
-// Keras counterpart: the string "mse" in compile(metrics=...).
-
-namespace stagecraft::metrics {
-
-/// `mean_squared_error`, reported as "mse" in logs and history, as Keras reports a metric under the text that asks for
-/// it.
-struct mse {
-  static constexpr std::string_view name = "mse";
-
-  constexpr auto call(auto target, auto output) const { return mean_squared_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mse const&, mse const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/msle.hpp
-// mean_squared_logarithmic_error under its short name.
-// Keras counterpart: the string "msle" in compile(metrics=...).
-
-namespace stagecraft::metrics {
-
-/// As mean_squared_logarithmic_error, but reported as "msle".
-struct msle {
-  static constexpr std::string_view name = "msle";
-
-  constexpr auto call(auto target, auto output) const { return mean_squared_logarithmic_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(msle const&, msle const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/own_metric.hpp
-// The base of metrics of one's own. Keras counterpart: a function that is given as metric, or tf.keras.metrics.Metric.
-
-namespace stagecraft {
-
-/// Base of a metric of your own, in the words of a layer's `call`:
-///
-///     struct log_cosh : sc::own_metric<log_cosh> {
-///       static constexpr std::string_view name = "log_cosh";
-///       constexpr auto call(auto target, auto output) const {
-///         auto const error = output - target;
-///         return error + softplus(error * -2.0F) - 0.693147181F;
-///       }
-///     };
-///
-/// `target` and `output` are (rows, columns), and so is the result, whose mean over the columns is what a row counts;
-/// the metric is the mean over the rows of an epoch, in `weighted_metrics` with the weights of the samples. What sees a
-/// row as a whole is `call(auto& ops, auto target, auto output)`, which may give one column; where targets are class
-/// numbers, its target is (rows, 1). `name` is its name in logs. Members are options: at most eight floats and ints.
-/// Errors: E1070 for tensors that do not fit; E1081 other members; E1082 no `call`; E4023 class numbers for one without
-/// `ops`. Definition: Keras API, metrics, "Creating custom metrics".
-template <class Derived>
-using own_metric = detail::own_option<Derived, metrics::metric>;
-
-}  // namespace stagecraft
-
-// ---- stagecraft/metrics/per_output.hpp
-// Metrics for each output of a model.
-// Keras counterpart: the dictionary or the list of lists that compile() takes as `metrics`.
-
-namespace stagecraft::metrics {
-
-/// What `per_output` takes of an output: one metric, several in braces, or none (`{}`), with the output's name in front
-/// of them or without.
-struct output_metrics {
-  fixed_name output;
-  metric_list list;
-  bool is_given = true;
-
-  constexpr output_metrics() = default;
-  template <Metric... Metrics>
-    requires(sizeof...(Metrics) >= 1 && sizeof...(Metrics) <= metric_list::capacity)
-  constexpr output_metrics(Metrics const&... metric) : list(metric...) {}
-  constexpr output_metrics(char const* name, metric_list const& metrics) : output(name), list(metrics) {}
-
-  /// A text alone, or anything else: E4083.
-  template <class Given>
-    requires(!Metric<Given> && !std::same_as<Given, output_metrics>)
-  constexpr output_metrics(Given const&) {
-    static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given>>());
-  }
-
-  /// An output of which nothing is said.
-  static constexpr output_metrics nothing() {
-    output_metrics result;
-    result.is_given = false;
-    return result;
-  }
-};
-
-/// Metrics for each output of a model: Keras's `{"digit": ["accuracy"], "weight": ["mse", "mae"]}`,
-///
-///     .metrics = sc::metrics::per_output({"digit", accuracy{}}, {"weight", {mse{}, mae{}}})
-///
-/// where outputs that are not named have none; or in the order of the outputs, Keras's `[["accuracy"], ["mse",
-/// "mae"]]`,
-///
-///     .metrics = sc::metrics::per_output(accuracy{}, {mse{}, mae{}})
-///
-/// where `{}` says that an output has none. At most eight outputs and sixteen metrics. Outputs have the names that logs
-/// have: those of their layers, or output_1, output_2 and so on of a model subclass.
-/// Errors: E4026 number of entries; E4027 an output that the model does not have; E4083 anything but metrics.
-constexpr metric_list per_output(output_metrics const& first, output_metrics const& second = output_metrics::nothing(),
-                                 output_metrics const& third = output_metrics::nothing(),
-                                 output_metrics const& fourth = output_metrics::nothing(),
-                                 output_metrics const& fifth = output_metrics::nothing(),
-                                 output_metrics const& sixth = output_metrics::nothing(),
-                                 output_metrics const& seventh = output_metrics::nothing(),
-                                 output_metrics const& eighth = output_metrics::nothing()) {
-  metric_list result;
-  output_metrics const* const all[]{&first, &second, &third, &fourth, &fifth, &sixth, &seventh, &eighth};
-  for (auto const* const each : all) {
-    if (!each->is_given) break;
-    for (auto const& metric : each->list) result.append(metric, result.entries);
-    result.is_too_long |= each->list.is_too_long;
-    result.outputs[result.entries++] = each->output;
-  }
-  return result;
-}
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/poisson.hpp
-// What a Poisson distribution of the predicted mean says of counts.
-// Keras counterpart: tf.keras.metrics.Poisson.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct poisson {
-  static constexpr std::string_view name = "poisson";
-
-  constexpr auto call(auto target, auto output) const { return losses::poisson{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(poisson const&, poisson const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/precision.hpp
-// The share of right ones among the positive predictions.
-// Keras counterpart: tf.keras.metrics.Precision.
-
-namespace stagecraft::metrics {
-
-/// true positives / (true positives + false positives), or 0; targets that are not 0 are a yes.
-struct precision {
-  float thresholds = -1;  ///< predictions above it are positive; -1: 0.5, or with `top_k` none
-  int top_k = 0;          ///< only the k largest predictions of a row can be positive; 0: all
-  int class_id = -1;      ///< the only column that counts; -1: all count
-
-  static constexpr std::string_view name = "precision";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<precision>(
-        {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
-  }
-  static constexpr double result(detail::confusion const& counted) { return counted.precision(); }
-
-  friend constexpr bool operator==(precision const&, precision const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/precision_at_recall.hpp
-// The best precision that leaves enough recall.
-// Keras counterpart: tf.keras.metrics.PrecisionAtRecall.
-
-namespace stagecraft::metrics {
-
-/// The largest precision at a threshold where the recall is at least `recall`; 0 if there is none. Predictions are
-/// probabilities; targets that are not 0 are a yes.
-struct precision_at_recall {
-  float recall = 0.5F;       ///< from 0 to 1
-  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
-  int class_id = -1;         ///< the only column that counts; -1: all count
-
-  static constexpr std::string_view name = "precision_at_recall";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<precision_at_recall>(
-        {.count = num_thresholds, .spacing = detail::threshold_spacing::even, .class_id = class_id, .value = recall});
-  }
-  static constexpr double result(detail::confusion const& counted) {
-    return counted.largest_where([&](int i) { return counted.recall(i); }, [&](int i) { return counted.precision(i); });
-  }
-
-  friend constexpr bool operator==(precision_at_recall const&, precision_at_recall const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/recall.hpp
-// The share of the positive targets that is found.
-// Keras counterpart: tf.keras.metrics.Recall.
-
-namespace stagecraft::metrics {
-
-/// true positives / (true positives + false negatives), or 0; targets that are not 0 are a yes.
-struct recall {
-  float thresholds = -1;  ///< predictions above it are positive; -1: 0.5, or with `top_k` none
-  int top_k = 0;          ///< only the k largest predictions of a row can be positive; 0: all
-  int class_id = -1;      ///< the only column that counts; -1: all count
-
-  static constexpr std::string_view name = "recall";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<recall>(
-        {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
-  }
-  static constexpr double result(detail::confusion const& counted) { return counted.recall(); }
-
-  friend constexpr bool operator==(recall const&, recall const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/recall_at_precision.hpp
-// The best recall that leaves enough precision.
-// Keras counterpart: tf.keras.metrics.RecallAtPrecision.
-
-namespace stagecraft::metrics {
-
-/// The largest recall at a threshold where the precision is at least `precision`; 0 if there is none. Predictions are
-/// probabilities; targets that are not 0 are a yes.
-struct recall_at_precision {
-  float precision = 0.5F;    ///< from 0 to 1
-  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
-  int class_id = -1;         ///< the only column that counts; -1: all count
-
-  static constexpr std::string_view name = "recall_at_precision";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<recall_at_precision>({.count = num_thresholds,
-                                                             .spacing = detail::threshold_spacing::even,
-                                                             .class_id = class_id,
-                                                             .value = precision});
-  }
-  static constexpr double result(detail::confusion const& counted) {
-    return counted.largest_where([&](int i) { return counted.precision(i); }, [&](int i) { return counted.recall(i); });
-  }
-
-  friend constexpr bool operator==(recall_at_precision const&, recall_at_precision const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/resolve.hpp
-// Keras's rule for which accuracy `accuracy` is, and which metrics fit which targets. Keras counterpart: compile_utils.
-
-namespace stagecraft::metrics {
-
-/// Keras's choice for `accuracy`: binary for predictions of width 1, else sparse categorical when the targets are class
-/// numbers, else categorical. Every other metric is returned as it is.
-/// \param sparse_targets whether targets are class numbers, as the loss's `sparse_targets` says
-/// \param output_width last dimension of the prediction
-[[nodiscard]] constexpr metric resolve(metric chosen, bool sparse_targets, int output_width) noexcept {
-  if (chosen.kind != metric_kind::accuracy) return chosen;
-  if (output_width == 1) return binary_accuracy{};
-  chosen.kind = sparse_targets ? metric_kind::sparse_categorical_accuracy : metric_kind::categorical_accuracy;
-  return chosen;
-}
-
-/// Whether a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
-/// column with a prediction wider than 1, and a row of target values is no class number. One that sees rows as a whole
-/// takes what there is, and to what counts yes/no predictions a class number is a yes in its column. For compile-time
-/// checks.
-[[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {
-  auto const of = resolve(chosen, sparse_targets, output_width);
-  if (output_width > 1 && of.targets != metric_targets::any)
-    return sparse_targets == (of.targets == metric_targets::classes);
-  return output_width == 1 || of.kind == metric_kind::confusion || of.kind == metric_kind::class_matrix ||
-         (of.rules != nullptr && of.rules->takes_ops) || wants_sparse_targets(of.kind) == sparse_targets;
-}
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/root_mean_squared_error.hpp
-// The root of the mean of squared differences.
-// Keras counterpart: tf.keras.metrics.RootMeanSquaredError.
-
-namespace stagecraft::metrics {
-
-/// sqrt(mean((prediction - target)^2)) over all rows and columns; target and prediction (rows, columns).
-struct root_mean_squared_error {
-  static constexpr std::string_view name = "root_mean_squared_error";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const { return ops.mean(square(output - target), -1); }
-  static double result(metric_sums const& sums) { return __builtin_sqrt(sums.mean(0)); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(root_mean_squared_error const&, root_mean_squared_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/sensitivity_at_specificity.hpp
-// The best sensitivity that leaves enough specificity.
-// Keras counterpart: tf.keras.metrics.SensitivityAtSpecificity.
-
-namespace stagecraft::metrics {
-
-/// The largest sensitivity (recall) at a threshold where the specificity is at least `specificity`; 0 if there is none.
-/// Predictions are probabilities; targets that are not 0 are a yes.
-struct sensitivity_at_specificity {
-  float specificity = 0.5F;  ///< from 0 to 1
-  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
-  int class_id = -1;         ///< the only column that counts; -1: all count
-
-  static constexpr std::string_view name = "sensitivity_at_specificity";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<sensitivity_at_specificity>({.count = num_thresholds,
-                                                                    .spacing = detail::threshold_spacing::even,
-                                                                    .class_id = class_id,
-                                                                    .value = specificity});
-  }
-  static constexpr double result(detail::confusion const& counted) {
-    return counted.largest_where([&](int i) { return counted.specificity(i); },
-                                 [&](int i) { return counted.recall(i); });
-  }
-
-  friend constexpr bool operator==(sensitivity_at_specificity const&, sensitivity_at_specificity const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/sparse_categorical_accuracy.hpp
-// How often the largest prediction is the right class, for class numbers as targets.
-// Keras counterpart: tf.keras.metrics.SparseCategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// argmax(prediction) == target over the last axis; one class number per row, prediction (rows, classes). The first of
-/// equal values is the largest. A row with a NaN in its prediction counts as wrong.
-struct sparse_categorical_accuracy {
-  static constexpr std::string_view name = "sparse_categorical_accuracy";
-
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::sparse_categorical_accuracy}; }
-
-  friend constexpr bool operator==(sparse_categorical_accuracy const&, sparse_categorical_accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/sparse_categorical_crossentropy.hpp
-// Cross entropy of class numbers against one probability (or logit) per class.
-// Keras counterpart: tf.keras.metrics.SparseCategoricalCrossentropy.
-
-namespace stagecraft::metrics {
-
-namespace detail {
-
-/// The options in words of four bytes.
-struct sparse_categorical_crossentropy {
-  static constexpr std::string_view name = "sparse_categorical_crossentropy";
-  static constexpr bool sparse_targets = true;
-  int from_logits = 0;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return losses::sparse_categorical_crossentropy{.from_logits = from_logits != 0}.call(ops, target, output);
-  }
-};
-
-}  // namespace detail
-
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
-struct sparse_categorical_crossentropy {
-  bool from_logits = false;  ///< true: predictions are unnormalised
-
-  static constexpr std::string_view name = "sparse_categorical_crossentropy";
-
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(detail::sparse_categorical_crossentropy{from_logits ? 1 : 0});
-  }
-
-  friend constexpr bool operator==(sparse_categorical_crossentropy const&,
-                                   sparse_categorical_crossentropy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/sparse_top_k_categorical_accuracy.hpp
-// How often the right class is among the k largest predictions, for class numbers as targets.
-// Keras counterpart: tf.keras.metrics.SparseTopKCategoricalAccuracy. Options only, sums are in
-// training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// The target is among the k largest predictions; one class number per row, prediction (rows, classes). Ties as in
-/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
-struct sparse_top_k_categorical_accuracy {
-  int k = 5;  ///< how many predictions count
-
-  static constexpr std::string_view name = "sparse_top_k_categorical_accuracy";
-
-  constexpr operator metric() const noexcept {
-    return {.kind = metric_kind::sparse_top_k_categorical_accuracy, .k = k};
-  }
-
-  friend constexpr bool operator==(sparse_top_k_categorical_accuracy const&,
-                                   sparse_top_k_categorical_accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/specificity_at_sensitivity.hpp
-// The best specificity that leaves enough sensitivity.
-// Keras counterpart: tf.keras.metrics.SpecificityAtSensitivity.
-
-namespace stagecraft::metrics {
-
-/// The largest specificity at a threshold where the sensitivity (recall) is at least `sensitivity`; 0 if there is none.
-/// Predictions are probabilities; targets that are not 0 are a yes.
-struct specificity_at_sensitivity {
-  float sensitivity = 0.5F;  ///< from 0 to 1
-  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
-  int class_id = -1;         ///< the only column that counts; -1: all count
-
-  static constexpr std::string_view name = "specificity_at_sensitivity";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<specificity_at_sensitivity>({.count = num_thresholds,
-                                                                    .spacing = detail::threshold_spacing::even,
-                                                                    .class_id = class_id,
-                                                                    .value = sensitivity});
-  }
-  static constexpr double result(detail::confusion const& counted) {
-    return counted.largest_where([&](int i) { return counted.recall(i); },
-                                 [&](int i) { return counted.specificity(i); });
-  }
-
-  friend constexpr bool operator==(specificity_at_sensitivity const&, specificity_at_sensitivity const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/squared_hinge.hpp
-// The margin of classes -1 and 1, squared.
-// Keras counterpart: tf.keras.metrics.SquaredHinge.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct squared_hinge {
-  static constexpr std::string_view name = "squared_hinge";
-
-  constexpr auto call(auto target, auto output) const { return losses::squared_hinge{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(squared_hinge const&, squared_hinge const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/sum.hpp
-// The sum of numbers that come one after the other, for loops of one's own.
-// Keras counterpart: tf.keras.metrics.Sum.
-
-namespace stagecraft::metrics {
-
-/// As `mean`, but not divided by the number of values.
-class sum {
- public:
-  constexpr void update_state(double value, double sample_weight = 1) { total_ += value * sample_weight; }
-  /// All of them, each with its weight, or with weight 1.
-  constexpr void update_state(std::span<float const> values, std::span<float const> sample_weight = {}) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      update_state(static_cast<double>(values[i]), sample_weight.empty() ? 1.0 : static_cast<double>(sample_weight[i]));
-  }
-  constexpr void reset_state() { total_ = 0; }
-  [[nodiscard]] constexpr double result() const { return total_; }
-
- private:
-  double total_ = 0;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/top_k_categorical_accuracy.hpp
-// How often the right class is among the k largest predictions.
-// Keras counterpart: tf.keras.metrics.TopKCategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// argmax(target) is among the k largest predictions; target and prediction (rows, classes). Ties as in
-/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
-struct top_k_categorical_accuracy {
-  int k = 5;  ///< how many predictions count
-
-  static constexpr std::string_view name = "top_k_categorical_accuracy";
-
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::top_k_categorical_accuracy, .k = k}; }
-
-  friend constexpr bool operator==(top_k_categorical_accuracy const&, top_k_categorical_accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/true_negatives.hpp
-// How many negative predictions that are right.
-// Keras counterpart: tf.keras.metrics.TrueNegatives.
-
-namespace stagecraft::metrics {
-
-/// The sum of the weights of negative predictions that are right: the numbers of all columns are yes/no predictions,
-/// and targets that are not 0 a yes.
-struct true_negatives {
-  float thresholds = 0.5F;  ///< predictions above it are positive
-
-  static constexpr std::string_view name = "true_negatives";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<true_negatives>({.threshold = thresholds});
-  }
-  static constexpr double result(detail::confusion const& counted) { return counted.true_negatives(); }
-
-  friend constexpr bool operator==(true_negatives const&, true_negatives const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/true_positives.hpp
-// How many positive predictions that are right.
-// Keras counterpart: tf.keras.metrics.TruePositives.
-
-namespace stagecraft::metrics {
-
-/// The sum of the weights of positive predictions that are right: the numbers of all columns are yes/no predictions,
-/// and targets that are not 0 a yes.
-struct true_positives {
-  float thresholds = 0.5F;  ///< predictions above it are positive
-
-  static constexpr std::string_view name = "true_positives";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<true_positives>({.threshold = thresholds});
-  }
-  static constexpr double result(detail::confusion const& counted) { return counted.true_positives(); }
-
-  friend constexpr bool operator==(true_positives const&, true_positives const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/metrics.hpp
-// All metrics.
-// Keras counterpart: tf.keras.metrics.
-
-// ---- stagecraft/optimizers/decay.hpp
-// The learning rate that falls with each weight update. Keras counterpart: the argument `decay` of the optimizers of
-// Keras 2.6.
-
-namespace stagecraft::optimizers {
-
-/// What is left of the learning rate in an update: learning_rate / (1 + decay (step - 1)).
-/// Definition: OptimizerV2._decayed_lr.
-[[nodiscard]] constexpr auto decayed_rate(auto& ops, float decay) {
-  auto const rate = ops.learning_rate();
-  return decay == 0 ? rate : rate / ((ops.step() - 1) * decay + 1);
-}
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/adadelta.hpp
-// Gradient descent by steps as long as the last ones were.
-// Keras counterpart: tf.keras.optimizers.legacy.Adadelta (the optimizer of Keras 2.6).
-
-namespace stagecraft::optimizers {
-
-/// a = rho a + (1 - rho) g^2, u = g sqrt(d + epsilon) / sqrt(a + epsilon), d = rho d + (1 - rho) u^2,
-/// w -= learning_rate u.
-struct adadelta {
-  /// How far weights move against their gradients in an update: a number or a schedule.
-  stagecraft::learning_rate learning_rate = 0.001F;
-  /// The share of the mean squared gradient a, and of the mean squared movement d, that an update keeps.
-  float rho = 0.95F;
-  /// A small number in the denominator, so that nothing is divided by 0.
-  float epsilon = 1e-7F;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-
-  static constexpr std::string_view name = "adadelta";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    auto const mean_square = ops.slot("accum_grad"), mean_movement = ops.slot("accum_var");
-    auto const square_now = mean_square * rho + square(gradient) * (1 - rho);
-    auto const movement = gradient * (sqrt(mean_movement + epsilon) * rsqrt(square_now + epsilon));
-    ops.update(mean_square, square_now);
-    ops.update(mean_movement, mean_movement * rho + square(movement) * (1 - rho));
-    ops.update(weight, weight - decayed_rate(ops, decay) * movement);
-  }
-
-  friend constexpr bool operator==(adadelta const&, adadelta const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/adagrad.hpp
-// Gradient descent divided by the root of the sum of all squared gradients.
-// Keras counterpart: tf.keras.optimizers.legacy.Adagrad (the optimizer of Keras 2.6).
-
-namespace stagecraft::optimizers {
-
-/// a = a + g^2, w -= learning_rate g / (sqrt(a) + epsilon).
-struct adagrad {
-  /// How far weights move against their gradients in an update: a number or a schedule.
-  stagecraft::learning_rate learning_rate = 0.001F;
-  /// What a begins with.
-  float initial_accumulator_value = 0.1F;
-  /// A small number in the denominator, so that nothing is divided by 0.
-  float epsilon = 1e-7F;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-
-  static constexpr std::string_view name = "adagrad";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    auto const sum = ops.slot("accumulator");  // without its initial value
-    auto const sum_now = sum + square(gradient);
-    ops.update(sum, sum_now);
-    auto const root = sqrt(sum_now + initial_accumulator_value);
-    ops.update(weight, weight - decayed_rate(ops, decay) * (gradient / (root + epsilon)));
-  }
-
-  friend constexpr bool operator==(adagrad const&, adagrad const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/adam.hpp
-// Adaptive moment estimation.
-// Keras counterpart: tf.keras.optimizers.legacy.Adam (the optimizer of Keras 2.6).
-
-namespace stagecraft::optimizers {
-
-/// At step t = 1, 2, ...: m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2,
-/// w -= learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
-/// amsgrad divides by the largest v seen so far instead of v.
-struct adam {
-  /// How far weights move against their gradients in an update: a number or a schedule.
-  stagecraft::learning_rate learning_rate = 0.001F;
-  /// The share of the mean gradient m that an update keeps.
-  float beta_1 = 0.9F;
-  /// The share of the mean squared gradient v that an update keeps.
-  float beta_2 = 0.999F;
-  /// A small number in the denominator, so that nothing is divided by 0.
-  float epsilon = 1e-7F;
-  /// Whether updates are divided by the largest v so far, in place of v.
-  bool amsgrad = false;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-
-  static constexpr std::string_view name = "adam";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    auto const m = ops.slot("m"), v = ops.slot("v");
-    auto const m_now = m * beta_1 + gradient * (1 - beta_1);
-    auto const v_now = v * beta_2 + square(gradient) * (1 - beta_2);
-    ops.update(m, m_now);
-    ops.update(v, v_now);
-    auto largest = v_now;
-    if (amsgrad) {
-      auto const vhat = ops.slot("vhat");
-      largest = maximum(vhat, v_now);
-      ops.update(vhat, largest);
-    }
-    auto const step = ops.step();
-    auto const rate = decayed_rate(ops, decay) * sqrt(1 - pow(beta_2, step)) / (1 - pow(beta_1, step));
-    ops.update(weight, weight - rate * (m_now / (sqrt(largest) + epsilon)));
-  }
-
-  friend constexpr bool operator==(adam const&, adam const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/adamax.hpp
-// Adaptive moment estimation by the largest gradient.
-// Keras counterpart: tf.keras.optimizers.legacy.Adamax (the optimizer of Keras 2.6).
-
-namespace stagecraft::optimizers {
-
-/// At step t = 1, 2, ...: m = beta_1 m + (1 - beta_1) g, v = max(beta_2 v, |g|),
-/// w -= learning_rate / (1 - beta_1^t) * m / (v + epsilon).
-struct adamax {
-  /// How far weights move against their gradients in an update: a number or a schedule.
-  stagecraft::learning_rate learning_rate = 0.001F;
-  /// The share of the mean gradient m that an update keeps.
-  float beta_1 = 0.9F;
-  /// The share of the largest gradient v that an update keeps.
-  float beta_2 = 0.999F;
-  /// A small number in the denominator, so that nothing is divided by 0.
-  float epsilon = 1e-7F;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-
-  static constexpr std::string_view name = "adamax";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    auto const m = ops.slot("m"), v = ops.slot("v");
-    auto const m_now = m * beta_1 + gradient * (1 - beta_1);
-    auto const v_now = maximum(v * beta_2, abs(gradient));
-    ops.update(m, m_now);
-    ops.update(v, v_now);
-    auto const rate = decayed_rate(ops, decay) / (1 - pow(beta_1, ops.step()));
-    ops.update(weight, weight - rate * (m_now / (v_now + epsilon)));
-  }
-
-  friend constexpr bool operator==(adamax const&, adamax const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/weight_names.hpp
-// Texts by which an optimizer tells weights apart.
-
-namespace stagecraft::optimizers {
-
-/// Up to four texts, each a part of a weight's name, such as "bias" of "dense_1/bias".
-struct weight_names {
-  static constexpr int most = 4;
-  fixed_name texts[most]{};  ///< those that are given, and empty ones
-
-  constexpr weight_names() = default;
-  template <class... Texts>
-    requires(sizeof...(Texts) >= 1 && sizeof...(Texts) <= most)
-  constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
-
-  /// Whether any of them is a part of this name.
-  [[nodiscard]] constexpr bool match(std::string_view name) const {
-    for (auto const& text : texts)
-      if (!text.empty() && name.find(text.view()) != std::string_view::npos) return true;
-    return false;
-  }
-
-  friend constexpr bool operator==(weight_names const&, weight_names const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/weight_decay.hpp
-// Weights that shrink with each update, apart from their gradients. Counterpart:
-// tfa.optimizers.DecoupledWeightDecayExtension.
-
-namespace stagecraft::optimizers::detail {
-
-/// What another optimizer's `update` is given: the weight becomes what that says, less a share of itself.
-template <class Ops>
-class decaying {
- public:
-  constexpr decaying(Ops& ops, operations::tensor weight, float share) : ops_(&ops), weight_(weight), share_(share) {}
-
-  constexpr auto slot(std::string_view name) { return ops_->slot(name); }
-  constexpr auto learning_rate() { return ops_->learning_rate(); }
-  constexpr auto step() { return ops_->step(); }
-  constexpr void update(operations::tensor variable, operations::tensor value) {
-    ops_->update(variable, variable.id == weight_.id && share_ != 0 ? value - weight_ * share_ : value);
-  }
-
- private:
-  Ops* ops_;
-  operations::tensor weight_;
-  float share_;
-};
-
-}  // namespace stagecraft::optimizers::detail
-
-namespace stagecraft::detail {
-
-/// An optimizer as a weight of this name sees it: without what it excludes the weight from.
-template <class Optimizer>
-constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_name) {
-  if constexpr (requires { optimizer.exclude_from_weight_decay; }) {
-    if (optimizer.exclude_from_weight_decay.match(weight_name)) optimizer.weight_decay = 0;
-    optimizer.exclude_from_weight_decay = {};
-  }
-  if constexpr (requires { optimizer.optimizer.learning_rate; })
-    optimizer.optimizer = optimizer_of(optimizer.optimizer, weight_name);
-  return optimizer;
-}
-
-/// Whether it excludes weights from anything, itself or within.
-template <class Optimizer>
-constexpr bool excludes_weights() {
-  if constexpr (requires(Optimizer const& optimizer) { optimizer.optimizer.learning_rate; })
-    return excludes_weights<decltype(Optimizer::optimizer)>();
-  else
-    return requires(Optimizer const& optimizer) { optimizer.exclude_from_weight_decay; };
-}
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/optimizers/adamw.hpp
-// Adaptive moment estimation with decoupled weight decay.
-// Counterpart: tfa.optimizers.AdamW.
-
-namespace stagecraft::optimizers {
-
-/// The step of `adam`, and w -= weight_decay w, whatever the learning rate is.
-struct adamw {
-  /// The share of itself that a weight loses in an update.
-  float weight_decay = 0;
-  /// How far weights move against their gradients in an update: a number or a schedule.
-  stagecraft::learning_rate learning_rate = 0.001F;
-  /// The share of the mean gradient m that an update keeps.
-  float beta_1 = 0.9F;
-  /// The share of the mean squared gradient v that an update keeps.
-  float beta_2 = 0.999F;
-  /// A small number in the denominator, so that nothing is divided by 0.
-  float epsilon = 1e-7F;
-  /// Whether updates are divided by the largest v so far, in place of v.
-  bool amsgrad = false;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
-  weight_names exclude_from_weight_decay = {};
-
-  static constexpr std::string_view name = "adamw";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    detail::decaying decays(ops, weight, weight_decay);
-    adam{.beta_1 = beta_1, .beta_2 = beta_2, .epsilon = epsilon, .amsgrad = amsgrad, .decay = decay}.update(
-        decays, weight, gradient);
-  }
-
-  friend constexpr bool operator==(adamw const&, adamw const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/ftrl.hpp
-// Follow the regularized leader, which makes many weights exactly 0.
-// Keras counterpart: tf.keras.optimizers.legacy.Ftrl (the optimizer of Keras 2.6).
-
-namespace stagecraft::optimizers {
-
-/// a' = a + g^2, z = z + g + 2 l2_shrinkage w - (a'^-p - a^-p) / learning_rate w with p = learning_rate_power,
-/// q = a'^-p / learning_rate + 2 l2 + beta / learning_rate; w = (sign(z) l1 - z) / q where |z| > l1, else 0.
-struct ftrl {
-  /// How far weights move against their gradients in an update: a number or a schedule.
-  stagecraft::learning_rate learning_rate = 0.001F;
-  /// How the learning rate falls with the sum of squared gradients a: at most 0; 0: not at all.
-  float learning_rate_power = -0.5F;
-  /// What a begins with.
-  float initial_accumulator_value = 0.1F;
-  /// The penalty of absolute values.
-  float l1_regularization_strength = 0;
-  /// The penalty of squares.
-  float l2_regularization_strength = 0;
-  /// A penalty of squares that acts through the gradient alone.
-  float l2_shrinkage_regularization_strength = 0;
-  /// What is added to the inverse of the learning rates.
-  float beta = 0;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-
-  static constexpr std::string_view name = "ftrl";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    auto const sum = ops.slot("accumulator");  // without its initial value
-    auto const linear = ops.slot("linear");
-    auto const rate = decayed_rate(ops, decay);
-    auto const powered = [&](auto a) {
-      auto const total = a + initial_accumulator_value;
-      return learning_rate_power == -0.5F ? sqrt(total) : pow(total, -learning_rate_power);
-    };
-    auto const sum_now = sum + square(gradient);
-    auto const power_now = powered(sum_now);
-    auto const shrinking = gradient + weight * (2 * l2_shrinkage_regularization_strength);
-    auto const z = linear + shrinking - weight * ((power_now - powered(sum)) / rate);
-    ops.update(sum, sum_now);
-    ops.update(linear, z);
-    auto const q = (power_now + beta) / rate + 2 * l2_regularization_strength;
-    auto const l1 = l1_regularization_strength;
-    ops.update(weight, where(abs(z) > l1, (sign(z) * l1 - z) / q, 0.0F));
-  }
-
-  friend constexpr bool operator==(ftrl const&, ftrl const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/loss_scale_optimizer.hpp
-// An optimizer whose gradients are found from a loss that is multiplied, so that float16 does not lose the small ones.
-// Keras counterpart: tf.keras.mixed_precision.LossScaleOptimizer with dynamic=False.
-
-namespace stagecraft::optimizers {
-
-/// `loss_scale_optimizer{adam{}, 1024}`: the loss's gradient is multiplied by 1024 where it enters the backward pass,
-/// and the gradients of weights are divided by it where they are used, in float32. The loss that is reported stays as
-/// it is.
-template <class Optimizer>
-struct loss_scale_optimizer {
-  /// What the weights are updated with.
-  Optimizer optimizer = {};
-  /// The factor; a power of two, so that nothing is rounded.
-  float loss_scale = 32768;
-  /// That of the optimizer; not to be given.
-  stagecraft::learning_rate learning_rate = optimizer.learning_rate;
-
-  static constexpr std::string_view name = "loss_scale_optimizer";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    optimizer.update(ops, weight, stagecraft::detail::prepared_gradient(optimizer, gradient));
-  }
-
-  friend constexpr bool operator==(loss_scale_optimizer const&, loss_scale_optimizer const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/moving_average.hpp
-// An optimizer that keeps moving averages of the weights.
-// Keras counterpart: use_ema of the optimizers since Keras 2.11; tfa.optimizers.MovingAverage.
-
-namespace stagecraft::optimizers {
-
-namespace detail {
-
-/// What the averaged optimizer's `update` is given: it says what the weight becomes, which is averaged.
-template <class Ops>
-struct averaging {
-  Ops* ops;                        ///< what the average's optimizer is given
-  operations::tensor weight, now;  ///< before the update, and behind it
-
-  constexpr auto slot(std::string_view name) { return ops->slot(name); }
-  constexpr auto learning_rate() { return ops->learning_rate(); }
-  constexpr auto step() { return ops->step(); }
-  constexpr void update(operations::tensor variable, operations::tensor value) {
-    if (variable.id == weight.id)
-      now = value;
-    else
-      ops->update(variable, value);
-  }
-};
-
-}  // namespace detail
-
-/// `moving_average{adam{}, 0.99F, 100}`: after each update of a weight w, a = ema_momentum a + (1 - ema_momentum) w,
-/// which begins with the initial weight; after every `ema_overwrite_frequency` updates w becomes a.
-template <class Optimizer>
-struct moving_average {
-  /// What the weights are updated with.
-  Optimizer optimizer = {};
-  /// The share of the average that an update keeps.
-  float ema_momentum = 0.99F;
-  /// After how many updates the weights become their averages, again and again; 0: never.
-  int ema_overwrite_frequency = 0;
-  /// That of the optimizer; not to be given.
-  stagecraft::learning_rate learning_rate = optimizer.learning_rate;
-
-  static constexpr std::string_view name = "moving_average";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    detail::averaging averaged{&ops, weight, weight};
-    optimizer.update(averaged, weight, stagecraft::detail::prepared_gradient(optimizer, gradient));
-    auto const average = ops.slot("average");
-    auto const t = ops.step();
-    auto const next = where(equal(t, 1.0F), weight, average) * ema_momentum + averaged.now * (1 - ema_momentum);
-    ops.update(average, next);
-    if (ema_overwrite_frequency == 0) return ops.update(weight, averaged.now);
-    auto const often = static_cast<float>(ema_overwrite_frequency);
-    ops.update(weight, where(equal(floor(t / often) * often, t), next, averaged.now));
-  }
-
-  friend constexpr bool operator==(moving_average const&, moving_average const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/nadam.hpp
-// Adaptive moment estimation with Nesterov's momentum.
-// Keras counterpart: tf.keras.optimizers.legacy.Nadam (the optimizer of Keras 2.6).
-
-namespace stagecraft::optimizers {
-
-/// At step t = 1, 2, ..., with b(t) = beta_1 (1 - 0.96^(schedule_decay t) / 2) and p = b(1) b(2) ... b(t):
-/// m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2,
-/// w -= learning_rate ((1 - b(t)) g / (1 - p) + b(t + 1) m / (1 - p b(t + 1))) / (sqrt(v / (1 - beta_2^t)) + epsilon).
-/// p is kept with each weight.
-struct nadam {
-  /// How far weights move against their gradients in an update: a number or a schedule.
-  stagecraft::learning_rate learning_rate = 0.001F;
-  /// The share of the mean gradient m that an update keeps.
-  float beta_1 = 0.9F;
-  /// The share of the mean squared gradient v that an update keeps.
-  float beta_2 = 0.999F;
-  /// A small number in the denominator, so that nothing is divided by 0.
-  float epsilon = 1e-7F;
-  /// How fast the momentum grows.
-  float schedule_decay = 0.004F;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-
-  static constexpr std::string_view name = "nadam";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    auto const m = ops.slot("m"), v = ops.slot("v"), product = ops.slot("m_schedule");
-    auto const t = ops.step();
-    auto const momentum_at = [&](auto step) { return (1 - 0.5F * pow(0.96F, step * schedule_decay)) * beta_1; };
-    auto const momentum = momentum_at(t), next_momentum = momentum_at(t + 1);
-    auto const product_now = where(equal(t, 1.0F), 1.0F, product) * momentum;
-    auto const m_now = m * beta_1 + gradient * (1 - beta_1);
-    auto const v_now = v * beta_2 + square(gradient) * (1 - beta_2);
-    ops.update(m, m_now);
-    ops.update(v, v_now);
-    ops.update(product, product_now);
-    auto const ahead =
-        gradient * ((1 - momentum) / (1 - product_now)) + m_now * (next_momentum / (1 - product_now * next_momentum));
-    auto const root = sqrt(v_now / (1 - pow(beta_2, t)));
-    ops.update(weight, weight - decayed_rate(ops, decay) * (ahead / (root + epsilon)));
-  }
-
-  friend constexpr bool operator==(nadam const&, nadam const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/rmsprop.hpp
-// Gradient descent divided by a moving root mean square of the gradient.
-// Keras counterpart: tf.keras.optimizers.legacy.RMSprop (the optimizer of Keras 2.6).
-
-namespace stagecraft::optimizers {
-
-/// v = rho v + (1 - rho) g^2; centered: a = rho a + (1 - rho) g and d = v - a^2, else d = v.
-/// Without momentum: w -= learning_rate g / (sqrt(d) + epsilon).
-/// With it: m = momentum m + learning_rate g / sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in
-/// the two cases; so does this library.)
-struct rmsprop {
-  /// How far weights move against their gradients in an update: a number or a schedule.
-  stagecraft::learning_rate learning_rate = 0.001F;
-  /// The share of the mean squared gradient that an update keeps.
-  float rho = 0.9F;
-  /// The share of its last movement that a weight keeps; 0: none.
-  float momentum = 0;
-  /// A small number in the denominator, so that nothing is divided by 0.
-  float epsilon = 1e-7F;
-  /// Whether gradients are divided by an estimate of their standard deviation, in place of their root mean square.
-  bool centered = false;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-
-  static constexpr std::string_view name = "rmsprop";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    auto const rate = decayed_rate(ops, decay);
-    auto const mean_square = ops.slot("rms");
-    auto square_now = mean_square * rho + square(gradient) * (1 - rho);
-    ops.update(mean_square, square_now);
-    // Asked for here for Keras's order of the slots: rms, momentum, mg.
-    auto const movement = momentum != 0 ? ops.slot("momentum") : weight;
-    if (centered) {
-      auto const mean = ops.slot("mg");
-      auto const mean_now = mean * rho + gradient * (1 - rho);
-      ops.update(mean, mean_now);
-      // The variance; rounding may leave it a little below 0, where Keras would go on with NaN.
-      square_now = maximum(square_now - mean_now * mean_now, 0.0F);
-    }
-    if (momentum == 0) {
-      ops.update(weight, weight - rate * (gradient / (sqrt(square_now) + epsilon)));
-      return;
-    }
-    auto const next = movement * momentum + rate * (gradient * rsqrt(square_now + epsilon));
-    ops.update(movement, next);
-    ops.update(weight, weight - next);
-  }
-
-  friend constexpr bool operator==(rmsprop const&, rmsprop const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/sgd.hpp
-// Gradient descent with optional (Nesterov) momentum.
-// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6).
-
-namespace stagecraft::optimizers {
-
-/// Without momentum: w -= learning_rate * g.
-/// With it: m = momentum * m - learning_rate * g, then w += m, or w += momentum * m - learning_rate * g for Nesterov.
-struct sgd {
-  /// How far weights move against their gradients in an update: a number or a schedule.
-  stagecraft::learning_rate learning_rate = 0.01F;
-  /// The share of its last movement that a weight keeps; 0: none.
-  float momentum = 0;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
-  bool nesterov = false;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-
-  static constexpr std::string_view name = "sgd";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    auto const rate = decayed_rate(ops, decay);
-    if (momentum == 0) {
-      ops.update(weight, weight - rate * gradient);
-      return;
-    }
-    auto const movement = ops.slot("momentum");
-    auto const next = movement * momentum - rate * gradient;
-    ops.update(movement, next);
-    ops.update(weight, nesterov ? weight + next * momentum - rate * gradient : weight + next);
-  }
-
-  friend constexpr bool operator==(sgd const&, sgd const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/sgdw.hpp
-// Gradient descent with decoupled weight decay.
-// Counterpart: tfa.optimizers.SGDW.
-
-namespace stagecraft::optimizers {
-
-/// The step of `sgd`, and w -= weight_decay w, whatever the learning rate is.
-struct sgdw {
-  /// The share of itself that a weight loses in an update.
-  float weight_decay = 0;
-  /// How far weights move against their gradients in an update: a number or a schedule.
-  stagecraft::learning_rate learning_rate = 0.001F;
-  /// The share of its last movement that a weight keeps; 0: none.
-  float momentum = 0;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
-  bool nesterov = false;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
-  weight_names exclude_from_weight_decay = {};
-
-  static constexpr std::string_view name = "sgdw";
-
-  constexpr void update(auto& ops, auto weight, auto gradient) const {
-    detail::decaying decays(ops, weight, weight_decay);
-    sgd{.momentum = momentum, .nesterov = nesterov, .decay = decay}.update(decays, weight, gradient);
-  }
-
-  friend constexpr bool operator==(sgdw const&, sgdw const&) = default;
-};
-
-}  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/optimizers.hpp
-// All optimizers.
-// Keras counterpart: tf.keras.optimizers.
-
-// ---- stagecraft/optimizers/schedules/cosine_decay.hpp
-// A learning rate that falls along half a wave.
-// Keras counterpart: tf.keras.optimizers.schedules.CosineDecay.
-
-namespace stagecraft::optimizers::schedules {
-
-/// initial_learning_rate ((1 - alpha) (1 + cos(pi n / decay_steps)) / 2 + alpha) after n updates, and
-/// initial_learning_rate * alpha after decay_steps.
-struct cosine_decay {
-  /// The rate of the first update; not 0.
-  float initial_learning_rate = 0;
-  /// Updates after which the rate is at its end. At least 1 (E4089).
-  int decay_steps = 0;
-  /// The rate in the end, as a share of the first one.
-  float alpha = 0;
-
-  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
-    return {initial_learning_rate, rule{}, decay_steps, alpha};
-  }
-
- private:
-  struct rule {
-    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
-                                            float const* numbers) const {
-      ops.check_at_least_one("decay_steps", numbers[0]);
-      auto const part = minimum((ops.step() - 1) / numbers[0], 1.0F);
-      return initial * ((cos(part * 3.14159265358979F) + 1) * (0.5F * (1 - numbers[1])) + numbers[1]);
-    }
-  };
-};
-
-}  // namespace stagecraft::optimizers::schedules
-
-// ---- stagecraft/optimizers/schedules/cosine_decay_restarts.hpp
-// A learning rate that falls along half waves, each longer and lower than the last one.
-// Keras counterpart: tf.keras.optimizers.schedules.CosineDecayRestarts.
-
-namespace stagecraft::optimizers::schedules {
-
-/// As cosine_decay, which begins again when it has ended: each time `t_mul` times as long, from `m_mul` times the
-/// height.
-struct cosine_decay_restarts {
-  /// The rate of the first update; not 0.
-  float initial_learning_rate = 0;
-  /// Updates of the first wave. At least 1 (E4089).
-  int first_decay_steps = 0;
-  /// The factor by which a wave is longer than the one before it.
-  float t_mul = 2;
-  /// The factor by which it is higher.
-  float m_mul = 1;
-  /// The lowest rate, as a share of the first one.
-  float alpha = 0;
-
-  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
-    return {initial_learning_rate, rule{}, first_decay_steps, t_mul, m_mul, alpha};
-  }
-
- private:
-  struct rule {
-    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
-                                            float const* numbers) const {
-      ops.check_at_least_one("first_decay_steps", numbers[0]);
-      auto const waves = (ops.step() - 1) / numbers[0];  // of the length of the first one
-      float const longer = numbers[1];
-      // A little more, so that rounding does not delay a restart.
-      auto const wave =
-          longer == 1 ? floor(waves) : floor(log(waves * (longer - 1) + 1) / log(number(*waves.list, longer)) + 1e-9F);
-      auto const length = pow(longer, wave);
-      auto const part = longer == 1 ? waves - wave : (waves - (length - 1) / (longer - 1)) / length;
-      auto const height = pow(numbers[2], wave) * (0.5F * (1 - numbers[3]));
-      return initial * (height * (cos(part * 3.14159265358979F) + 1) + numbers[3]);
-    }
-  };
-};
-
-}  // namespace stagecraft::optimizers::schedules
-
-// ---- stagecraft/optimizers/schedules/exponential_decay.hpp
-// A learning rate that falls by the same factor again and again.
-// Keras counterpart: tf.keras.optimizers.schedules.ExponentialDecay.
-
-namespace stagecraft::optimizers::schedules {
-
-/// initial_learning_rate * decay_rate^(n / decay_steps) after n updates.
-struct exponential_decay {
-  /// The rate of the first update; not 0.
-  float initial_learning_rate = 0;
-  /// Updates in which the rate is multiplied by `decay_rate` once. At least 1 (E4089).
-  int decay_steps = 0;
-  /// What the rate is multiplied by.
-  float decay_rate = 0;
-  /// Whether the exponent is a whole number, so that the rate falls in steps.
-  bool staircase = false;
-
-  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
-    return {initial_learning_rate, rule{}, decay_steps, decay_rate, staircase};
-  }
-
- private:
-  struct rule {
-    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
-                                            float const* numbers) const {
-      ops.check_at_least_one("decay_steps", numbers[0]);
-      auto const part = (ops.step() - 1) / numbers[0];
-      return initial * pow(numbers[1], numbers[2] != 0 ? floor(part) : part);
-    }
-  };
-};
-
-}  // namespace stagecraft::optimizers::schedules
-
-// ---- stagecraft/optimizers/schedules/inverse_time_decay.hpp
-// A learning rate that falls as one over the number of updates.
-// Keras counterpart: tf.keras.optimizers.schedules.InverseTimeDecay.
-
-namespace stagecraft::optimizers::schedules {
-
-/// initial_learning_rate / (1 + decay_rate n / decay_steps) after n updates.
-struct inverse_time_decay {
-  /// The rate of the first update; not 0.
-  float initial_learning_rate = 0;
-  /// Updates in which 1 / rate grows by `decay_rate` / initial_learning_rate. At least 1 (E4089).
-  int decay_steps = 0;
-  /// How fast it falls.
-  float decay_rate = 0;
-  /// Whether n / decay_steps is a whole number, so that the rate falls in steps.
-  bool staircase = false;
-
-  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
-    return {initial_learning_rate, rule{}, decay_steps, decay_rate, staircase};
-  }
-
- private:
-  struct rule {
-    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
-                                            float const* numbers) const {
-      ops.check_at_least_one("decay_steps", numbers[0]);
-      auto const part = (ops.step() - 1) / numbers[0];
-      return initial / ((numbers[2] != 0 ? floor(part) : part) * numbers[1] + 1);
-    }
-  };
-};
-
-}  // namespace stagecraft::optimizers::schedules
-
-// ---- stagecraft/optimizers/schedules/linear_warmup.hpp
-// A learning rate that rises before it follows another schedule: what optimizers of large models begin with.
-// Counterpart: WarmUp of TensorFlow's model garden.
-
-namespace stagecraft::optimizers::schedules {
-
-/// n / warmup_steps times the initial rate for the first `warmup_steps` updates, n = 0, 1, ...; then what
-/// `learning_rate` says, which counts all updates.
-struct linear_warmup {
-  /// The rate afterwards: a number or a schedule.
-  stagecraft::learning_rate learning_rate = {};
-  /// The number of updates during which the rate rises.
-  int warmup_steps = 0;
-
-  constexpr operator stagecraft::learning_rate() const {  // NOLINT(google-explicit-constructor): an optimizer's option
-    auto result = learning_rate;
-    result.warmup_steps = static_cast<float>(warmup_steps);
-    return result;
-  }
-};
-
-}  // namespace stagecraft::optimizers::schedules
-
-// ---- stagecraft/optimizers/schedules/piecewise_constant_decay.hpp
-// A learning rate that changes at certain updates.
-// Keras counterpart: tf.keras.optimizers.schedules.PiecewiseConstantDecay.
-
-namespace stagecraft::optimizers::schedules {
-
-/// values[0] for the first boundaries[0] + 1 updates, then values[1] until boundaries[1] + 1 are done, and so on:
-///
-///     .learning_rate = schedules::piecewise_constant_decay{.boundaries = {30, 60}, .values = {0.1F, 0.01F, 0.001F}}
-///
-/// At most eight boundaries; those behind the last one are 0.
-struct piecewise_constant_decay {
-  static constexpr int most = 8;
-  /// After how many updates, less one, the rate changes.
-  int boundaries[most]{};
-  /// The rates, one more than boundaries.
-  float values[most + 1]{};
-
-  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
-    learning_rate result(values[0], rule{});
-    for (int i = 0; i < most; ++i) {
-      result.numbers[i] = static_cast<float>(boundaries[i]);
-      result.numbers[most + 1 + i] = values[i + 1];
-    }
-    result.numbers[most] = values[0];
-    return result;
-  }
-
- private:
-  struct rule {
-    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
-                                            float const* numbers) const {
-      auto rate = initial;
-      for (int i = 0; i < most && numbers[i] > 0; ++i)
-        rate = where(ops.step() - 1 > numbers[i],
-                     initial * (numbers[most + 1 + i] / number(*initial.list, numbers[most])), rate);
-      return rate;
-    }
-  };
-};
-
-}  // namespace stagecraft::optimizers::schedules
-
-// ---- stagecraft/optimizers/schedules/polynomial_decay.hpp
-// A learning rate that falls to an end along a power.
-// Keras counterpart: tf.keras.optimizers.schedules.PolynomialDecay.
-
-namespace stagecraft::optimizers::schedules {
-
-/// (initial_learning_rate - end_learning_rate) (1 - n / decay_steps)^power + end_learning_rate after n updates, and
-/// end_learning_rate after decay_steps; with `cycle`, decay_steps is doubled, tripled and so on when they have passed.
-struct polynomial_decay {
-  /// The rate of the first update; not 0.
-  float initial_learning_rate = 0;
-  /// Updates after which the rate is `end_learning_rate`. At least 1 (E4089).
-  int decay_steps = 0;
-  /// The rate in the end.
-  float end_learning_rate = 0.0001F;
-  /// The power; 1: a line.
-  float power = 1;
-  /// Whether the rate goes up again behind decay_steps, to fall more slowly.
-  bool cycle = false;
-
-  constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
-    return {initial_learning_rate, rule{}, decay_steps, end_learning_rate, power, cycle};
-  }
-
- private:
-  struct rule {
-    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
-                                            float const* numbers) const {
-      ops.check_at_least_one("decay_steps", numbers[0]);
-      auto const n = ops.step() - 1;
-      auto part = minimum(n / numbers[0], 1.0F);
-      if (numbers[3] != 0) part = n / (maximum(-floor(n / -numbers[0]), 1.0F) * numbers[0]);
-      auto const left = 1 - part;
-      return (initial - numbers[1]) * (numbers[2] == 1 ? left : pow(left, numbers[2])) + numbers[1];
-    }
-  };
-};
-
-}  // namespace stagecraft::optimizers::schedules
-
-// ---- stagecraft/optimizers/schedules/schedules.hpp
-// All schedules of learning rates.
-// Keras counterpart: tf.keras.optimizers.schedules.
-
-// ---- stagecraft/description/training.hpp
-// What a model is trained with, as a compile-time description: Keras's `compile` arguments.
-
-namespace stagecraft {
-
-/// Keras's `loss_weights`: the weight of each output's loss in the total, 1 by default.
-struct output_weights {
-  static constexpr int capacity = 64;
-  float values[capacity]{};  ///< those that are given; zeros behind them, which compilers leave out of long names
-  int count = 0;             ///< 0: none given
-
-  constexpr output_weights() = default;
-  template <class... Weights>
-    requires(sizeof...(Weights) >= 1 && sizeof...(Weights) <= capacity)
-  constexpr output_weights(Weights... weight) : values{static_cast<float>(weight)...}, count(sizeof...(Weights)) {}
-
-  /// The weight of an output's loss.
-  [[nodiscard]] constexpr float of(std::size_t output) const noexcept { return count == 0 ? 1.0F : values[output]; }
-};
-
-/// Keras's `compile`, and what Keras takes at `fit` but a compiled plan must know before: the batch size.
-///
-///     inline constexpr auto training = sc::training{
-///         .optimizer = sc::optimizers::adam{},
-///         .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-///         .metrics = sc::metrics::accuracy{},
-///         .batch_size = 64};
-///
-/// Each field can be left out, but C++ demands their order, which is Keras's where Keras has them: `optimizer`, `loss`,
-/// `metrics`, `loss_weights`, `weighted_metrics`, `batch_size`, `steps_per_execution`, `pipeline`,
-/// `gradient_accumulation`, `num_replicas`, `cross_replica_reduction`, `replicated_metric_reduction_method`,
-/// `infeed_queue`, `outfeed_queue`, `asynchronous_callbacks`, `dtype_policy`, `seed`, `outputs_are_meant`,
-/// `overlaps_io`.
-///
-/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4028
-/// losses, metrics, outputs and loss weights; E4029 inputs of another batch size; E2020 to E2022, E2024, E2026 gradient
-/// accumulation; E2027 to E2039, E2047, E2048, E2059, E2065 the other options of pipelines; E2040 to E2043 queues;
-/// E2044 to E2046, E2049 replicas and devices.
-template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
-struct training {
-  /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
-  Optimizer optimizer = {};
-  /// One loss for all outputs, or `losses::per_output(...)`.
-  Loss loss = {};
-  /// One metric, several in braces, or `metrics::per_output(...)`. They are not weighted by sample and class weights.
-  stagecraft::metrics::metric_list metrics = {};
-  /// The weight of each output's loss in the total, such as `{1, 0.2}`; 1 for all where none is given.
-  output_weights loss_weights = {};
-  /// Likewise metrics, but means that are weighted by sample and class weights. Where an output has a metric of that
-  /// name already, it is reported with "weighted_" before it.
-  stagecraft::metrics::metric_list weighted_metrics = {};
-  /// Samples per step (per micro-batch, where gradients are accumulated).
-  int batch_size = 32;
-  /// Steps that run between two looks of the callbacks and of the progress bar.
-  int steps_per_execution = 1;
-  /// The options of a model with stages. Where `gradient_accumulation` is not given, a model without stages takes from
-  /// it how gradients are accumulated, what stands in remote memory and which results are sent: see options_of.
-  pipelining_options pipeline = {};
-  /// How gradients are accumulated in a model without stages. Where anything of it is given, nothing of `pipeline`
-  /// holds for such a model.
-  gradient_accumulation_options gradient_accumulation = {};
-  /// Copies of the model that train on batches of their own; 0: as many as the machine has devices for.
-  int num_replicas = 0;
-  /// How the gradients of the replicas become one, once per weight update.
-  stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
-  /// Which of the replicas' losses and metrics are reported.
-  stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
-      stagecraft::replicated_metric_reduction_method::none;
-  /// How far ahead of the steps batches are made, by a thread of its own.
-  infeed_queue_options infeed_queue = {};
-  /// How many results of steps are kept for a reader, and which.
-  outfeed_queue_options outfeed_queue = {};
-  /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution. It has
-  /// no effect on training and evaluation where results are accumulated (accumulate_outfeed).
-  bool asynchronous_callbacks = false;
-  /// In which types values and weights are kept. The host has float32 only (E2061).
-  stagecraft::dtype_policy dtype_policy = {};
-  /// Initial weights, dropout and shuffling follow from it.
-  std::uint64_t seed = 1;
-  /// The warnings E4087 and E4088 are switched off: that a cross-entropy takes the output of a linear layer for
-  /// probabilities, or one of softmax or sigmoid for logits, is meant.
-  bool outputs_are_meant = false;
-  /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: only
-  /// in the grouped schedule (E2059) and without stages. training_on sets it for IPUs whose I/O tiles do so
-  /// (io_tiles.place_ops_on_io_tiles); results do not depend on it.
-  bool overlaps_io = false;
-};
-
-namespace detail {
-
-/// E4081, E4082: a text or a number as loss or optimizer, or a class that says no update.
-template <class Loss, class Optimizer>
-inline constexpr diagnostic training_parts_problem = [] {
-  diagnostic problem;
-  if (!std::is_class_v<Loss>)
-    problem.report(4081, "the training's loss is ", std::is_pointer_v<Loss> ? "a text" : "a number",
-                   "; losses are values of a class, such as sc::losses::mean_squared_error{}");
-  if (!std::is_class_v<Optimizer>)
-    problem.report(4082, "the training's optimizer is ", std::is_pointer_v<Optimizer> ? "a text" : "a number",
-                   "; optimizers are values of a class, such as sc::optimizers::adam{}");
-  else if (!stagecraft::Optimizer<Optimizer>)
-    problem.report(4082, "the training's optimizer '", type_name<Optimizer>(),
-                   "' does not say what it does; give it `float learning_rate` and `constexpr void update(auto& ops, "
-                   "auto weight, auto gradient) const`");
-  return problem;
-}();
-
-}  // namespace detail
-
-/// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
-template <class Loss, class Optimizer>
-  requires(!std::is_class_v<Loss> || !stagecraft::Optimizer<Optimizer>)
-struct training<Loss, Optimizer> {
-  static_assert(detail::report<detail::training_parts_problem<Loss, Optimizer>>());
-  static constexpr bool is_refused = true;
-
-  detail::any_argument optimizer = {};
-  detail::any_argument loss = {};
-  stagecraft::metrics::metric_list metrics = {};
-  output_weights loss_weights = {};
-  stagecraft::metrics::metric_list weighted_metrics = {};
-  int batch_size = 32;
-  int steps_per_execution = 1;
-  pipelining_options pipeline = {};
-  gradient_accumulation_options gradient_accumulation = {};
-  int num_replicas = 0;
-  stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
-  stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
-      stagecraft::replicated_metric_reduction_method::none;
-  infeed_queue_options infeed_queue = {};
-  outfeed_queue_options outfeed_queue = {};
-  bool asynchronous_callbacks = false;
-  stagecraft::dtype_policy dtype_policy = {};
-  std::uint64_t seed = 1;
-  bool outputs_are_meant = false;
-  bool overlaps_io = false;
-};
-
-}  // namespace stagecraft
-
 // ---- stagecraft/plan/session_shape.hpp
 // What the host's sessions have in common, whatever they run: shapes of inputs, outputs and targets. Constants only.
 
 namespace stagecraft {
 
-/// Base of sessions: what callers ask them at compile time.
-template <Model M, auto Training>
+/// Base of sessions: what callers ask them at compile time. `Job` is a described one.
+template <class Job>
 struct session_shape {
-  using shaped_model = M;
-  static constexpr int batch = Training.batch_size;
+  using described = Job;
+  static constexpr int batch = Job::training.batch_size;
   /// Whether there are targets and losses: not in an inference.
-  static constexpr bool has_losses = !detail::only_infers<Training>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& outputs = outputs_of<M>;
+  static constexpr bool has_losses = !detail::only_infers<Job::training>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& outputs = outputs_of<typename Job::model>;
   static constexpr std::size_t output_count = outputs.size();
 
   [[nodiscard]] static constexpr int input_count() {
@@ -29909,7 +32101,7 @@ struct session_shape {
       return false;
     else
       return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-        bool const sparse[]{losses::loss_of_output<Output>(Training.loss).sparse_targets...};
+        bool const sparse[]{losses::loss_of_output<Output>(Job::training.loss).sparse_targets...};
         return sparse[output];
       }(std::make_index_sequence<output_count>{});
   }
@@ -29919,7 +32111,7 @@ struct session_shape {
     if constexpr (!has_losses)
       return float{};
     else
-      return kernels::target_type<losses::loss_of_output<Output>(Training.loss)>{};
+      return kernels::target_type<losses::loss_of_output<Output>(Job::training.loss)>{};
   }());
 
   /// The call of the graph that stands for an input.
@@ -29961,10 +32153,10 @@ struct session_shape {
 namespace stagecraft::detail {
 
 /// The loss of an output's batch, of which `valid_samples` count. Its gradient is scaled by `factor`.
-template <class Shape, auto Training, std::size_t Output, class Arch>
+template <class Shape, std::size_t Output, class Arch>
 float loss_step(float const* prediction, void const* targets, float const* scale, loss_gradient const& gradient,
                 float factor, int valid_samples) {
-  constexpr auto loss = computed_loss_of<typename Shape::shaped_model, Training, Output>;
+  constexpr auto loss = computed_loss_of<typename Shape::described, Output>;
   constexpr int columns = Shape::output_shape(Output).back();
   constexpr int rows = Shape::batch * Shape::rows_per_sample(Output);
   constexpr auto floats = static_cast<std::int64_t>(rows) * columns;
@@ -29979,11 +32171,10 @@ float loss_step(float const* prediction, void const* targets, float const* scale
 }
 
 /// After the loss, or without one: logits that it takes become the model's output, in their place.
-template <class Shape, auto Training, std::size_t Output, class Arch>
+template <class Shape, std::size_t Output, class Arch>
 void output_step(float* value, kernels::share const& part = {}) {
-  using model = typename Shape::shaped_model;
-  if constexpr (takes_logits<model, Training, Output>) {
-    constexpr activation function = last_activations_of<model>[Output].function;
+  if constexpr (takes_logits<typename Shape::described, Output>) {
+    constexpr activation function = last_activations_of<typename Shape::described::model>[Output].function;
     constexpr int columns = Shape::output_shape(Output).back();
     constexpr int rows = Shape::batch * Shape::rows_per_sample(Output);
     if constexpr (function.kind == activation_kind::softmax) {
@@ -29997,298 +32188,74 @@ void output_step(float* value, kernels::share const& part = {}) {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/description/optimizer_of_weight.hpp
-// A training's optimizer as one weight sees it. Keras counterpart: `exclude_from_weight_decay` of
-// tfa.optimizers.DecoupledWeightDecayExtension.
+// ---- stagecraft/description/update_of_weight.hpp
+// What updates one weight: the training's optimizer, and the gradient of the weight's penalty where the optimizer reads
+// norms, which contain it.
 
 namespace stagecraft::detail {
-
-/// What a weight is called for that: "dense/kernel".
-constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph, int weight) {
-  fixed_text<2 * max_name_length + 1> result;
-  for (auto const& layer : graph.layers)
-    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count)
-      result.append(layer.name.view()).append('/');
-  return result.append(graph.parameters[static_cast<std::size_t>(weight)].name.view());
-}
-
-template <class M, auto Training, std::size_t Weight>
-constexpr auto find_optimizer_of_weight() {
-  constexpr auto optimizer = Training.optimizer;
-  if constexpr (excludes_weights<std::remove_cv_t<decltype(optimizer)>>())
-    return optimizer_of(optimizer, full_name(graph_of<M>, static_cast<int>(Weight)));
-  else
-    return optimizer;
-}
-
-/// The training's optimizer, without what the weight is excluded from.
-template <class M, auto Training, std::size_t Weight>
-inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<M, Training, Weight>();
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/description/weight_plans.hpp
-// What a weight begins with, what a constraint makes of it, and a regularizer's penalty with its gradient, as
-// operations.
-
-namespace stagecraft::detail {
-
-/// E1070 where it gives something else than a weight of the same shape.
-constexpr operations::trace trace_constraint(constraint const& of, shape const& whole) {
-  operations::extents const inputs[]{operations::extents::of(whole)};
-  return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
-        ops.list().kind = "constraint";
-        auto const result = of.rules->call(of.options, ops, in[0]);
-        if (result.shape() != inputs[0])
-          ops.list().fail("it gives a tensor of shape ", result.shape(), " for a weight of shape ", inputs[0]);
-        return result;
-      },
-      inputs, false, of.rules->name);
-}
-
-/// The penalty of a regularizer of one's own, or its gradient by the weight. E1070 where it is not one number.
-constexpr operations::trace trace_penalty(regularizer const& of, shape const& whole, bool gradient) {
-  operations::extents const inputs[]{operations::extents::of(whole)};
-  return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
-        ops.list().kind = "regularizer";
-        auto const penalty = of.rules->call(of.options, ops, in[0]);
-        if (penalty.shape().size() != 1)
-          ops.list().fail("it gives a tensor of shape ", penalty.shape(), " for a weight of shape ", inputs[0],
-                          "; a penalty is one number");
-        if (!gradient || ops.list().problem.failed()) return penalty;
-        int const count = ops.list().size();
-        operations::differentiation gradients(ops);
-        gradients.add(penalty.id, ops.full(penalty.shape(), 1));
-        gradients.run(0, count);
-        return gradients.has(in[0].id) ? gradients.of(in[0].id) : ops.full(inputs[0], 0);
-      },
-      inputs, false, of.rules->name);
-}
-
-/// The first values of a weight. E1070 where they have another shape.
-constexpr operations::trace trace_initializer(initializer const& of, shape const& whole) {
-  auto const extents = operations::extents::of(whole);
-  return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const>) {
-        ops.list().kind = "initializer";
-        auto const values = of.rules->call(of.options, ops, extents);
-        if (values.shape() != extents)
-          ops.list().fail("it gives a tensor of shape ", values.shape(), " for a weight of shape ", extents);
-        return values;
-      },
-      {}, false, of.rules->name);
-}
-
-// The input of each plan but that of an initializer is the weight, row by row, whatever its layout is. Plans copy what
-// they are for, since Clang 19 finds members of template arguments at wrong places.
-
-template <class Make>
-class weight_plan {
-  struct make {
-    constexpr operations::traced_plan operator()() const { return operations::traced_plan(Make{}(), false); }
-  };
-  static constexpr auto const& plan = detail::frozen<make>;
-
- public:
-  static constexpr operations::plan_view value = plan;
-};
 
 /// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each
-/// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss.
-template <class M, auto Training, int Replicas>
+/// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for what changes.
+template <class Job, int Replicas>
 inline constexpr float penalties_in_gradient = [] {
-  constexpr pipelining_options options = options_of<M, Training>;
+  constexpr pipelining_options options = Job::options;
   bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
-  bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
-  constexpr auto optimizer = Training.optimizer;
+  bool const sum_of_replicas = Job::training.cross_replica_reduction == cross_replica_reduction::sum;
+  constexpr auto optimizer = Job::training.optimizer;
   return loss_scale_of(optimizer) *
          static_cast<float>((sum ? options.accumulation_steps() : 1) * (sum_of_replicas ? Replicas : 1));
 }();
 
-template <constraint Constraint, shape Whole>
-struct trace_of_constraint {
-  static constexpr constraint of = Constraint;
-  static constexpr shape whole = Whole;
-  constexpr operations::trace operator()() const { return trace_constraint(of, whole); }
-};
-template <constraint Constraint, shape Whole>
-struct plan_of_constraint : weight_plan<trace_of_constraint<Constraint, Whole>> {};
+/// An optimizer of a weight whose gradient is still without that of its penalty.
+template <class Optimizer>
+struct penalized {
+  Optimizer optimizer;
+  float l1, l2;
+  stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
-template <regularizer Regularizer, shape Whole, bool Gradient>
-struct trace_of_penalty {
-  static constexpr regularizer of = Regularizer;
-  static constexpr shape whole = Whole;
-  constexpr operations::trace operator()() const { return trace_penalty(of, whole, Gradient); }
-};
-template <regularizer Regularizer, shape Whole, bool Gradient>
-struct plan_of_penalty : weight_plan<trace_of_penalty<Regularizer, Whole, Gradient>> {};
+  static constexpr std::string_view name = Optimizer::name;
 
-template <initializer Initializer, shape Whole>
-struct trace_of_initializer {
-  static constexpr initializer of = Initializer;
-  static constexpr shape whole = Whole;
-  constexpr operations::trace operator()() const { return trace_initializer(of, whole); }
-};
-template <initializer Initializer, shape Whole>
-struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole>> {};
-
-/// Whether tiles carry out all operations of a plan for a weight: maps, sums and maxima.
-constexpr bool has_weight_lowering(operations::plan_view const& plan) {
-  for (int const id : plan.forward) {
-    auto const& [what, shape, first, operands, has_gradient] = plan.nodes[id];
-    bool const is_known = is_alias(what) || what.is<operations::map>() || what.is<operations::reduce>() ||
-                          what.is<operations::broadcast>() || what.is<operations::input>() ||
-                          what.is<operations::constant>();
-    if (!is_known) return false;
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const scaled = [&](auto penalty) {
+      return loss_scale_rule_of(optimizer).growth_steps > 0 ? penalty * ops.loss_scale() : penalty;
+    };
+    if (l2 != 0) gradient = gradient + scaled(weight * (2 * l2));
+    if (l1 != 0) gradient = gradient + scaled(sign(weight) * l1);
+    optimizer.update(ops, weight, prepared_gradient(optimizer, ops, gradient));
   }
-  return true;
+
+  friend constexpr bool operator==(penalized const&, penalized const&) = default;
+};
+
+template <class Job, std::size_t Weight, int Replicas>
+constexpr auto find_update_of_weight() {
+  constexpr auto optimizer = optimizer_of_weight<Job, Weight>;
+  constexpr regularizer penalty = Job::graph.parameters[Weight].regularizer;
+  if constexpr (norms_of<optimizer>.count > 0 && !penalty.empty() && !penalty.is_own()) {
+    constexpr float times = penalties_in_gradient<Job, Replicas>;
+    return penalized{optimizer, penalty.l1 * times, penalty.l2 * times};
+  } else {
+    return optimizer;
+  }
 }
+
+/// What updates a weight, of whose model there are `Replicas`.
+template <class Job, std::size_t Weight, int Replicas>
+inline constexpr auto update_of_weight = find_update_of_weight<Job, Weight, Replicas>();
+
+/// The penalty whose gradient has to be added to the weight's before that.
+template <class Job, std::size_t Weight, int Replicas>
+inline constexpr regularizer penalty_of_update = [] {
+  constexpr regularizer penalty = Job::graph.parameters[Weight].regularizer;
+  if constexpr (penalty.empty() || penalty.is_own() || norms_of<optimizer_of_weight<Job, Weight>>.count > 0)
+    return regularizer{};
+  else {
+    constexpr float times = penalties_in_gradient<Job, Replicas>;
+    return regularizer{.l1 = penalty.l1 * times, .l2 = penalty.l2 * times};
+  }
+}();
 
 }  // namespace stagecraft::detail
-
-// ---- stagecraft/kernels/simd/half.hpp
-// Half precision: floats to and from IEEE binary16, which is kept as std::uint16_t. Only memory holds halves;
-// arithmetic is done in floats. Keras counterpart: tf.cast between tf.float32 and tf.float16.
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-#if defined(__F16C__)
-/// Whether the registers of an architecture are those that F16C converts.
-template <class Arch>
-inline constexpr bool has_f16c = std::is_base_of_v<xsimd::avx, Arch> && !has_avx512<Arch>;
-#else
-template <class Arch>
-inline constexpr bool has_f16c = false;
-#endif
-
-/// The value of the half in the lower 16 bits of each lane; the upper bits are 0. No step sees or gives a denormal
-/// float.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<float, Arch> widen_halves(xsimd::batch<std::int32_t, Arch> const& half) {
-  using integer = xsimd::batch<std::int32_t, Arch>;
-  integer const magnitude = (half & integer(0x7FFF)) << 13;
-  integer const sign = (half & integer(0x8000)) << 16;
-  // Of a denormal, the bits are 2^-14 too little behind an exponent that has been set: an exact difference.
-  integer const rebiased = magnitude + integer(112 << 23);
-  integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(rebiased + integer(1 << 23)) - 0x1p-14F);
-  integer const special = magnitude + integer(224 << 23);
-  integer const quiet = special | integer(0x00400000);
-  integer const large = xsimd::select(magnitude > integer(0x7C00 << 13), quiet, special);
-  integer const finite = xsimd::select(magnitude < integer(0x0400 << 13), denormal, rebiased);
-  return bit_cast<float>(xsimd::select(magnitude < integer(0x7C00 << 13), finite, large) | sign);
-}
-
-/// The nearest half of each lane, in its lower 16 bits.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<std::int32_t, Arch> narrow_to_halves(xsimd::batch<float, Arch> const& x) {
-  using integer = xsimd::batch<std::int32_t, Arch>;
-  integer const bits = bit_cast<std::int32_t>(x);
-  integer const magnitude = bits & integer(0x7FFFFFFF);
-  integer const fraction = (magnitude >> 13) & integer(0x3FF);
-  // A carry out of the fraction is right in the exponent, even the one that leads to infinity.
-  integer const odd = fraction & integer(1);
-  integer const normal = (magnitude - integer((112 << 23) - 0xFFF) + odd) >> 13;
-  // The last bit of 1/2 weighs as much as that of denormal halves: the sum is rounded where they end.
-  integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(magnitude) + 0.5F) - integer(0x3F000000);
-  integer const finite = xsimd::select(magnitude < integer(113 << 23), denormal, normal);
-  integer const special = xsimd::select(magnitude > integer(255 << 23), integer(0x7E00) | fraction, integer(0x7C00));
-  integer const half = xsimd::select(magnitude < integer(143 << 23), finite, special);
-  return half | ((bits >> 16) & integer(0x8000));
-}
-
-}  // namespace detail
-
-/// The floats that `lanes` halves stand for. Exact; a signalling NaN becomes quiet.
-template <class Arch = default_architecture>
-[[nodiscard]] inline batch<Arch> load_halves(std::uint16_t const* p) {
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch>)
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(p)));
-  else
-#endif
-#if defined(__F16C__)
-      if constexpr (detail::has_f16c<Arch>)
-    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p)));
-  else
-#endif
-  {
-    alignas(64) std::int32_t halves[lanes<Arch>];
-    for (int lane = 0; lane < lanes<Arch>; ++lane) halves[lane] = p[lane];
-    return detail::widen_halves(xsimd::batch<std::int32_t, Arch>::load_aligned(halves));
-  }
-}
-
-/// Writes each lane as the nearest half: the even one of two equally near ones, infinity from 65520 on. Of a NaN, the
-/// sign and the upper bits are kept, and it becomes quiet. The same bits for every architecture.
-template <class Arch>
-inline void store_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch>)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
-                        _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-  else
-#endif
-#if defined(__F16C__)
-      if constexpr (detail::has_f16c<Arch>)
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
-  else
-#endif
-  {
-    alignas(64) std::int32_t halves[lanes<Arch>];
-    detail::narrow_to_halves(x).store_aligned(halves);
-    for (int lane = 0; lane < lanes<Arch>; ++lane) p[lane] = static_cast<std::uint16_t>(halves[lane]);
-  }
-}
-
-/// `load_halves` of the first `count` halves at p, 0 in the other lanes; reads nothing behind them.
-template <class Arch = default_architecture>
-[[nodiscard]] inline batch<Arch> load_first_halves(std::uint16_t const* p, int count) {
-  alignas(64) std::uint16_t halves[lanes<Arch>] = {};
-  std::memcpy(halves, p, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
-  return load_halves<Arch>(halves);
-}
-
-/// `store_halves` of the first `count` lanes; writes nothing behind them.
-template <class Arch>
-inline void store_first_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p, int count) {
-  alignas(64) std::uint16_t halves[lanes<Arch>];
-  store_halves(x, halves);
-  std::memcpy(p, halves, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
-}
-
-/// y = the floats that the n halves x stand for, as `load_halves`.
-template <class Arch = default_architecture>
-inline void floats_of_halves(std::uint16_t const* x, float* y, std::int64_t n) {
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>) load_halves<Arch>(x + i).store_unaligned(y + i);
-  if (int const rest = static_cast<int>(n - i); rest > 0)
-    store_first<Arch>(load_first_halves<Arch>(x + i, rest), y + i, rest);
-}
-
-/// y = the halves that are nearest to the n floats x, as `store_halves`.
-template <class Arch = default_architecture>
-inline void halves_of_floats(float const* x, std::uint16_t* y, std::int64_t n) {
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>) store_halves<Arch>(batch<Arch>::load_unaligned(x + i), y + i);
-  if (int const rest = static_cast<int>(n - i); rest > 0)
-    store_first_halves<Arch>(load_first<Arch>(x + i, rest), y + i, rest);
-}
-
-}  // namespace stagecraft::kernels
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 // ---- stagecraft/kernels/update/accumulate.hpp
 // The gradients of several micro-batches become one: accumulators of floats or halves.
@@ -30382,56 +32349,34 @@ inline void accumulate_gradient(accumulation_factors factors, float const* gradi
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/kernels/update/regularization.hpp
-// Weight penalties: their value, and their share of the gradient.
-// Keras counterpart: tf.keras.regularizers.L1L2.
-
-namespace stagecraft::kernels {
-
-/// l1 * sum|w| + l2 * sum w^2 over n weights.
-template <class Arch = default_architecture>
-[[nodiscard]] inline float regularization_loss(regularizer const& penalty, float const* w, std::int64_t n) {
-  using value = batch<Arch>;
-  float loss = 0;
-  if (penalty.l1 != 0) loss += penalty.l1 * transform_sum<Arch>(n, [](value const& x) { return xsimd::abs(x); }, w);
-  if (penalty.l2 != 0) loss += penalty.l2 * transform_sum<Arch>(n, [](value const& x) { return x * x; }, w);
-  return loss;
-}
-
-/// g += l1 * sign(w) + 2 * l2 * w, with sign(0) = 0 as in TensorFlow.
-template <class Arch = default_architecture>
-inline void add_regularization_gradient(regularizer const& penalty, float const* w, float* g, std::int64_t n) {
-  using value = batch<Arch>;
-  if (penalty.empty()) return;
-  value const l1(penalty.l1);
-  value const twice_l2(2.0F * penalty.l2);
-  value const zero(0.0F);
-  transform<Arch>(
-      n,
-      [=](value const& x, value const& gradient) {
-        value const sign = xsimd::select(x > zero, l1, xsimd::select(x < zero, -l1, zero));
-        return gradient + fused_multiply_add(twice_l2, x, sign);
-      },
-      g, w, static_cast<float const*>(g));
-}
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/kernels/update/update.hpp
 // Weight updates of the optimizers over flat arrays, and as a function of batches for use inside other kernels.
 
 namespace stagecraft::kernels {
 
-/// One optimizer step on a batch of weights: `update_function<Optimizer, Arch> f(learning_rate, step)`, then
-/// `f(w, g, slots)` changes the weights w and their slots by the gradients g. `step` counts from 1.
+/// What an optimizer's step is given everywhere: the learning rate, the number of the update from 1 on, the factor of
+/// the loss if it changes, and the norms that it reads.
+template <auto Optimizer>
+[[nodiscard]] inline auto given_everywhere(float learning_rate, std::int64_t step, double const* norms,
+                                           float loss_scale = 1) {
+  constexpr int count = stagecraft::detail::norms_of<Optimizer>.count;
+  std::array<double, update_tracer::first_norm + count> given{
+      static_cast<double>(learning_rate), static_cast<double>(step), static_cast<double>(loss_scale)};
+  for (int i = 0; i < count; ++i) given[static_cast<std::size_t>(update_tracer::first_norm + i)] = norms[i];
+  return given;
+}
+
+/// One optimizer step on a batch of weights: `update_function<Optimizer, Arch> f(learning_rate, step, norms)`, then
+/// `f(w, g, slots)` changes the weights w and their slots by the gradients g. `step` counts from 1. `norms` may be null
+/// for an optimizer that reads none.
 template <auto Optimizer, class Arch = default_architecture>
 class update_function {
   static constexpr auto const& formula = stagecraft::detail::formula_of_optimizer<Optimizer>;
   using value = batch<Arch>;
 
  public:
-  explicit update_function(float learning_rate, std::int64_t step)
-      : function_(std::array{static_cast<double>(learning_rate), static_cast<double>(step)}) {}
+  explicit update_function(float learning_rate, std::int64_t step, double const* norms = nullptr, float loss_scale = 1)
+      : function_(given_everywhere<Optimizer>(learning_rate, step, norms, loss_scale)) {}
 
   [[gnu::always_inline]] inline void operator()(value& w, value const& g, value* slots) const {
     constexpr int count = stagecraft::detail::slots_of<Optimizer>;
@@ -30481,18 +32426,103 @@ struct updated_weights {
 };
 
 /// One optimizer step over n weights w with the gradients g. Slot number s of weight i is slots[s * slot_stride + i];
-/// all slots start at 0. `step` counts from 1. Elementwise, so a range may be split in any way; slots may be null for
-/// an optimizer without state.
+/// all slots start at 0. `step` counts from 1; `norms` are those that the optimizer reads, and `loss_scale` the factor
+/// of the loss if it changes. Elementwise, so a range may be split in any way; slots may be null for an optimizer
+/// without state, and norms for one that reads none.
 template <auto Optimizer, class Arch = default_architecture>
 inline void update(float learning_rate, std::int64_t step, float* w, float const* g, float* slots,
-                   std::int64_t slot_stride, std::int64_t n) {
+                   std::int64_t slot_stride, std::int64_t n, double const* norms = nullptr, float loss_scale = 1) {
   constexpr int width = lanes<Arch>;
-  update_function<Optimizer, Arch> const function(learning_rate, step);
+  update_function<Optimizer, Arch> const function(learning_rate, step, norms, loss_scale);
   updated_weights<Optimizer, Arch> const weights{w, slots, slot_stride};
   std::int64_t i = 0;
   for (; i + width <= n; i += width) weights.step(function, i, batch<Arch>::load_unaligned(g + i));
   if (int const rest = static_cast<int>(n - i); rest > 0)
     weights.step_first(function, i, load_first<Arch>(g + i, rest), rest);
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/update/norms.hpp
+// Norms that an optimizer's step reads: sums of squares of what they are taken of, over parts of a weight.
+
+namespace stagecraft::kernels {
+
+/// Adds the squares of what the norms `Which` of an optimizer's step are taken of (detail::norms_of_round) over n
+/// elements of a weight, n a multiple of 16: `sums` has one number for each, in order. Slot number s of weight i is
+/// slots[s * slot_stride + i]. `valid(i)` says how many of a register of elements from i on count; those come first.
+/// All architectures add in the same order.
+template <auto Optimizer, unsigned Which, class Arch = default_architecture, class Valid>
+inline void add_squares(std::span<double const> given, float const* w, float const* g, float const* slots,
+                        std::int64_t slot_stride, std::int64_t n, Valid const& valid, double* sums) {
+  constexpr int width = lanes<Arch>, together = 16, parts = together / width;
+  constexpr int norms = std::popcount(Which), slot_count = stagecraft::detail::slots_of<Optimizer>;
+  static_assert(together % width == 0);
+  using value = batch<Arch>;
+  formula_function<stagecraft::detail::formula_of_norms<Optimizer, Which>, Arch> const function(given);
+  value squares[norms][parts];
+  for (auto& of_norm : squares)
+    for (auto& part : of_norm) part = value(0.0F);
+  for (std::int64_t first = 0; first < n; first += together)
+    for (int part = 0; part < parts; ++part) {
+      std::int64_t const i = first + part * width;
+      int const count = valid(i);
+      if (count <= 0) continue;
+      value of[slot_count + 2]{value::load_unaligned(w + i), value::load_unaligned(g + i)}, results[norms];
+      for (int slot = 0; slot < slot_count; ++slot)
+        of[slot + 2] = value::load_unaligned(slots + slot * slot_stride + i);
+      function(of, results);
+      for (int norm = 0; norm < norms; ++norm) {
+        if (count < width) {
+          std::array<float, width> numbers;
+          results[norm].store_unaligned(numbers.data());
+          results[norm] = load_first<Arch>(numbers.data(), count);
+        }
+        squares[norm][part] = fused_multiply_add(results[norm], results[norm], squares[norm][part]);
+      }
+    }
+  for (int norm = 0; norm < norms; ++norm) {
+    std::array<float, together> numbers;
+    for (int part = 0; part < parts; ++part) squares[norm][part].store_unaligned(numbers.data() + part * width);
+    double sum = 0;
+    for (float const number : numbers) sum += static_cast<double>(number);
+    sums[norm] += sum;
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/update/regularization.hpp
+// Weight penalties: their value, and their share of the gradient.
+// Keras counterpart: tf.keras.regularizers.L1L2.
+
+namespace stagecraft::kernels {
+
+/// l1 * sum|w| + l2 * sum w^2 over n weights.
+template <class Arch = default_architecture>
+[[nodiscard]] inline float regularization_loss(regularizer const& penalty, float const* w, std::int64_t n) {
+  using value = batch<Arch>;
+  float loss = 0;
+  if (penalty.l1 != 0) loss += penalty.l1 * transform_sum<Arch>(n, [](value const& x) { return xsimd::abs(x); }, w);
+  if (penalty.l2 != 0) loss += penalty.l2 * transform_sum<Arch>(n, [](value const& x) { return x * x; }, w);
+  return loss;
+}
+
+/// g += l1 * sign(w) + 2 * l2 * w, with sign(0) = 0 as in TensorFlow.
+template <class Arch = default_architecture>
+inline void add_regularization_gradient(regularizer const& penalty, float const* w, float* g, std::int64_t n) {
+  using value = batch<Arch>;
+  if (penalty.empty()) return;
+  value const l1(penalty.l1);
+  value const twice_l2(2.0F * penalty.l2);
+  value const zero(0.0F);
+  transform<Arch>(
+      n,
+      [=](value const& x, value const& gradient) {
+        value const sign = xsimd::select(x > zero, l1, xsimd::select(x < zero, -l1, zero));
+        return gradient + fused_multiply_add(twice_l2, x, sign);
+      },
+      g, w, static_cast<float const*>(g));
 }
 
 }  // namespace stagecraft::kernels
@@ -30511,6 +32541,7 @@ struct parameter_update {
   static constexpr auto const& info = Plan::graph.parameters[Parameter];
   static constexpr long long size = Plan::weights.size[Parameter];
   static constexpr long long offset = Plan::weights.offset[Parameter];
+  static constexpr auto optimizer = update_of_weight<typename Plan::job::described, Parameter, Replicas>;
 
   /// Whether a call's layer has this weight.
   [[nodiscard]] static constexpr bool used_by(int call) {
@@ -30566,21 +32597,37 @@ struct parameter_update {
     }
   }
 
+  /// Adds the squares of what norms of the optimizer's step are taken of, a number for each bit of `Which`.
+  template <unsigned Which>
+  static void add_squares(host_memory const& memory, optimizer_state const& state, range elements, double* sums) {
+    auto const first = offset + elements.first;
+    kernels::add_squares<optimizer, Which, architecture>(
+        kernels::given_everywhere<optimizer>(memory.learning_rate, memory.update, memory.norms, memory.loss_scale),
+        memory.weights + first, memory.gradients + first, state.slots, state.stride, elements.last - elements.first,
+        [first = elements.first](std::int64_t i) { return elements_from(first + i); }, sums);
+  }
+
   /// Changes the weights by their gradients, to which that of the penalty is added first.
-  static void apply(host_memory const& memory, optimizer_state const& optimizer, range elements) {
+  static void apply(host_memory const& memory, optimizer_state const& state, range elements) {
     auto const count = elements.last - elements.first;
     float* const gradient = memory.gradients + offset + elements.first;
     float* const values = memory.weights + offset + elements.first;
-    if constexpr (!info.regularizer.empty() && !info.regularizer.is_own()) {
-      constexpr float times = penalties_in_gradient<typename Plan::model, Plan::training, Replicas>;
-      constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
+    constexpr regularizer penalty = penalty_of_update<typename Plan::job::described, Parameter, Replicas>;
+    if constexpr (!penalty.empty())
       kernels::add_regularization_gradient<architecture>(penalty, values, gradient, count);
-    }
-    kernels::update<optimizer_of_weight<typename Plan::model, Plan::training, Parameter>, architecture>(
-        memory.learning_rate, memory.update, values, gradient, optimizer.slots, optimizer.stride, count);
+    kernels::update<optimizer, architecture>(memory.learning_rate, memory.update, values, gradient, state.slots,
+                                             state.stride, count, memory.norms, memory.loss_scale);
   }
 
  private:
+  /// How many of a register's floats from the weight's float i on are elements; those come first.
+  static int elements_from(std::int64_t i) {
+    constexpr int width = kernels::lanes<architecture>;
+    if constexpr (info.layout == parameter_layout::matrix)
+      return kernels::packed_groups<info.rows(), info.columns(), info.groups, architecture>::elements_from(i, width);
+    else
+      return i + width <= info.size() ? width : i < info.size() ? static_cast<int>(info.size() - i) : 0;
+  }
   static kernels::accumulation_factors factors(host_memory const& memory) {
     return kernels::accumulation_factors_of(Plan::options.reduction_method, memory.accumulated,
                                             Plan::options.accumulation_steps());
@@ -30596,6 +32643,40 @@ template <class Plan>
                                                   Plan::options.accumulation_steps())
                      .gradient;
 }
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/host/steps/widened_step.hpp
+// Where a step of the host finds its tensors as floats, if they are stored in 16 bits: in a room of the device that
+// each step fills anew. Constants only.
+
+namespace stagecraft::detail {
+
+/// The steps of one call; offsets are floats from the beginning of the room. `Call` counts as in graph_of<M>.calls.
+template <class Plan, int Call>
+struct widened_step {
+  static constexpr auto const& node = Plan::graph.call(Call);
+
+  /// Floats of a batch, in whole cache lines.
+  [[nodiscard]] static constexpr long long floats_of(int call) {
+    return (static_cast<long long>(Plan::program.batch) * Plan::graph.call(call).shape.size() + 15) / 16 * 16;
+  }
+  [[nodiscard]] static constexpr int input_call(int index) {
+    return Plan::graph.inputs[static_cast<std::size_t>(node.first_input + index)];
+  }
+  [[nodiscard]] static constexpr long long input(int index) {
+    long long offset = 0;
+    for (int i = 0; i < index; ++i) offset += floats_of(input_call(i));
+    return offset;
+  }
+  static constexpr long long output = input(node.input_count);
+  static constexpr long long output_gradient = output + floats_of(Call);
+  [[nodiscard]] static constexpr long long input_gradient(int index) {
+    return output_gradient + floats_of(Call) + input(index);
+  }
+  /// What the forward and, while training, the backward step need.
+  static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
+};
 
 }  // namespace stagecraft::detail
 
@@ -30654,16 +32735,23 @@ struct host_call {
   /// Whether the gradient of a weight is wanted: not of a frozen layer's.
   [[nodiscard]] static constexpr bool wants_parameter_gradient(int index) { return parameter_info(index).trainable; }
 
-  [[nodiscard]] float const* input(int index) const { return address(Plan::value(input_call(index))); }
+  [[nodiscard]] float const* input(int index) const {
+    return address(Plan::value(input_call(index)), input_call(index), widened::input(index));
+  }
+  /// An input as it is stored in 16 bits.
+  [[nodiscard]] std::uint16_t const* stored_input(int index) const {
+    return reinterpret_cast<std::uint16_t const*>(Plan::address(memory, Plan::value(input_call(index))));
+  }
   [[nodiscard]] float* input_gradient(int index) const {
-    return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index));
+    return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index), input_call(index),
+                   widened::input_gradient(index));
   }
   /// Where the forward step writes what its epilogues make of it.
-  [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue)); }
-  [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call)); }
+  [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue), Call, widened::output); }
+  [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call), Call, widened::output_gradient); }
   /// What the forward step keeps for the backward step, if there is room for something.
   static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
-  [[nodiscard]] float* saved() const { return address(Plan::saved(Call)); }
+  [[nodiscard]] float* saved() const { return Plan::address(memory, Plan::saved(Call)); }
   [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
   /// Of a weight that is not trained, such as a moving mean: its layer may change it in a forward step of training.
   [[nodiscard]] float* mutable_weight(int index) const { return memory.weights + weight_offset(index); }
@@ -30678,8 +32766,8 @@ struct host_call {
   }
   /// What updates a weight of the layer.
   template <int Index>
-  static constexpr auto optimizer = detail::optimizer_of_weight<typename Plan::model, Plan::training,
-                                                                static_cast<std::size_t>(first_parameter + Index)>;
+  static constexpr auto optimizer =
+      detail::optimizer_of_weight<typename Plan::job::described, static_cast<std::size_t>(first_parameter + Index)>;
   [[nodiscard]] static constexpr long long weight_offset(int index) {
     return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
   }
@@ -30716,8 +32804,12 @@ struct host_call {
     while (Plan::epilogue(last) >= 0) last = Plan::epilogue(last);
     return last;
   }();
+  using widened = detail::widened_step<Plan, Call>;
+  /// Of what belongs to a call of the graph: where it is stored, or where it has been widened to floats.
   template <class Place>
-  [[nodiscard]] float* address(Place const& place) const {
+  [[nodiscard]] float* address(Place const& place, [[maybe_unused]] int of, [[maybe_unused]] long long room) const {
+    if constexpr (is_half(Plan::stored))
+      if (is_half(Plan::program.calls[static_cast<std::size_t>(of)].stored)) return memory.widened + room;
     return Plan::address(memory, place);
   }
 };
@@ -31631,7 +33723,7 @@ inline constexpr int operation_kinds = static_cast<int>(operation_kind::traced) 
 
 /// Of one family; what `function`, `sizes` and `scalars` mean is told by the family's header.
 struct tile_operation {
-  static constexpr int most_inputs = 8, most_outputs = 7, most_sizes = 24, most_scalars = 8;
+  static constexpr int most_inputs = 13, most_outputs = 7, most_sizes = 24, most_scalars = 8;
 
   operation_kind kind = operation_kind::map;
   int function = 0;
@@ -31669,6 +33761,7 @@ enum class tensor_role : unsigned char {
   sample_scale,     ///< of a loss: the weight of each row
   loss,             ///< of an output: one number
   optimizer_state,  ///< of a weight update, by its slot
+  norm,             ///< of a weight update: a sum of squares for a norm of all weights, by the norm's number
   temporary         ///< of this step alone, by its number
 };
 
@@ -35546,36 +37639,36 @@ namespace stagecraft {
 /// Tensors: the output (input 0), targets (class numbers as float32), the rows' scales, the loss as one number, and in
 /// training the gradient of the output, to which this is added if another loss has written it. It is scaled by the
 /// output's weight, and so that gradients of micro-batches only have to be added; the loss is not.
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr lowered_step lower_loss() {
-  using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>;
+  using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Job::training.loss))>;
   static_assert(
       detail::HasLossCall<loss_type>,
       "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
       "ipu/lowering/loss.hpp [E2062]");
-  constexpr auto const& graph = graph_of<M>;
+  constexpr auto const& graph = Job::graph;
   constexpr int call = graph.outputs_of(0)[Output];
   constexpr shape const& output_shape = graph.call(call).shape;
-  constexpr dtype type = Training.dtype_policy.compute_dtype;
-  constexpr pipelining_options options = options_of<M, Training>;
+  constexpr dtype type = Job::training.dtype_policy.compute_dtype;
+  constexpr pipelining_options options = Job::options;
   std::int64_t const columns = output_shape.back();
-  std::int64_t const elements = std::int64_t{Training.batch_size} * output_shape.size(), rows = elements / columns;
+  std::int64_t const elements = std::int64_t{Job::training.batch_size} * output_shape.size(), rows = elements / columns;
   lowered_step step;
   if constexpr (detail::HasLossCall<loss_type>) {
-    constexpr loss_type loss = computed_loss_of<M, Training, Output>;
+    constexpr loss_type loss = computed_loss_of<typename Job::described, Output>;
     int const prediction = step.tensor(tensor_role::input, 0, type, elements);
     int const targets =
         step.tensor(tensor_role::target, 0, dtype::float32, loss_type::sparse_targets ? rows : elements);
     int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, rows);
     int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
     auto role = detail::gradient_role::none;
-    if constexpr (Mode == execution_mode::training) role = detail::flow_of<M, Training>.loss_role[Output];
+    if constexpr (Job::trains) role = detail::flow_of<Job>.loss_role[Output];
     int gradient = -1, written = -1;
     if (role != detail::gradient_role::none)
       written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
     if (role == detail::gradient_role::add) written = step.temporary(elements, type);
-    constexpr auto optimizer = Training.optimizer;
-    loss_scale scale{.factor = Training.loss_weights.of(Output) * detail::loss_scale_of(optimizer)};
+    constexpr auto optimizer = Job::training.optimizer;
+    loss_scale scale{.factor = Job::training.loss_weights.of(Output) * detail::loss_scale_of(optimizer)};
     if (options.reduction_method == gradient_accumulation_reduction_method::mean)
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
@@ -35589,15 +37682,15 @@ constexpr lowered_step lower_loss() {
 
 /// Logits become the output that they are those of, in their place; tensor: the output. Without an operation where the
 /// loss takes no logits.
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr lowered_step lower_output() {
   lowered_step step;
-  if constexpr (takes_logits<M, Training, Output>) {
-    constexpr activation function = last_activations_of<M>[Output].function;
-    constexpr shape const& output_shape = graph_of<M>.call(graph_of<M>.outputs_of(0)[Output]).shape;
+  if constexpr (takes_logits<Job, Output>) {
+    constexpr activation function = last_activations_of<typename Job::model>[Output].function;
+    constexpr shape const& output_shape = Job::graph.call(Job::graph.outputs_of(0)[Output]).shape;
     std::int64_t const columns = output_shape.back(),
-                       elements = std::int64_t{Training.batch_size} * output_shape.size();
-    int const output = step.tensor(tensor_role::output, 0, Training.dtype_policy.compute_dtype, elements);
+                       elements = std::int64_t{Job::training.batch_size} * output_shape.size();
+    int const output = step.tensor(tensor_role::output, 0, Job::training.dtype_policy.compute_dtype, elements);
     if (function.kind == activation_kind::softmax)
       append_softmax(step, output, output, elements / columns, columns, 1);
     else
@@ -35622,10 +37715,10 @@ namespace stagecraft::detail {
 }
 
 /// What is given for the passes of a stage; without stages, nothing.
-template <class M, auto Training>
+template <class Job>
 [[nodiscard]] constexpr pipeline_stage_options options_of_pass(bool backward, int stage) {
-  constexpr auto const& options = options_of<M, Training>;
-  if (!is_pipelined<M>) return {};
+  constexpr auto const& options = Job::options;
+  if (!is_pipelined<typename Job::model>) return {};
   return (backward ? options.backward_propagation_stages_poplar_options
                    : options.forward_propagation_stages_poplar_options)
       .of(stage);
@@ -35707,27 +37800,26 @@ struct step_variant {
 ///
 /// `WeightMachine` is the machine whose plans say how the layer's weights lie: other than `Machine` where options of
 /// Poplar are given for single stages.
-template <class M, auto Training, execution_mode Mode, class Machine, step_variant Variant, int Call,
-          class WeightMachine = Machine>
+template <class Job, step_variant Variant, int Call, class WeightMachine = typename Job::machine>
 struct lowered_call_variant {
-  using model = M;
-  using machine = Machine;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
+  using model = typename Job::model;
+  using machine = typename Job::machine;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
   static constexpr auto const& planned = program.calls[Call];
   /// Without the activation, if the loss applies it.
-  static constexpr auto const& layer = detail::planned_layer<M, Call, planned.activation_in_loss>;
-  static constexpr auto const& target = Machine::target;
-  static constexpr auto const& config = Machine::config;
+  static constexpr auto const& layer = detail::planned_layer<typename Job::model, Call, planned.activation_in_loss>;
+  static constexpr auto const& target = Job::machine::target;
+  static constexpr auto const& config = Job::machine::config;
   static constexpr int call = Call;
-  static constexpr int batch = Training.batch_size;
+  static constexpr int batch = Job::training.batch_size;
   static constexpr int input_count = graph.call(Call).input_count;
-  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool trains = Job::trains;
   static constexpr bool has_running_mean = Variant.has_running_mean;
   /// The type of values and gradients, and of copies of weights that are multiplied with them.
-  static constexpr dtype type = Training.dtype_policy.compute_dtype;
+  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
   /// The type in which weights are stored.
-  static constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
+  static constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
 
   [[nodiscard]] static constexpr int input_call(int index) {
     return graph.inputs[graph.call(Call).first_input + index];
@@ -35774,8 +37866,8 @@ struct lowered_call_variant {
   [[nodiscard]] static constexpr weight_mapping const* planned_weight(int index) {
     if (!parameter_info(index).constraint.empty() || parameter_info(index).regularizer.is_own()) return nullptr;
     using first =
-        lowered_call_variant<M, Training, Mode, WeightMachine, step_variant{}, graph.layer_of(Call).first_call>;
-    return detail::planned_weight<lowering<layer_t<M, first::call>>, first>(index);
+        lowered_call_variant<typename Job::template on<WeightMachine>, step_variant{}, graph.layer_of(Call).first_call>;
+    return detail::planned_weight<lowering<layer_t<typename Job::model, first::call>>, first>(index);
   }
   /// As it is stored; may be written if it is not trained.
   [[nodiscard]] static constexpr int stored_weight(lowered_step& step, int index) {
@@ -35846,10 +37938,10 @@ struct machine_with_options : Machine {
 };
 
 /// One IPU, with the options of Poplar that are given for a pass. Those that are the machine's are not told apart.
-template <class M, auto Training, class Machine, bool Backward, int Stage>
+template <class Job, bool Backward, int Stage>
 constexpr auto find_machine_of_stage() {
-  using one_ipu = typename machine_with_one_ipu<Machine>::type;
-  constexpr pipeline_stage_options own = options_of_pass<M, Training>(Backward, Stage);
+  using one_ipu = typename machine_with_one_ipu<typename Job::machine>::type;
+  constexpr pipeline_stage_options own = options_of_pass<Job>(Backward, Stage);
   if constexpr (own.given()) {
     constexpr auto matmuls = with_options_of_stage(one_ipu::config.matmuls, own.matmul_options);
     constexpr auto convolutions = with_options_of_stage(one_ipu::config.convolutions, own.convolution_options);
@@ -35861,29 +37953,29 @@ constexpr auto find_machine_of_stage() {
     return std::type_identity<one_ipu>{};
   }
 }
-template <class M, auto Training, class Machine, bool Backward, int Stage>
-using machine_of_stage = typename decltype(find_machine_of_stage<M, Training, Machine, Backward, Stage>())::type;
+template <class Job, bool Backward, int Stage>
+using machine_of_stage = typename decltype(find_machine_of_stage<Job, Backward, Stage>())::type;
 
 /// That of a pass.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
-using machine_of_pass = machine_of_stage<M, Training, Machine, planning_timetable<M, Training, Mode>.is_backward(Pass),
-                                         planning_timetable<M, Training, Mode>.stage_of_pass(Pass)>;
+template <class Job, int Pass>
+using machine_of_pass =
+    machine_of_stage<Job, planning_timetable<Job>.is_backward(Pass), planning_timetable<Job>.stage_of_pass(Pass)>;
 
 /// That of the forward step of the first call of a call's layer, as whose plan wants it the weights lie.
-template <class M, auto Training, class Machine, int Call>
+template <class Job, int Call>
 using machine_of_weights =
-    machine_of_stage<M, Training, Machine, false, stage_of_graph_call<M>(graph_of<M>.layer_of(Call).first_call)>;
+    machine_of_stage<Job, false, stage_of_graph_call<typename Job::model>(Job::graph.layer_of(Call).first_call)>;
 
-template <class M, auto Training, execution_mode Mode, int Pass, int Call>
+template <class Job, int Pass, int Call>
 constexpr step_variant find_step_variant() {
-  constexpr auto const& options = options_of<M, Training>;
-  constexpr auto const& node = graph_of<M>.call(Call);
+  constexpr auto const& options = Job::options;
+  constexpr auto const& node = Job::graph.call(Call);
   step_variant result{
       .has_running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean,
       .accumulator_type = options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32};
-  if constexpr (planning_timetable<M, Training, Mode>.is_backward(Pass)) {
+  if constexpr (planning_timetable<Job>.is_backward(Pass)) {
     static_assert(node.input_count <= step_variant::most_inputs, "stagecraft: a call on an IPU has at most 64 inputs");
-    auto const& adds = pass_plan_of<M, Training, Mode, Pass>.places.adds_gradient;
+    auto const& adds = pass_plan_of<Job, Pass>.places.adds_gradient;
     for (int i = 0; i < node.input_count; ++i)
       if (adds[node.first_input + i]) result.adds_input_gradients |= std::uint64_t{1} << i;
   }
@@ -35894,11 +37986,11 @@ constexpr step_variant find_step_variant() {
 
 /// A call in a pass (pipeline_program.hpp), which decides only where gradients are added to others, and which options
 /// of Poplar hold.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass, int Call>
-using lowered_call = lowered_call_variant<typename detail::model_without_stages<M>::type, Training, Mode,
-                                          detail::machine_of_pass<M, Training, Mode, Machine, Pass>,
-                                          detail::find_step_variant<M, Training, Mode, Pass, Call>(), Call,
-                                          detail::machine_of_weights<M, Training, Machine, Call>>;
+template <class Job, int Pass, int Call>
+using lowered_call =
+    lowered_call_variant<typename Job::template of<typename detail::model_without_stages<typename Job::model>::type>::
+                             template on<detail::machine_of_pass<Job, Pass>>,
+                         detail::find_step_variant<Job, Pass, Call>(), Call, detail::machine_of_weights<Job, Call>>;
 
 }  // namespace stagecraft
 
@@ -36472,8 +38564,9 @@ constexpr void append_reduce(lowered_step& step, reduce_function function, std::
 namespace stagecraft {
 
 enum class update_function : int {
-  optimizer,  ///< weight, gradient, slots -> weight, slots: the operation's formula
+  optimizer,  ///< weight, gradient, slots, norms -> weight, slots: the operation's formula
   penalty,    ///< weight -> one number
+  norm,       ///< weight, gradient, slots, norms -> one number: the norm of the operation's formula, or its square
   // What batch_normalization needs of the samples that are valid.
   move_statistic,  ///< moving, statistic of the batch -> moving
   valid_mean,      ///< sums over the batch -> means
@@ -36484,9 +38577,22 @@ namespace detail {
 
 /// Where an operation keeps the factors of a weight's penalty.
 inline constexpr int update_l1 = 6, update_l2 = 7;
+/// Where it keeps how many of its inputs, the last ones, are norms; whether a norm is still to be squared; and from
+/// there on which of the numbers that are given everywhere each of these inputs is.
+inline constexpr int update_norms = 2, update_is_square = 3, update_first_norm = 4;
+
+/// How many operands have an element for each of the weight's.
+constexpr int weight_operands(tile_operation const& operation) {
+  return operation.input_count - static_cast<int>(operation.sizes[update_norms]);
+}
+/// Whether a norm is that of an operand as it is.
+constexpr bool is_norm_of_operand(tile_operation const& operation) {
+  return operation.formula->steps[operation.formula->results[0]].from == operations::formula_source::place;
+}
 
 /// The vertices for `elements` elements of a tile, one after the other: popops' operations.
 /// - the gradient of l2: scaled_add; of l1: sign, scaled_add. Penalties: absolute values, sums; sums of squares.
+/// - norms: the formula, and sums of its squares.
 /// - moving statistics: scaled_add (a m + b s); means: multiply; zeros: fill, as if all were to be filled.
 class update_vertices {
  public:
@@ -36506,6 +38612,9 @@ class update_vertices {
       work += reduced_elements(add, weight_, elements_, target_);
     }
     if (l2) work += reduced_elements(square_add, weight_, elements_, target_);
+  }
+  constexpr void norm(dtype type) noexcept {
+    work += reduced_elements(vertices::reduce_operation::square_add, type, elements_, target_);
   }
   constexpr void move_statistic() noexcept { scaled(vertices::scaled_operation::ax_plus_by, weight_, gradient_); }
   constexpr void valid_mean() noexcept { scalar(vertices::binary_operation::multiply); }
@@ -36540,6 +38649,14 @@ constexpr vertex_work update_work(lowered_step const& step, tile_operation const
   bool const l1 = operation.scalars[update_l1] != 0, l2 = operation.scalars[update_l2] != 0;
   switch (static_cast<update_function>(operation.function)) {
     case update_function::penalty: vertices.penalty(l1, l2); break;
+    case update_function::norm:
+      if (is_norm_of_operand(operation)) {
+        vertices.norm(types[operation.formula->steps[operation.formula->results[0]].index]);
+      } else {
+        vertices.work += formula_vertices(*operation.formula, types, elements, target, false).work;
+        vertices.norm(dtype::float32);
+      }
+      break;
     case update_function::move_statistic: vertices.move_statistic(); break;
     case update_function::valid_mean: vertices.valid_mean(); break;
     case update_function::clear_filling: vertices.clear_filling(); break;
@@ -36569,11 +38686,30 @@ constexpr void write_penalty(tile_operation& operation, regularizer const& penal
 
 }  // namespace detail
 
+/// A norm that an optimizer's step reads: a tensor of one number, and its place among what is given everywhere.
+struct given_norm {
+  int tensor;
+  int number;
+};
+
+namespace detail {
+
+constexpr void write_norms(tile_operation& operation, std::span<given_norm const> norms) {
+  operation.sizes[update_norms] = static_cast<std::int64_t>(norms.size());
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    operation.inputs[operation.input_count++] = norms[i].tensor;
+    operation.sizes[update_first_norm + i] = norms[i].number;
+  }
+}
+
+}  // namespace detail
+
 /// An optimizer's step on a weight and its state: `state` names a tensor of the weight's type for each slot. The
-/// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate and number of the
-/// update are those of step_values.
+/// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate, number of the update
+/// and norms are those of step_values, but for `norms`.
 constexpr void append_update(lowered_step& step, operations::formula_view const& optimizer, int weight, int gradient,
-                             int const* state, regularizer const& penalty = {}) {
+                             int const* state, regularizer const& penalty = {},
+                             std::span<given_norm const> norms = {}) {
   auto& operation =
       step.add(operation_kind::update, static_cast<int>(update_function::optimizer), {weight, gradient}, {weight});
   for (std::size_t i = 1; i < optimizer.results.size(); ++i) {
@@ -36581,7 +38717,20 @@ constexpr void append_update(lowered_step& step, operations::formula_view const&
     operation.outputs[operation.output_count++] = state[i - 1];
   }
   operation.formula = &optimizer;
+  detail::write_norms(operation, norms);
   detail::write_penalty(operation, penalty);
+}
+
+/// result = the norm over a weight of what a formula of the same operands says, or its square; one number.
+constexpr void append_norm(lowered_step& step, operations::formula_view const& of, int weight, int gradient,
+                           int const* state, int slots, std::span<given_norm const> norms, int result,
+                           bool is_square = false) {
+  auto& operation =
+      step.add(operation_kind::update, static_cast<int>(update_function::norm), {weight, gradient}, {result});
+  for (int i = 0; i < slots; ++i) operation.inputs[operation.input_count++] = state[i];
+  operation.formula = &of;
+  operation.sizes[detail::update_is_square] = is_square ? 1 : 0;
+  detail::write_norms(operation, norms);
 }
 
 /// result = l1 * sum|w| + l2 * sum w^2, one number.
@@ -36616,6 +38765,15 @@ constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t
 
 namespace detail {
 
+/// What tile 0 does with the sums of all tiles.
+constexpr vertex_work added_sums(tile_operation const& operation, int tiles, ipu_target const& target) {
+  vertex_work work = added_partials(tiles, target);
+  if (static_cast<update_function>(operation.function) == update_function::norm &&
+      operation.sizes[update_is_square] == 0)
+    work.add(vertices::unary_op{vertices::unary_operation::sqrt, dtype::float32, 1, true}, target);
+  return work;
+}
+
 /// Whether an operand lies where the first one does; else a tile receives what it needs of it.
 constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation const& operation, int input,
                                       ipu_target const& target) {
@@ -36624,8 +38782,8 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
 
 }  // namespace detail
 
-/// A tile's copies: operands of another type, whose pieces are others; of a penalty, the tile's sum, and on tile 0 what
-/// all tiles have found, which is added up there.
+/// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
+/// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.
 [[nodiscard]] constexpr operation_cost cost_of_update(lowered_step const& step, tile_operation const& operation,
                                                       ipu_target const& target) {
   operation_cost cost;
@@ -36634,6 +38792,12 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
   detail::equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
   std::int64_t received = 0;
   for (int i = 1; i < operation.input_count; ++i) {
+    bool const is_norm = i >= detail::weight_operands(operation);
+    if (is_norm) {
+      received += size_of(dtype::float32);
+      cost.temporary_bytes += rounded_bytes(size_of(dtype::float32));
+      continue;
+    }
     if (detail::update_reads_own_piece(step, operation, i, target)) continue;
     auto const bytes = mapping.elements_of(0) * size_of(step.input_of(operation, i).type);
     received += bytes;
@@ -36642,10 +38806,14 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
   cost.add_exchange(target, received);
   detail::add_compute_set(
       cost, pieces, [&](std::int64_t elements) { return detail::update_work(step, operation, elements, target); });
-  if (static_cast<update_function>(operation.function) != update_function::penalty) return cost;
+  auto const function = static_cast<update_function>(operation.function);
+  bool const is_norm = function == update_function::norm;
+  if (!is_norm && function != update_function::penalty) return cost;
+  if (is_norm && !detail::is_norm_of_operand(operation))
+    cost.temporary_bytes += rounded_bytes(mapping.elements_of(0) * size_of(dtype::float32));
   int const tiles = pieces.tiles_used();
   cost.add_exchange(target, tiles * size_of(dtype::float32));
-  auto const sum = detail::added_partials(tiles, target);
+  auto const sum = detail::added_sums(operation, tiles, target);
   cost.add_compute_set(sum.cycles);
   cost.flops += sum.flops;
   cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));
@@ -40734,10 +42902,9 @@ template <class Call>
 struct call_without_variant {
   using type = Call;
 };
-template <class M, auto Training, execution_mode Mode, class Machine, step_variant Variant, int Call,
-          class WeightMachine>
-struct call_without_variant<lowered_call_variant<M, Training, Mode, Machine, Variant, Call, WeightMachine>> {
-  using type = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, Call, WeightMachine>;
+template <class Job, step_variant Variant, int Call, class WeightMachine>
+struct call_without_variant<lowered_call_variant<Job, Variant, Call, WeightMachine>> {
+  using type = lowered_call_variant<Job, step_variant{}, Call, WeightMachine>;
 };
 
 template <class Call>
@@ -41435,22 +43602,131 @@ struct lowering<layers::up_sampling2d> : private detail::nearest_up_sampling_low
 // ---- stagecraft/ipu/lowering/lowerings.hpp
 // The lowerings of all layers.
 
+// ---- stagecraft/description/weight_plans.hpp
+// What a weight begins with, what a constraint makes of it, and a regularizer's penalty with its gradient, as
+// operations.
+
+namespace stagecraft::detail {
+
+/// E1070 where it gives something else than a weight of the same shape.
+constexpr operations::trace trace_constraint(constraint const& of, shape const& whole) {
+  operations::extents const inputs[]{operations::extents::of(whole)};
+  return operations::trace_call(
+      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+        ops.list().kind = "constraint";
+        auto const result = of.rules->call(of.options, ops, in[0]);
+        if (result.shape() != inputs[0])
+          ops.list().fail("it gives a tensor of shape ", result.shape(), " for a weight of shape ", inputs[0]);
+        return result;
+      },
+      inputs, false, of.rules->name);
+}
+
+/// The penalty of a regularizer of one's own, or its gradient by the weight. E1070 where it is not one number.
+constexpr operations::trace trace_penalty(regularizer const& of, shape const& whole, bool gradient) {
+  operations::extents const inputs[]{operations::extents::of(whole)};
+  return operations::trace_call(
+      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+        ops.list().kind = "regularizer";
+        auto const penalty = of.rules->call(of.options, ops, in[0]);
+        if (penalty.shape().size() != 1)
+          ops.list().fail("it gives a tensor of shape ", penalty.shape(), " for a weight of shape ", inputs[0],
+                          "; a penalty is one number");
+        if (!gradient || ops.list().problem.failed()) return penalty;
+        int const count = ops.list().size();
+        operations::differentiation gradients(ops);
+        gradients.add(penalty.id, ops.full(penalty.shape(), 1));
+        gradients.run(0, count);
+        return gradients.has(in[0].id) ? gradients.of(in[0].id) : ops.full(inputs[0], 0);
+      },
+      inputs, false, of.rules->name);
+}
+
+/// The first values of a weight. E1070 where they have another shape.
+constexpr operations::trace trace_initializer(initializer const& of, shape const& whole) {
+  auto const extents = operations::extents::of(whole);
+  return operations::trace_call(
+      [&](operations::tracer& ops, std::span<operations::tensor const>) {
+        ops.list().kind = "initializer";
+        auto const values = of.rules->call(of.options, ops, extents);
+        if (values.shape() != extents)
+          ops.list().fail("it gives a tensor of shape ", values.shape(), " for a weight of shape ", extents);
+        return values;
+      },
+      {}, false, of.rules->name);
+}
+
+// The input of each plan but that of an initializer is the weight, row by row, whatever its layout is. Plans copy what
+// they are for, since Clang 19 finds members of template arguments at wrong places.
+
+template <class Make>
+class weight_plan {
+  struct make {
+    constexpr operations::traced_plan operator()() const { return operations::traced_plan(Make{}(), false); }
+  };
+  static constexpr auto const& plan = detail::frozen<make>;
+
+ public:
+  static constexpr operations::plan_view value = plan;
+};
+
+template <constraint Constraint, shape Whole>
+struct trace_of_constraint {
+  static constexpr constraint of = Constraint;
+  static constexpr shape whole = Whole;
+  constexpr operations::trace operator()() const { return trace_constraint(of, whole); }
+};
+template <constraint Constraint, shape Whole>
+struct plan_of_constraint : weight_plan<trace_of_constraint<Constraint, Whole>> {};
+
+template <regularizer Regularizer, shape Whole, bool Gradient>
+struct trace_of_penalty {
+  static constexpr regularizer of = Regularizer;
+  static constexpr shape whole = Whole;
+  constexpr operations::trace operator()() const { return trace_penalty(of, whole, Gradient); }
+};
+template <regularizer Regularizer, shape Whole, bool Gradient>
+struct plan_of_penalty : weight_plan<trace_of_penalty<Regularizer, Whole, Gradient>> {};
+
+template <initializer Initializer, shape Whole>
+struct trace_of_initializer {
+  static constexpr initializer of = Initializer;
+  static constexpr shape whole = Whole;
+  constexpr operations::trace operator()() const { return trace_initializer(of, whole); }
+};
+template <initializer Initializer, shape Whole>
+struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole>> {};
+
+/// Whether tiles carry out all operations of a plan for a weight: maps, sums and maxima.
+constexpr bool has_weight_lowering(operations::plan_view const& plan) {
+  for (int const id : plan.forward) {
+    auto const& [what, shape, first, operands, has_gradient] = plan.nodes[id];
+    bool const is_known = is_alias(what) || what.is<operations::map>() || what.is<operations::reduce>() ||
+                          what.is<operations::broadcast>() || what.is<operations::input>() ||
+                          what.is<operations::constant>();
+    if (!is_known) return false;
+  }
+  return true;
+}
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/ipu/lowering/planned_weights.hpp
 // How each weight of a model lies on the tiles of its IPU.
 
 namespace stagecraft::detail {
 
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 constexpr auto find_planned_weights() {
-  constexpr auto const& graph = graph_of<M>;
+  using unstaged = typename Job::template of<typename model_without_stages<typename Job::model>::type>;
+  constexpr auto const& graph = Job::graph;
   std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
   [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
     (
         [&] {
           constexpr auto const& layer = graph.layers[Layer];
           if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
-            using call = lowered_call_variant<typename model_without_stages<M>::type, Training, Mode,
-                                              machine_of_weights<M, Training, Machine, layer.first_call>,
+            using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
                                               step_variant{}, layer.first_call>;
             for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
           }
@@ -41459,20 +43735,19 @@ constexpr auto find_planned_weights() {
   }(std::make_index_sequence<graph.layers.size()>{});
   return result;
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto planned_weights_of_machine = find_planned_weights<M, Training, Mode, Machine>();
+template <class Job>
+inline constexpr auto planned_weights_of_machine = find_planned_weights<Job>();
 
 /// Without options of Poplar for single stages, weights lie alike whatever stages there are.
-template <class M, auto Training>
+template <class Job>
 using model_of_planned_weights =
-    std::conditional_t<options_of<M, Training>.forward_propagation_stages_poplar_options.given(), M,
-                       typename model_without_stages<M>::type>;
+    std::conditional_t<Job::options.forward_propagation_stages_poplar_options.given(), typename Job::model,
+                       typename model_without_stages<typename Job::model>::type>;
 
 /// By the graph's weights; null for those that are mapped linearly. Once for all numbers of IPUs.
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto const& planned_weights =
-    planned_weights_of_machine<model_of_planned_weights<M, Training>, Training, Mode,
-                               typename machine_with_one_ipu<Machine>::type>;
+template <class Job>
+inline constexpr auto const& planned_weights = planned_weights_of_machine<typename Job::template of<
+    model_of_planned_weights<Job>>::template on<typename machine_with_one_ipu<typename Job::machine>::type>>;
 
 }  // namespace stagecraft::detail
 
@@ -41517,10 +43792,10 @@ namespace stagecraft {
 namespace detail {
 
 /// The calls of a weight's layer that have a gradient, and so an accumulator.
-template <class M, auto Training, std::size_t Parameter>
+template <class Job, std::size_t Parameter>
 constexpr int accumulators_of_weight() {
-  constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_for<M, Training, execution_mode::training>;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& program = program_for<typename Job::in_training>;
   int count = 0;
   for (std::size_t call = 0; call < graph.calls.size(); ++call) {
     auto const& layer = graph.layer_of(static_cast<int>(call));
@@ -41547,6 +43822,32 @@ constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype ty
   return sum;
 }
 
+/// What updates a weight, on one of the machine's replicas.
+template <class Job, std::size_t Parameter>
+inline constexpr auto const& update_on_machine = update_of_weight<typename Job::described, Parameter, Job::replicas>;
+
+/// The optimizer's state of a weight, a tensor for each slot.
+template <auto Optimizer>
+constexpr void list_state(lowered_step& step, int* state, dtype type, std::int64_t elements,
+                          weight_mapping const* planned) {
+  for (int i = 0; i < slots_of<Optimizer>; ++i)
+    state[i] = step.tensor(tensor_role::optimizer_state, i, type, elements, planned);
+}
+
+/// Calls append(constant of norm i)() for each norm that an optimizer's step reads.
+template <auto Optimizer, class Append>
+constexpr void for_each_norm(Append const& append) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (append.template operator()<static_cast<int>(I)>(), ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(norms_of<Optimizer>.count)>{});
+}
+
+/// Whether a weight's gradient has been summed over the calls of its layer before its update, for the norm of all.
+template <auto Optimizer>
+constexpr bool sums_calls_before(dtype accumulator) {
+  return norms_of<Optimizer>.has_global() && accumulator == dtype::float32;
+}
+
 }  // namespace detail
 
 /// Tensors: the weight (0) and the optimizer's state, by slots, in the policy's variable_dtype; an accumulator for each
@@ -41554,45 +43855,83 @@ constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype ty
 /// they are in half precision. What replicas say to each other is no part of it. What the regularizer adds is scaled as
 /// on the host: each micro-batch's loss contains the penalty, in each replica. Last comes the penalty of the new
 /// weight, which the next losses contain.
-template <class M, auto Training, class Machine, std::size_t Parameter>
+template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_update() {
-  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
-  constexpr pipelining_options options = options_of<M, Training>;
-  constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
+  constexpr parameter const& info = Job::graph.parameters[Parameter];
+  constexpr pipelining_options options = Job::options;
+  constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
   lowered_step step;
-  int const accumulators = detail::accumulators_of_weight<M, Training, Parameter>();
+  int const accumulators = detail::accumulators_of_weight<typename Job::described, Parameter>();
   if (!info.trainable || accumulators == 0) return step;
   std::int64_t const elements = info.size();
-  weight_mapping const* const planned =
-      detail::planned_weights<M, Training, execution_mode::training, Machine>[Parameter];
+  weight_mapping const* const planned = detail::planned_weights<typename Job::in_training>[Parameter];
   int const weight = step.tensor(tensor_role::weight, 0, variable_type, elements, planned);
   bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
-  int const gradient =
-      detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, elements, planned);
-  constexpr int slots = detail::slots_of<Training.optimizer>;
-  static_assert(update_tracer::first_slot + update_tracer::most_slots <= tile_operation::most_inputs &&
+  dtype const accumulator_type = halves ? dtype::float16 : dtype::float32;
+  constexpr auto const& optimizer = detail::update_on_machine<Job, Parameter>;
+  int const gradient = detail::sums_calls_before<optimizer>(accumulator_type)
+                           ? step.tensor(tensor_role::accumulator, 0, accumulator_type, elements, planned)
+                           : detail::append_sum_of_calls(step, accumulators, accumulator_type, elements, planned);
+  static_assert(update_tracer::first_slot + update_tracer::most_slots + update_tracer::most_norms <=
+                    tile_operation::most_inputs &&
                 1 + update_tracer::most_slots <= tile_operation::most_outputs);
   int state[update_tracer::most_slots]{};
-  for (int i = 0; i < slots; ++i)
-    state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements, planned);
-  constexpr float times = detail::penalties_in_gradient<M, Training, replicas_of<M, Training, Machine>>;
-  append_update(step, detail::view_of_optimizer<detail::optimizer_of_weight<M, Training, Parameter>>, weight, gradient,
-                state, {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
+  detail::list_state<optimizer>(step, state, variable_type, elements, planned);
+  given_norm norms[update_tracer::most_norms]{};
+  std::size_t found = 0;
+  detail::for_each_norm<optimizer>([&]<int Norm>() {
+    if (detail::norms_of<optimizer>.norms[Norm].is_global) return;
+    int const result = step.temporary(1, dtype::float32);
+    append_norm(step, detail::view_of_norms<optimizer, 1U << Norm>, weight, gradient, state,
+                detail::slots_of<optimizer>, std::span(norms, found), result);
+    norms[found++] = {result, update_tracer::first_norm + Norm};
+  });
+  append_update(step, detail::view_of_optimizer<optimizer>, weight, gradient, state,
+                detail::penalty_of_update<typename Job::described, Parameter, Job::replicas>, std::span(norms, found));
   if (!info.regularizer.empty() && !info.regularizer.is_own())
     append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
   return step;
 }
 
+/// A weight's part of norms over all weights, before any of them changes. Tensors: as in the update, and a sum of
+/// squares for each of these norms, by its number; the first accumulator becomes the sum of all unless they are in half
+/// precision. Nothing where there is no such norm.
+template <class Job, std::size_t Parameter>
+constexpr lowered_step lower_squares() {
+  constexpr parameter const& info = Job::graph.parameters[Parameter];
+  lowered_step step;
+  if constexpr (detail::norms_of<Job::training.optimizer>.has_global() && info.trainable) {
+    int const accumulators = detail::accumulators_of_weight<typename Job::described, Parameter>();
+    if (accumulators == 0) return step;
+    constexpr auto const& optimizer = detail::update_on_machine<Job, Parameter>;
+    constexpr pipelining_options options = Job::options;
+    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
+    weight_mapping const* const planned = detail::planned_weights<typename Job::in_training>[Parameter];
+    int const weight = step.tensor(tensor_role::weight, 0, type, info.size(), planned);
+    bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
+    int const gradient =
+        detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, info.size(), planned);
+    int state[update_tracer::most_slots]{};
+    detail::list_state<optimizer>(step, state, type, info.size(), planned);
+    detail::for_each_norm<optimizer>([&]<int Norm>() {
+      if (detail::norms_of<optimizer>.norms[Norm].is_global)
+        append_norm(step, detail::view_of_norms<optimizer, 1U << Norm>, weight, gradient, state,
+                    detail::slots_of<optimizer>, {}, step.tensor(tensor_role::norm, Norm, dtype::float32, 1), true);
+    });
+  }
+  return step;
+}
+
 /// What a penalty of the user's own adds to a weight's gradient, before the update, and the penalty itself. Tensors:
 /// the weight (0) and the gradient, an accumulator (0). Nothing where there is none.
-template <class M, auto Training, class Machine, std::size_t Parameter>
+template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_penalty() {
-  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  constexpr parameter const& info = Job::graph.parameters[Parameter];
   lowered_step step;
   if constexpr (info.regularizer.is_own() && info.trainable) {
-    if (detail::accumulators_of_weight<M, Training, Parameter>() == 0) return step;
-    constexpr dtype type = Training.dtype_policy.variable_dtype;
-    constexpr float times = detail::penalties_in_gradient<M, Training, replicas_of<M, Training, Machine>>;
+    if (detail::accumulators_of_weight<typename Job::described, Parameter>() == 0) return step;
+    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
+    constexpr float times = detail::penalties_in_gradient<typename Job::described, Job::replicas>;
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, info.size());
     int const added = step.temporary(info.size(), dtype::float32);
@@ -41606,13 +43945,13 @@ constexpr lowered_step lower_penalty() {
 }
 
 /// What a weight becomes after its update. Tensors: the weight (0). Nothing where there is no constraint.
-template <class M, auto Training, std::size_t Parameter>
+template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_constraint() {
-  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  constexpr parameter const& info = Job::graph.parameters[Parameter];
   lowered_step step;
   if constexpr (!info.constraint.empty() && info.trainable) {
-    if (detail::accumulators_of_weight<M, Training, Parameter>() == 0) return step;
-    constexpr dtype type = Training.dtype_policy.variable_dtype;
+    if (detail::accumulators_of_weight<Job, Parameter>() == 0) return step;
+    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     detail::append_plan_of_weight(step, detail::plan_of_constraint<info.constraint, info.shape>::value, weight, weight,
                                   type);
@@ -41673,12 +44012,12 @@ inline constexpr lowered_step step_of_call = lower<Call, Backward>();
 template <class Call, bool Backward>
 inline constexpr step_cost cost_of_call{step_of_call<Call, Backward>, Call::machine::target};
 
-/// The update of a weight, or of the part of it that one replica changes if replicas share its state.
-template <class M, auto Training, class Machine, std::size_t Parameter>
-constexpr lowered_step lower_own_update() {
-  auto step = lower_update<M, Training, Machine, Parameter>();
-  constexpr int replicas = replicas_of<M, Training, Machine>;
-  constexpr auto const& options = options_of<M, Training>;
+/// The update of a weight, or what its norms need, of the part of it that one replica changes if replicas share its
+/// state.
+template <class Job>
+constexpr lowered_step part_of_replica(lowered_step step) {
+  constexpr int replicas = Job::replicas;
+  constexpr auto const& options = Job::options;
   if (!options.replicated_optimizer_state_sharding && !options.replicated_weight_sharding) return step;
   for (int i = 0; i < step.tensor_count; ++i) step.tensors[i].elements = ceil_div(step.tensors[i].elements, replicas);
   return step;
@@ -41688,50 +44027,57 @@ constexpr lowered_step lower_own_update() {
 
 /// A call's forward step in the forward pass of its stage, or its backward step in the backward pass. A forward step
 /// that is carried out again is the same. Inputs and views have none.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass, int Call, bool Backward>
-inline constexpr lowered_step const& lowered_step_of =
-    detail::step_of_call<lowered_call<M, Training, Mode, Machine, Pass, Call>, Backward>;
+template <class Job, int Pass, int Call, bool Backward>
+inline constexpr lowered_step const& lowered_step_of = detail::step_of_call<lowered_call<Job, Pass, Call>, Backward>;
 
 /// What a call's step costs on one IPU.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass, int Call, bool Backward>
-inline constexpr step_cost const& step_cost_of =
-    detail::cost_of_call<lowered_call<M, Training, Mode, Machine, Pass, Call>, Backward>;
+template <class Job, int Pass, int Call, bool Backward>
+inline constexpr step_cost const& step_cost_of = detail::cost_of_call<lowered_call<Job, Pass, Call>, Backward>;
 
 /// The loss of an output, and in training its gradient, behind the last stage's forward pass.
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
-inline constexpr lowered_step lowered_loss_of = lower_loss<M, Training, Mode, Machine, Output>();
+template <class Job, std::size_t Output>
+inline constexpr lowered_step lowered_loss_of = lower_loss<Job, Output>();
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
-inline constexpr step_cost loss_cost_of{lowered_loss_of<M, Training, Mode, Machine, Output>, Machine::target};
+template <class Job, std::size_t Output>
+inline constexpr step_cost loss_cost_of{lowered_loss_of<Job, Output>, Job::machine::target};
 
 /// Logits that become an output after its loss, in training, evaluation and prediction.
-template <class M, auto Training, class Machine, std::size_t Output>
-inline constexpr lowered_step lowered_output_of = lower_output<M, Training, Output>();
+template <class Job, std::size_t Output>
+inline constexpr lowered_step lowered_output_of = lower_output<typename Job::described, Output>();
 
-template <class M, auto Training, class Machine, std::size_t Output>
-inline constexpr step_cost output_cost_of{lowered_output_of<M, Training, Machine, Output>, Machine::target};
+template <class Job, std::size_t Output>
+inline constexpr step_cost output_cost_of{lowered_output_of<Job, Output>, Job::machine::target};
 
 /// The update of one weight by its gradients, without what replicas say to each other; of a replica's part of it, if
 /// weights or optimizer state are sharded.
-template <class M, auto Training, class Machine, std::size_t Parameter>
-inline constexpr lowered_step lowered_update_of = detail::lower_own_update<M, Training, Machine, Parameter>();
+template <class Job, std::size_t Parameter>
+inline constexpr lowered_step lowered_update_of = detail::part_of_replica<Job>(lower_update<Job, Parameter>());
+
+/// What the weight contributes to norms over all weights, before the updates; of a replica's part of it likewise.
+/// Nothing if there are none.
+template <class Job, std::size_t Parameter>
+inline constexpr lowered_step lowered_squares_of = detail::part_of_replica<Job>(lower_squares<Job, Parameter>());
+
+template <class Job, std::size_t Parameter>
+inline constexpr step_cost squares_cost_of{lowered_squares_of<Job, Parameter>, Job::machine::target};
 
 /// What the user's own penalty of the weight adds to its gradients before the update. Nothing if there is none.
-template <class M, auto Training, class Machine, std::size_t Parameter>
-inline constexpr lowered_step lowered_penalty_of = lower_penalty<M, Training, Machine, Parameter>();
+template <class Job, std::size_t Parameter>
+inline constexpr lowered_step lowered_penalty_of = lower_penalty<Job, Parameter>();
 
-template <class M, auto Training, class Machine, std::size_t Parameter>
-inline constexpr step_cost penalty_cost_of{lowered_penalty_of<M, Training, Machine, Parameter>, Machine::target};
+template <class Job, std::size_t Parameter>
+inline constexpr step_cost penalty_cost_of{lowered_penalty_of<Job, Parameter>, Job::machine::target};
 
 /// What the weight becomes after it. It costs as much where each replica has updated a part of the weight.
-template <class M, auto Training, std::size_t Parameter>
-inline constexpr lowered_step lowered_constraint_of = lower_constraint<M, Training, Parameter>();
+template <class Job, std::size_t Parameter>
+inline constexpr lowered_step lowered_constraint_of = lower_constraint<Job, Parameter>();
 
-template <class M, auto Training, class Machine, std::size_t Parameter>
-inline constexpr step_cost constraint_cost_of{lowered_constraint_of<M, Training, Parameter>, Machine::target};
+template <class Job, std::size_t Parameter>
+inline constexpr step_cost constraint_cost_of{lowered_constraint_of<typename Job::described, Parameter>,
+                                              Job::machine::target};
 
-template <class M, auto Training, class Machine, std::size_t Parameter>
-inline constexpr step_cost update_cost_of{lowered_update_of<M, Training, Machine, Parameter>, Machine::target};
+template <class Job, std::size_t Parameter>
+inline constexpr step_cost update_cost_of{lowered_update_of<Job, Parameter>, Job::machine::target};
 
 }  // namespace stagecraft
 
@@ -41807,7 +44153,7 @@ class ipu_arithmetic {
   template <std::size_t Output, class Run>
   static float loss(host_memory const& memory, float const* prediction, void const* targets,
                     detail::loss_gradient const& gradient, Run const& run) {
-    using session = session_shape<model, Plan::training>;
+    using session = session_shape<typename Plan::job::described>;
     using target_type = typename session::template target_type<Output>;
     constexpr long long floats = 1LL * session::batch * session::output_shape(Output).size();
     constexpr int number = static_cast<int>(Output);
@@ -41837,7 +44183,7 @@ class ipu_arithmetic {
   /// Logits that become an output after its loss, by `run()`.
   template <std::size_t Output, class Run>
   static void output(host_memory const& memory, float* value, Run const& run) {
-    using session = session_shape<model, Plan::training>;
+    using session = session_shape<typename Plan::job::described>;
     constexpr long long floats = 1LL * session::batch * session::output_shape(Output).size();
     constexpr int call = session::outputs[Output];
     [[maybe_unused]] half_rounding const stores(halves::rules(halves::key(memory, rounded_value::tiles, call, 3)));
@@ -42032,9 +44378,8 @@ class ipu_arithmetic {
   /// Those parts of what a forward step keeps that are of the type of values.
   template <int Call, class Each>
   static void for_each_saved(call_type<Call> const& call, Each const& each) {
-    constexpr int pass = detail::planning_timetable<model, Plan::training, Plan::mode>.stage_of_pass(Plan::pass_number);
-    constexpr auto const& step =
-        lowered_step_of<model, Plan::training, Plan::mode, typename Plan::machine, pass, Call, false>;
+    constexpr int pass = detail::planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);
+    constexpr auto const& step = lowered_step_of<typename Plan::job, pass, Call, false>;
     for (int i = 0; i < step.tensor_count; ++i)
       if (auto const& tensor = step.tensors[i]; tensor.role == tensor_role::saved && tensor.type == dtype::float16)
         each(call.saved() + tensor.index, static_cast<long long>(tensor.elements), rounded_value::saved, i);
@@ -42455,6 +44800,8 @@ struct step_values {
   int accumulated = 0;      ///< micro-batches of this weight update before this one
   std::int64_t update = 1;  ///< number of the weight update, from 1
   float learning_rate = 0;
+  float loss_scale = 1;  ///< by which the loss is multiplied, if that changes
+  float norms[5]{};      ///< that the weight's optimizer reads and that are not found on its tiles
 };
 
 /// Codelets are written against this class: first `receive` what the vertices of a compute set need from other tiles,
@@ -42662,7 +45009,7 @@ struct emulated_devices {
   std::vector<aligned_block> held_gradients;           ///< of each device
 
   emulated_devices() {
-    using plan = step_plan<typename Sizes::model, Sizes::training, Sizes::main_mode, machine, 0>;
+    using plan = step_plan<typename Sizes::job::template in<Sizes::main_mode>, 0>;
     for (int device = 0; device < Sizes::devices; ++device)
       held_gradients.emplace_back(ipu_arithmetic<plan>::held_floats());
     if constexpr (machine::checked)
@@ -46740,13 +49087,13 @@ inline void softmax_gradient_of_row(tile_view const& dy, tile_view const& y, std
 
 /// The losses of a tile's rows, scaled and summed up. The rows from `valid_rows` on only fill the batch.
 inline float losses_of_rows(tile_operation const& operation, std::vector<tile_view> const& operands, std::int64_t rows,
-                            std::int64_t valid_rows, int accumulated) {
+                            std::int64_t valid_rows, step_values const& values) {
   auto const rule = loss_rule::of(operation);
   auto const columns = operation.sizes[1];
   bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
   bool const is_sparse = rule.kind == loss_kind::sparse_categorical_crossentropy;
-  float factor = operation.scalars[1];
-  if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(accumulated + 1);
+  float factor = operation.scalars[1] * values.loss_scale;
+  if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(values.accumulated + 1);
   row_losses losses(rule, columns, with_gradient);
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -46795,8 +49142,7 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
         // Of all rows, unless it is said how many a sample has.
         auto const valid =
             operation.sizes[5] == 0 ? rows : operation.sizes[5] * machine.values().valid_samples - shares.first(tile);
-        return sums[tile].set(0,
-                              detail::losses_of_rows(operation, operands, rows, valid, machine.values().accumulated));
+        return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
       }
       for (std::int64_t row = 0; row < rows; ++row)
         if (function == rows_function::softmax_of_rows)
@@ -47051,18 +49397,51 @@ inline float penalty_gradient(tile_operation const& operation, float w) {
   return twice_l2 * w + (w > 0 ? l1 : w < 0 ? -l1 : 0.0F);
 }
 
-/// An optimizer's step on a tile's piece of a weight. `operands`: the weight, its gradient, its slots.
-inline void run_optimizer(tile_operation const& operation, step_values const& values,
-                          std::vector<tile_view> const& operands) {
+/// What an optimizer's step is given everywhere; `operands` of a tile end with norms.
+inline auto given_everywhere(tile_operation const& operation, step_values const& values,
+                             std::vector<tile_view> const& operands) {
+  std::array<double, update_tracer::first_norm + std::size(step_values{}.norms)> given{
+      static_cast<double>(values.learning_rate), static_cast<double>(values.update),
+      static_cast<double>(values.loss_scale)};
+  static_assert(std::size(step_values{}.norms) == update_tracer::most_norms);
+  for (std::size_t i = 0; i < update_tracer::most_norms; ++i)
+    given[update_tracer::first_norm + i] = static_cast<double>(values.norms[i]);
+  int const first = weight_operands(operation);
+  for (int i = first; i < operation.input_count; ++i)
+    given[static_cast<std::size_t>(operation.sizes[update_first_norm + i - first])] =
+        static_cast<double>(operands[static_cast<std::size_t>(i)][0]);
+  return given;
+}
+
+/// An optimizer's step on a tile's piece of a weight. `operands`: the weight, its gradient, its slots, norms.
+inline void run_optimizer(tile_operation const& operation, step_values const& values, std::vector<tile_view> operands) {
+  formula_codelet const codelet(*operation.formula, given_everywhere(operation, values, operands));
+  operands.resize(static_cast<std::size_t>(weight_operands(operation)));
   std::vector<tile_view> results = operands;
   results.erase(results.begin() + 1);
-  formula_codelet(*operation.formula,
-                  std::array{static_cast<double>(values.learning_rate), static_cast<double>(values.update)})
-      .run(
-          operands.size(), [&](std::size_t i, std::int64_t k) { return operands[i][k]; }, results,
-          [&](auto& numbers, std::size_t count) {
-            for (std::size_t k = 0; k < count; ++k) numbers[1][k] += penalty_gradient(operation, numbers[0][k]);
-          });
+  codelet.run(
+      operands.size(), [&](std::size_t i, std::int64_t k) { return operands[i][k]; }, results,
+      [&](auto& numbers, std::size_t count) {
+        for (std::size_t k = 0; k < count; ++k) numbers[1][k] += penalty_gradient(operation, numbers[0][k]);
+      });
+}
+
+/// Tile 0 adds up what all tiles have found.
+inline void add_tiles(tile_machine& machine, tile_operation const& operation, std::vector<tile_view> const& sums) {
+  int const tiles = static_cast<int>(sums.size());
+  auto const all = machine.allocate(0, tiles, dtype::float32);
+  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[static_cast<std::size_t>(tile)], 0, 1);
+  machine.end_exchange();
+  auto const work = added_sums(operation, tiles, machine.target());
+  machine.count_flops(work.flops);
+  machine.vertex("ReduceAdd", 0, work.cycles, [&] {
+    double sum = 0;
+    for (int tile = 0; tile < tiles; ++tile) sum += all[tile];
+    bool const is_norm = static_cast<update_function>(operation.function) == update_function::norm;
+    if (is_norm && operation.sizes[update_is_square] == 0) sum = std::sqrt(sum);
+    machine.home(operation.outputs[0], 0).set(0, static_cast<float>(sum));
+  });
+  machine.end_compute_set();
 }
 
 /// Every tile finds the penalty of its piece; tile 0 adds these up.
@@ -47085,18 +49464,38 @@ inline void run_penalty(tile_machine& machine, tile_operation const& operation) 
     });
   }
   machine.end_compute_set();
-  if (tiles == 0) return;
-  auto const all = machine.allocate(0, tiles, dtype::float32);
-  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[tile], 0, 1);
-  machine.end_exchange();
-  auto const work = added_partials(tiles, machine.target());
-  machine.count_flops(work.flops);
-  machine.vertex("ReduceAdd", 0, work.cycles, [&] {
-    double sum = 0;
-    for (int tile = 0; tile < tiles; ++tile) sum += all[tile];
-    machine.home(operation.outputs[0], 0).set(0, static_cast<float>(sum));
-  });
+  if (tiles > 0) add_tiles(machine, operation, sums);
+}
+
+/// Every tile adds up squares of what the formula makes of its piece; tile 0 adds these up. `operands` of each tile.
+inline void run_norm(tile_machine& machine, tile_operation const& operation,
+                     std::vector<std::vector<tile_view>> const& operands) {
+  auto const mapping = machine.mapping(operation.inputs[0]);
+  auto const places = static_cast<std::size_t>(weight_operands(operation));
+  std::vector<tile_view> sums;
+  for (std::size_t tile = 0; tile < operands.size(); ++tile) {
+    auto const& own = operands[tile];
+    int const number = static_cast<int>(tile);
+    sums.push_back(machine.allocate(number, 1, dtype::float32));
+    bool const is_operand = is_norm_of_operand(operation);
+    auto const of = is_operand
+                        ? own[static_cast<std::size_t>(operation.formula->steps[operation.formula->results[0]].index)]
+                        : machine.allocate(number, own[0].size(), dtype::float32);
+    auto const work = update_work(machine.step(), operation, own[0].size(), machine.target());
+    machine.count_flops(work.flops);
+    machine.vertex("Norm", number, work.cycles, [&] {
+      if (!is_operand)
+        formula_codelet(*operation.formula, given_everywhere(operation, machine.values(), own))
+            .run(places, [&](std::size_t i, std::int64_t k) { return own[i][k]; }, std::vector{of});
+      double sum = 0;
+      for (std::int64_t i = 0; i < of.size(); ++i)
+        if (machine.element_at(operation.inputs[0], mapping.first(number) + i) >= 0)
+          sum += double{of[i]} * double{of[i]};
+      sums.back().set(0, static_cast<float>(sum));
+    });
+  }
   machine.end_compute_set();
+  if (!sums.empty()) add_tiles(machine, operation, sums);
 }
 
 /// valid_mean and clear_filling, elementwise where the elements lie.
@@ -47131,6 +49530,11 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
   for (int tile = 0; tile < tiles; ++tile)
     for (int i = 0; i < operation.input_count; ++i) {
       auto& own = operands[tile];
+      if (i >= detail::weight_operands(operation)) {
+        own.push_back(machine.allocate(tile, 1, dtype::float32));
+        machine.receive(own.back(), 0, operation.inputs[i], 0, 1);
+        continue;
+      }
       if (detail::update_reads_own_piece(step, operation, i, machine.target())) {
         own.push_back(machine.home(operation.inputs[i], tile));
         continue;
@@ -47139,6 +49543,7 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
       machine.receive(own.back(), 0, operation.inputs[i], mapping.first(tile), mapping.elements_of(tile));
     }
   machine.end_exchange();
+  if (function == update_function::norm) return detail::run_norm(machine, operation, operands);
 
   for (int tile = 0; tile < tiles; ++tile) {
     auto const& own = operands[tile];
@@ -47263,14 +49668,11 @@ class tile_step {
   using machine_type = typename Plan::machine;
   /// Recomputed forward steps are those of the stage's forward pass.
   static constexpr int pass =
-      Backward ? Plan::pass_number
-               : detail::planning_timetable<model, Plan::training, Plan::mode>.stage_of_pass(Plan::pass_number);
+      Backward ? Plan::pass_number : detail::planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);
 
  public:
-  static constexpr lowered_step const& step =
-      lowered_step_of<model, Plan::training, Plan::mode, machine_type, pass, Call, Backward>;
-  static constexpr operation_cost cost =
-      step_cost_of<model, Plan::training, Plan::mode, machine_type, pass, Call, Backward>.cost;
+  static constexpr lowered_step const& step = lowered_step_of<typename Plan::job, pass, Call, Backward>;
+  static constexpr operation_cost cost = step_cost_of<typename Plan::job, pass, Call, Backward>.cost;
 
   static operation_cost run(host_memory const& memory, tile_machine& machine, std::int64_t const* offsets,
                             std::int64_t step_offset) {
@@ -47470,26 +49872,24 @@ constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_targ
   }
 }
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Call>
+template <class Job, int Call>
 constexpr saved_on_tiles find_saved() {
   saved_on_tiles result;
-  constexpr auto const& call = program_for<M, Training, Mode>.calls[Call];
-  if constexpr (call.needs.saved > 0 && !call.needs.view && !graph_of<M>.calls[Call].is_input) {
-    constexpr auto const& table = unchecked_timetable<M, Training, Mode>;
-    constexpr int stage = flow_of<M, Training>.stage[Call];
-    add_saved(result, lowered_step_of<M, Training, Mode, Machine, table.forward_pass(stage), Call, false>,
-              Machine::target);
+  constexpr auto const& call = program_for<Job>.calls[Call];
+  if constexpr (call.needs.saved > 0 && !call.needs.view && !Job::graph.calls[Call].is_input) {
+    constexpr auto const& table = unchecked_timetable<typename Job::planned>;
+    constexpr int stage = flow_of<Job>.stage[Call];
+    add_saved(result, lowered_step_of<Job, table.forward_pass(stage), Call, false>, Job::machine::target);
     if constexpr (call.needs_gradient)
-      add_saved(result, lowered_step_of<M, Training, Mode, Machine, table.backward_pass(stage), Call, true>,
-                Machine::target);
+      add_saved(result, lowered_step_of<Job, table.backward_pass(stage), Call, true>, Job::machine::target);
   }
   return result;
 }
 
 }  // namespace detail
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Call>
-inline constexpr saved_on_tiles saved_on_tiles_of = detail::find_saved<M, Training, Mode, Machine, Call>();
+template <class Job, int Call>
+inline constexpr saved_on_tiles saved_on_tiles_of = detail::find_saved<Job, Call>();
 
 }  // namespace stagecraft
 
@@ -47524,20 +49924,20 @@ struct device_tiles {
 namespace detail {
 
 /// Which variables of a training stand on the IPU, and what they take on a tile.
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 struct variables_on_tiles {
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr pipelining_options options = options_of<M, Training>;
-  static constexpr bool trains = Mode == execution_mode::training;
-  static constexpr int replicas = replicas_of<M, Training, Machine>;
-  static constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr pipelining_options options = Job::options;
+  static constexpr bool trains = Job::trains;
+  static constexpr int replicas = Job::replicas;
+  static constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
   static constexpr dtype accumulator_type =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1 ? dtype::float16
                                                                                                 : dtype::float32;
 
   [[nodiscard]] static constexpr bool is_remote(bool wanted, std::int64_t elements, dtype type) {
-    return wanted && elements * size_of(type) >= Machine::config.optimizations.minimum_remote_tensor_size;
+    return wanted && elements * size_of(type) >= Job::machine::config.optimizations.minimum_remote_tensor_size;
   }
   [[nodiscard]] static constexpr bool remote_weight(parameter const& weight) {
     return is_remote(options.offloads_weights(), weight.size(), variable_type);
@@ -47575,7 +49975,7 @@ struct variables_on_tiles {
 
  private:
   [[nodiscard]] static constexpr std::int64_t bytes_of(std::size_t weight, std::int64_t elements, dtype type) {
-    return bytes_on_tile(elements, type, Machine::target, planned_weights<M, Training, Mode, Machine>[weight]);
+    return bytes_on_tile(elements, type, Job::machine::target, planned_weights<Job>[weight]);
   }
   /// The bytes of the accumulators of a layer's first `count` weights.
   [[nodiscard]] static constexpr std::int64_t bytes_of_accumulators(layer_info const& layer, int count, bool remote) {
@@ -47587,46 +49987,47 @@ struct variables_on_tiles {
   }
 };
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Call>
+template <class Job, std::size_t... Call>
 constexpr auto list_saved_on_tiles(std::index_sequence<Call...>) {
-  return std::array{saved_on_tiles_of<M, Training, Mode, Machine, static_cast<int>(Call)>...};
+  return std::array{saved_on_tiles_of<Job, static_cast<int>(Call)>...};
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 inline constexpr auto all_saved_on_tiles =
-    list_saved_on_tiles<M, Training, Mode, Machine>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+    list_saved_on_tiles<Job>(std::make_index_sequence<Job::graph.calls.size()>{});
 
 /// Bytes of a tile that the targets and the scales of an output take.
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr std::int64_t batch_bytes_of_output(tensor_role role) {
-  constexpr auto const& step = lowered_loss_of<M, Training, Mode, Machine, Output>;
+  constexpr auto const& step = lowered_loss_of<Job, Output>;
   for (int i = 0; i < step.tensor_count; ++i)
-    if (step.tensors[i].role == role) return stagecraft::bytes_on_tile(step.tensors[i], Machine::target);
+    if (step.tensors[i].role == role) return stagecraft::bytes_on_tile(step.tensors[i], Job::machine::target);
   return 0;
 }
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+template <class Job, int Device>
 class device_tile_planner {
-  using variables = variables_on_tiles<M, Training, Mode, Machine>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  static constexpr auto const& rings = device_buffers_of<M, Training, Mode, Device>;
+  using variables = variables_on_tiles<Job>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr auto const& rings = device_buffers_of<typename Job::planned, Device>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
                                outputs = graph.outputs_of(0).size(), weights = graph.parameters.size();
-  static constexpr dtype type = Training.dtype_policy.compute_dtype;
+  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
 
  public:
   constexpr device_tiles<calls, edges, outputs, weights> make() {
     place_variables();
     place_rings();
-    if constexpr (table.device_of_stage(table.stages() - 1) == Device && !only_infers<Training>) place_batches();
+    if constexpr (table.device_of_stage(table.stages() - 1) == Device && !only_infers<Job::training>) place_batches();
     return result_;
   }
 
  private:
   static constexpr std::int64_t value_bytes(std::size_t call) {
-    return bytes_on_tile(std::int64_t{Training.batch_size} * graph.calls[call].shape.size(), type, Machine::target);
+    return bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(), type,
+                         Job::machine::target);
   }
   static constexpr bool is_here(layer_info const& layer) {
     return layer.call_count > 0 && table.device_of_stage(flow.stage[layer.first_call]) == Device;
@@ -47650,8 +50051,8 @@ class device_tile_planner {
   constexpr void place_state() {
     for_each_weight([&](std::size_t i) {
       auto const& weight = graph.parameters[i];
-      if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0)
-        result_.state[i] = all_.place(detail::slots_of<Training.optimizer>, variables::state_bytes(i));
+      if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Job::training.optimizer> > 0)
+        result_.state[i] = all_.place(detail::slots_of<Job::training.optimizer>, variables::state_bytes(i));
     });
     result_.state_bytes = all_.bytes() - result_.weight_bytes;
     auto const before = all_.bytes();
@@ -47669,7 +50070,7 @@ class device_tile_planner {
     auto const before = all_.bytes();
     for (std::size_t i = 0; i < calls; ++i) {
       result_.value[i] = ring(rings.value[i], rings.value[i].exists() ? value_bytes(i) : 0);
-      result_.saved[i] = ring(rings.saved[i], all_saved_on_tiles<M, Training, Mode, Machine>[i].bytes);
+      result_.saved[i] = ring(rings.saved[i], all_saved_on_tiles<Job>[i].bytes);
       result_.gradient[i] = ring(rings.gradient[i], rings.gradient[i].exists() ? value_bytes(i) : 0);
       for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
         result_.part[edge] = ring(rings.part[edge], rings.part[edge].exists() ? value_bytes(i) : 0);
@@ -47681,11 +50082,9 @@ class device_tile_planner {
     auto const before = all_.bytes();
     int const depth = table.alive(0, table.forward_pass(table.stages() - 1));
     [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      ((result_.target[Output] =
-            all_.place(depth, batch_bytes_of_output<M, Training, Mode, Machine, Output>(tensor_role::target)),
-        result_.scale[Output] =
-            all_.place(depth, batch_bytes_of_output<M, Training, Mode, Machine, Output>(tensor_role::sample_scale)),
-        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Machine::target))),
+      ((result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target)),
+        result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale)),
+        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target))),
        ...);
     }(std::make_index_sequence<outputs>{});
     result_.batch_bytes = all_.bytes() - before;
@@ -47697,8 +50096,8 @@ class device_tile_planner {
 
 }  // namespace detail
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
-inline constexpr auto device_tiles_of = detail::device_tile_planner<M, Training, Mode, Machine, Device>().make();
+template <class Job, int Device>
+inline constexpr auto device_tiles_of = detail::device_tile_planner<Job, Device>().make();
 
 }  // namespace stagecraft
 
@@ -47726,15 +50125,15 @@ struct pass_tiles {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 class pass_tile_planner {
-  using variables = variables_on_tiles<M, Training, Mode, Machine>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  static constexpr auto const& pass = pass_plan_of<M, Training, Mode, Pass>;
-  static constexpr auto const& device = device_tiles_of<M, Training, Mode, Machine, table.device_of_pass(Pass)>;
+  using variables = variables_on_tiles<Job>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr auto const& pass = pass_plan_of<typename Job::planned, Pass>;
+  static constexpr auto const& device = device_tiles_of<Job, table.device_of_pass(Pass)>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
                                outputs = graph.outputs_of(0).size(), weights = graph.parameters.size(),
                                steps = pass.steps.size();
@@ -47766,8 +50165,8 @@ class pass_tile_planner {
  private:
   static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr std::int64_t value_bytes(std::size_t call) {
-    return bytes_on_tile(std::int64_t{Training.batch_size} * graph.calls[call].shape.size(),
-                         Training.dtype_policy.compute_dtype, Machine::target);
+    return bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
+                         Job::training.dtype_policy.compute_dtype, Job::machine::target);
   }
 
   constexpr void request(tile_place* owner, int first, int last, std::int64_t bytes) {
@@ -47787,7 +50186,7 @@ class pass_tile_planner {
   static constexpr std::int64_t bytes_of(pass_scratch const& scratch) {
     auto const index = scratch.index;
     switch (scratch.kind) {
-      case scratch_kind::saved: return all_saved_on_tiles<M, Training, Mode, Machine>[index].bytes;
+      case scratch_kind::saved: return all_saved_on_tiles<Job>[index].bytes;
       case scratch_kind::input_gradient: return value_bytes(root(graph.inputs[index]));
       case scratch_kind::loss_scratch: return 0;  // a loss's step has a temporary tensor for it
       default: return value_bytes(index);
@@ -47821,7 +50220,7 @@ class pass_tile_planner {
         if (to.exists() || flow.role[edge] == gradient_role::none) continue;
         to = flow.role[edge] == gradient_role::part ? device.part[edge] : result_.gradient[root(graph.inputs[edge])];
       }
-    } else if constexpr (Mode == execution_mode::training && Pass + 1 == table.stages()) {
+    } else if constexpr (Job::trains && Pass + 1 == table.stages()) {
       for (std::size_t k = 0; k < outputs; ++k) {
         if (flow.loss_role[k] == gradient_role::none) continue;
         auto const i = root(graph.outputs_of(0)[k]);
@@ -47839,8 +50238,8 @@ class pass_tile_planner {
 
 }  // namespace detail
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
-inline constexpr auto pass_tiles_of = detail::pass_tile_planner<M, Training, Mode, Machine, Pass>().make();
+template <class Job, int Pass>
+inline constexpr auto pass_tiles_of = detail::pass_tile_planner<Job, Pass>().make();
 
 }  // namespace stagecraft
 
@@ -47858,6 +50257,7 @@ struct update_tiles {
   /// The sums of gradients of each call of the layer, in the order of the calls.
   std::array<std::int64_t, CallsOfLayer> accumulators{};
   int accumulator_count = 0;
+  tile_place norms;  ///< a ring of the weight's parts of norms over all weights
   /// Where the memory that is in use ends.
   std::int64_t end = 0;
 };
@@ -47879,15 +50279,15 @@ inline constexpr auto layers_of_weights = [] {
 template <class M, std::size_t Weight>
 inline constexpr layer_info const& layer_info_of_weight = graph_of<M>.layers[layers_of_weights<M>[Weight]];
 
-template <class M, auto Training, class Machine, std::size_t Weight>
+template <class Job, std::size_t Weight>
 constexpr auto place_update() {
-  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
-  constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& layer = layer_info_of_weight<M, Weight>;
+  using variables = variables_on_tiles<typename Job::in_training>;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& layer = layer_info_of_weight<typename Job::model, Weight>;
   constexpr auto const& weight = graph.parameters[Weight];
-  constexpr int device = planning_timetable<M, Training, execution_mode::training>.device_of_stage(
-      flow_of<M, Training>.stage[layer.first_call]);
-  constexpr auto const& own = device_tiles_of<M, Training, execution_mode::training, Machine, device>;
+  constexpr int device =
+      planning_timetable<typename Job::in_training>.device_of_stage(flow_of<Job>.stage[layer.first_call]);
+  constexpr auto const& own = device_tiles_of<typename Job::in_training, device>;
   update_tiles<layer.call_count> result;
   result.device = device;
   result.end = own.bytes();
@@ -47897,26 +50297,28 @@ constexpr auto place_update() {
     return place;
   };
   result.weight = variables::remote_weight(weight) ? fetch(1, variables::weight_bytes(Weight)) : own.weight[Weight];
-  result.state = variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0
-                     ? fetch(detail::slots_of<Training.optimizer>, variables::state_bytes(Weight))
+  result.state = variables::remote_state(weight) && detail::slots_of<Job::training.optimizer> > 0
+                     ? fetch(detail::slots_of<Job::training.optimizer>, variables::state_bytes(Weight))
                      : own.state[Weight];
   auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
   int calls = 0;
   for (auto i = static_cast<std::size_t>(layer.first_call); calls < layer.call_count; ++i) {
-    if (graph.calls[i].layer != layers_of_weights<M>[Weight]) continue;
+    if (graph.calls[i].layer != layers_of_weights<typename Job::model>[Weight]) continue;
     ++calls;
     if (!variables::program.calls[i].needs_gradient) continue;
     result.accumulators[result.accumulator_count++] = variables::remote_accumulator(weight)
                                                           ? fetch(1, variables::accumulator_bytes(Weight)).offset
                                                           : own.accumulators[i].offset + offset;
   }
+  if (constexpr auto const& norms = detail::norms_of<Job::training.optimizer>; norms.has_global())
+    result.norms = fetch(norms.count, rounded_bytes(size_of(dtype::float32)));
   return result;
 }
 
 }  // namespace detail
 
-template <class M, auto Training, class Machine, std::size_t Weight>
-inline constexpr auto update_tiles_of = detail::place_update<M, Training, Machine, Weight>();
+template <class Job, std::size_t Weight>
+inline constexpr auto update_tiles_of = detail::place_update<Job, Weight>();
 
 }  // namespace stagecraft
 
@@ -47930,14 +50332,14 @@ namespace stagecraft {
 /// vertices and their code are not counted. First lies what lies there all the time (device_tiles), behind it what a
 /// pass needs from one of its steps to another (pass_tiles), behind that what one step makes for itself (step_layout).
 /// -1 for a tensor that the step does not have, or that it makes for itself.
-template <Model M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 struct tile_places {
   /// A tensor of step number `step` of a pass.
   template <int Pass>
   [[nodiscard]] static constexpr std::int64_t of_step(int step, tile_tensor const& tensor,
                                                       std::int64_t micro_batch = 0) {
-    auto const& all = pass_tiles_of<M, Training, Mode, Machine, Pass>;
-    int const call = pass_plan_of<M, Training, Mode, Pass>.steps[step].call;
+    auto const& all = pass_tiles_of<Job, Pass>;
+    int const call = pass_plan_of<typename Job::planned, Pass>.steps[step].call;
     auto const& node = graph.calls[call];
     auto const& layer = graph.layer_of(call);
     switch (tensor.role) {
@@ -47945,7 +50347,7 @@ struct tile_places {
       case tensor_role::output: return all.value[root(call)].at(micro_batch);
       case tensor_role::weight: return all.weight[layer.first_parameter + tensor.index].at(0);
       case tensor_role::saved: {
-        auto const offset = detail::all_saved_on_tiles<M, Training, Mode, Machine>[call].offset_of(tensor.index);
+        auto const offset = detail::all_saved_on_tiles<Job>[call].offset_of(tensor.index);
         return all.saved[call].exists() && offset >= 0 ? all.saved[call].at(micro_batch) + offset : -1;
       }
       case tensor_role::output_gradient: return all.gradient[root(call)].at(micro_batch);
@@ -47962,15 +50364,15 @@ struct tile_places {
   /// Where the memory begins in which a step of a pass makes temporary tensors.
   template <int Pass>
   [[nodiscard]] static constexpr std::int64_t end_of_step(int step) {
-    return pass_tiles_of<M, Training, Mode, Machine, Pass>.end_of(step);
+    return pass_tiles_of<Job, Pass>.end_of(step);
   }
 
   /// A tensor of the step that computes the loss of an output, and its gradient.
   template <std::size_t Output>
   [[nodiscard]] static constexpr std::int64_t of_loss(tile_tensor const& tensor, std::int64_t micro_batch = 0) {
     constexpr int pass = last_forward_pass;
-    auto const& all = pass_tiles_of<M, Training, Mode, Machine, pass>;
-    auto const& device = device_tiles_of<M, Training, Mode, Machine, table.device_of_pass(pass)>;
+    auto const& all = pass_tiles_of<Job, pass>;
+    auto const& device = device_tiles_of<Job, table.device_of_pass(pass)>;
     switch (tensor.role) {
       case tensor_role::input:
       case tensor_role::output: return all.value[root(graph.outputs_of(0)[Output])].at(micro_batch);
@@ -47985,16 +50387,17 @@ struct tile_places {
   /// Where the memory begins in which losses make temporary tensors.
   [[nodiscard]] static constexpr std::int64_t end_of_losses() {
     constexpr int pass = last_forward_pass;
-    return end_of_step<pass>(static_cast<int>(pass_plan_of<M, Training, Mode, pass>.steps.size()));
+    return end_of_step<pass>(static_cast<int>(pass_plan_of<typename Job::planned, pass>.steps.size()));
   }
 
   /// A tensor of the update of a weight; accumulators by the calls of its layer, in their order.
   template <std::size_t Weight>
   [[nodiscard]] static constexpr std::int64_t of_update(tile_tensor const& tensor) {
-    auto const& all = update_tiles_of<M, Training, Machine, Weight>;
+    auto const& all = update_tiles_of<Job, Weight>;
     switch (tensor.role) {
       case tensor_role::weight: return all.weight.offset;
       case tensor_role::optimizer_state: return all.state.at(tensor.index);
+      case tensor_role::norm: return all.norms.at(tensor.index);
       case tensor_role::accumulator: return tensor.index < all.accumulator_count ? all.accumulators[tensor.index] : -1;
       default: return -1;
     }
@@ -48002,16 +50405,16 @@ struct tile_places {
   /// Where the memory begins in which the update of a weight makes temporary tensors.
   template <std::size_t Weight>
   [[nodiscard]] static constexpr std::int64_t end_of_update() {
-    return update_tiles_of<M, Training, Machine, Weight>.end;
+    return update_tiles_of<Job, Weight>.end;
   }
 
  private:
-  using variables = detail::variables_on_tiles<M, Training, Mode, Machine>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& table = detail::planning_timetable<M, Training, Mode>;
+  using variables = detail::variables_on_tiles<Job>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& table = detail::planning_timetable<Job>;
   static constexpr int last_forward_pass = table.stages() - 1;
 
-  static constexpr int root(int call) { return program_for<M, Training, Mode>.calls[call].root; }
+  static constexpr int root(int call) { return program_for<Job>.calls[call].root; }
 };
 
 }  // namespace stagecraft
@@ -48026,15 +50429,15 @@ template <class Plan, std::size_t Output>
 class ipu_loss {
   using model = typename Plan::model;
   using machine = typename Plan::machine;
-  using shape = session_shape<model, Plan::training>;
-  static constexpr lowered_step const& step = lowered_loss_of<model, Plan::training, Plan::mode, machine, Output>;
+  using shape = session_shape<typename Plan::job::described>;
+  static constexpr lowered_step const& step = lowered_loss_of<typename Plan::job, Output>;
 
  public:
   template <class HostLoss>
   static float run(host_memory const& memory, float const* prediction, void const* targets, float const* scales,
                    detail::loss_gradient const& gradient, HostLoss const& host_loss) {
     if constexpr (runs_on_tiles<Plan>) {
-      using places = tile_places<model, Plan::training, Plan::mode, machine>;
+      using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(step, [&](tile_tensor const& tensor) {
         return places::template of_loss<Output>(tensor, memory.micro_batch);
       });
@@ -48042,7 +50445,8 @@ class ipu_loss {
       step_values const values{.seed = memory.seed,
                                .step = memory.step,
                                .valid_samples = memory.valid_samples,
-                               .accumulated = memory.accumulated};
+                               .accumulated = memory.accumulated,
+                               .loss_scale = memory.loss_scale};
       *memory.counted += run_step(
           *memory.tiles, step, offsets.data(), places::end_of_losses(), values,
           [&](tile_tensor const& tensor, float* to) {
@@ -48067,7 +50471,7 @@ class ipu_loss {
           [](tile_operation const&) {});
       return result;
     } else {
-      *memory.counted += loss_cost_of<model, Plan::training, Plan::mode, machine, Output>.cost;
+      *memory.counted += loss_cost_of<typename Plan::job, Output>.cost;
       return host_loss();
     }
   }
@@ -48083,8 +50487,8 @@ class ipu_output {
   template <class HostStep>
   static void run(host_memory const& memory, [[maybe_unused]] float* value, HostStep const& host_step) {
     if constexpr (runs_on_tiles<Plan>) {
-      static constexpr lowered_step const& step = lowered_output_of<model, Plan::training, machine, Output>;
-      using places = tile_places<model, Plan::training, Plan::mode, machine>;
+      static constexpr lowered_step const& step = lowered_output_of<typename Plan::job, Output>;
+      using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(step, [&](tile_tensor const& tensor) {
         return places::template of_loss<Output>(tensor, memory.micro_batch);
       });
@@ -48098,8 +50502,63 @@ class ipu_output {
           [&](tile_tensor const& tensor, float const* from) { std::copy_n(from, tensor.elements, value); },
           [](tile_operation const&) {});
     } else {
-      *memory.counted += output_cost_of<model, Plan::training, machine, Output>.cost;
+      *memory.counted += output_cost_of<typename Plan::job, Output>.cost;
       host_step();
+    }
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/ipu/emulation/ipu_squares.hpp
+// What a weight contributes to norms over all weights, on an emulated IPU.
+
+namespace stagecraft {
+
+/// What it costs is added to `memory.counted`. As in the update, checked IPUs carry it out tile by tile unless
+/// gradients are accumulated in halves or replicas share the work, and find the gradient in the place of the first
+/// call's.
+template <class Plan, std::size_t Parameter>
+class ipu_squares {
+  using model = typename Plan::model;
+  using machine = typename Plan::machine;
+  using layout = weight_layout<model, typename Plan::architecture>;
+  static constexpr lowered_step const& step = lowered_squares_of<typename Plan::job, Parameter>;
+  static constexpr long long offset = Plan::weights.offset[Parameter];
+
+ public:
+  template <class OnHost>
+  static void run(host_memory const& memory, [[maybe_unused]] detail::optimizer_state const& state, bool is_shared,
+                  [[maybe_unused]] double* sums, OnHost const& on_host) {
+    constexpr bool on_tiles = runs_on_tiles<Plan> && !Plan::accumulates_halves;
+    if (!on_tiles || is_shared) {
+      on_host();
+      *memory.counted += squares_cost_of<typename Plan::job, Parameter>.cost;
+    } else if constexpr (on_tiles) {
+      using places = tile_places<typename Plan::job>;
+      auto const offsets =
+          offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
+      *memory.counted += run_step(
+          *memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
+          {.update = static_cast<std::int64_t>(memory.update),
+           .learning_rate = memory.learning_rate,
+           .loss_scale = memory.loss_scale},
+          [&](tile_tensor const& tensor, float* to) {
+            switch (tensor.role) {
+              case tensor_role::weight: layout::template unpack<Parameter>(memory.weights + offset, to); return true;
+              case tensor_role::optimizer_state:
+                layout::template unpack<Parameter>(state.slots + tensor.index * state.stride, to);
+                return true;
+              case tensor_role::accumulator:
+                if (tensor.index == 0) layout::template unpack<Parameter>(memory.gradients + offset, to);
+                return true;
+              default: return false;
+            }
+          },
+          [&](tile_tensor const& tensor, float const* from) {
+            if (tensor.role == tensor_role::norm) sums[tensor.index] = static_cast<double>(*from);
+          },
+          [](tile_operation const&) {});
     }
   }
 };
@@ -48120,7 +50579,7 @@ struct ipu_step {
   template <class HostStep>
   static void run(host_memory const& memory, HostStep const& host_step) {
     if constexpr (runs_on_tiles<Plan>) {
-      using places = tile_places<typename Plan::model, Plan::training, Plan::mode, typename Plan::machine>;
+      using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
         return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
       });
@@ -48168,7 +50627,7 @@ class ipu_update {
   using model = typename Plan::model;
   using machine = typename Plan::machine;
   using layout = weight_layout<model, typename Plan::architecture>;
-  static constexpr lowered_step const& step = lowered_update_of<model, Plan::training, machine, Parameter>;
+  static constexpr lowered_step const& step = lowered_update_of<typename Plan::job, Parameter>;
   static constexpr long long size = Plan::weights.size[Parameter], offset = Plan::weights.offset[Parameter];
 
  public:
@@ -48178,13 +50637,16 @@ class ipu_update {
     constexpr bool on_tiles = runs_on_tiles<Plan> && !Plan::accumulates_halves;
     if (!on_tiles || elements.last - elements.first != size) {
       on_host();
-      *memory.counted += update_cost_of<model, Plan::training, machine, Parameter>.cost;
+      *memory.counted += update_cost_of<typename Plan::job, Parameter>.cost;
     } else if constexpr (on_tiles) {
-      using places = tile_places<model, Plan::training, Plan::mode, machine>;
+      using places = tile_places<typename Plan::job>;
       auto const offsets =
           offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
-      step_values const values{.update = static_cast<std::int64_t>(memory.update),
-                               .learning_rate = memory.learning_rate};
+      step_values values{.update = static_cast<std::int64_t>(memory.update),
+                         .learning_rate = memory.learning_rate,
+                         .loss_scale = memory.loss_scale};
+      for (int i = 0; i < detail::norms_of<Plan::training.optimizer>.count; ++i)
+        values.norms[i] = static_cast<float>(memory.norms[i]);
       *memory.counted += run_step(
           *memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(), values,
           [&](tile_tensor const& tensor, float* to) {
@@ -48226,24 +50688,27 @@ class ipu_weight_step {
   using layout = weight_layout<model, typename Plan::architecture>;
   static constexpr lowered_step const& step = []() -> lowered_step const& {
     if constexpr (IsConstraint)
-      return lowered_constraint_of<model, Plan::training, Parameter>;
+      return lowered_constraint_of<typename Plan::job::described, Parameter>;
     else
-      return lowered_penalty_of<model, Plan::training, machine, Parameter>;
+      return lowered_penalty_of<typename Plan::job, Parameter>;
   }();
   static constexpr step_cost const& cost = []() -> step_cost const& {
     if constexpr (IsConstraint)
-      return constraint_cost_of<model, Plan::training, machine, Parameter>;
+      return constraint_cost_of<typename Plan::job, Parameter>;
     else
-      return penalty_cost_of<model, Plan::training, machine, Parameter>;
+      return penalty_cost_of<typename Plan::job, Parameter>;
   }();
+  /// The factor of a loss that changes is known to the host.
+  static constexpr bool scales_penalty =
+      !IsConstraint && detail::loss_scale_rule_of(Plan::training.optimizer).growth_steps > 0;
   static constexpr long long offset = Plan::weights.offset[Parameter];
 
  public:
   template <class OnHost>
   static void run(host_memory const& memory, [[maybe_unused]] bool is_shared, OnHost const& on_host) {
-    if constexpr (runs_on_tiles<Plan> && !Plan::accumulates_halves) {
+    if constexpr (runs_on_tiles<Plan> && !Plan::accumulates_halves && !scales_penalty) {
       if (!is_shared) {
-        using places = tile_places<model, Plan::training, Plan::mode, machine>;
+        using places = tile_places<typename Plan::job>;
         auto const offsets =
             offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
         *memory.counted += run_step(
@@ -48491,20 +50956,20 @@ constexpr operation_cost cost_of_addition(std::int64_t elements, dtype type, ipu
   return step_cost(step, target).cost;
 }
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 struct priced_pass {
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  static constexpr auto const& plan = pass_plan_of<M, Training, Mode, Pass>;
-  static constexpr auto const& tiles = pass_tiles_of<M, Training, Mode, Machine, Pass>;
-  static constexpr ipu_target const& target = Machine::target;
-  static constexpr dtype type = Training.dtype_policy.compute_dtype;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr auto const& plan = pass_plan_of<typename Job::planned, Pass>;
+  static constexpr auto const& tiles = pass_tiles_of<Job, Pass>;
+  static constexpr ipu_target const& target = Job::machine::target;
+  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
   static constexpr int stage = table.stage_of_pass(Pass);
   static constexpr bool backward = table.is_backward(Pass);
   static constexpr bool is_last_forward = !backward && stage + 1 == table.stages();
-  static constexpr bool has_losses = is_last_forward && !only_infers<Training>;
+  static constexpr bool has_losses = is_last_forward && !only_infers<Job::training>;
   static constexpr std::size_t outputs = graph.outputs_of(0).size();
-  static constexpr std::uint64_t logits = outputs_with_logits<M, Training>;
+  static constexpr std::uint64_t logits = outputs_with_logits<typename Job::described>;
 
   static constexpr std::size_t count_outputs_with_own_step() { return static_cast<std::size_t>(std::popcount(logits)); }
   static constexpr auto outputs_with_own_step = [] {
@@ -48519,7 +50984,7 @@ struct priced_pass {
   static constexpr profiled_step price() {
     constexpr pass_step own = plan.steps[Step];
     constexpr int lowered_in = own.backward ? Pass : table.forward_pass(stage);
-    constexpr auto const& cost = step_cost_of<M, Training, Mode, Machine, lowered_in, own.call, own.backward>;
+    constexpr auto const& cost = step_cost_of<Job, lowered_in, own.call, own.backward>;
     return {own.call,
             own.backward,
             backward && !own.backward,
@@ -48527,11 +50992,11 @@ struct priced_pass {
             cost.cost,
             tiles.end_of(static_cast<int>(Step)),
             cost.temporary_bytes,
-            step_code(lowered_step_of<M, Training, Mode, Machine, lowered_in, own.call, own.backward>, cost.cost)};
+            step_code(lowered_step_of<Job, lowered_in, own.call, own.backward>, cost.cost)};
   }
   template <std::size_t Output>
   static constexpr profiled_step price_loss() {
-    constexpr auto const& cost = loss_cost_of<M, Training, Mode, Machine, Output>;
+    constexpr auto const& cost = loss_cost_of<Job, Output>;
     return {graph.outputs_of(0)[Output],
             false,
             false,
@@ -48539,12 +51004,12 @@ struct priced_pass {
             cost.cost,
             tiles.end_of(static_cast<int>(plan.steps.size())),
             cost.temporary_bytes,
-            step_code(lowered_loss_of<M, Training, Mode, Machine, Output>, cost.cost)};
+            step_code(lowered_loss_of<Job, Output>, cost.cost)};
   }
   /// The end of a forward step whose activation waits for the loss.
   template <std::size_t Output>
   static constexpr profiled_step price_output() {
-    constexpr auto const& cost = output_cost_of<M, Training, Machine, Output>;
+    constexpr auto const& cost = output_cost_of<Job, Output>;
     return {graph.outputs_of(0)[Output],
             false,
             false,
@@ -48552,7 +51017,7 @@ struct priced_pass {
             cost.cost,
             tiles.end_of(static_cast<int>(plan.steps.size())),
             cost.temporary_bytes,
-            step_code(lowered_output_of<M, Training, Machine, Output>, cost.cost)};
+            step_code(lowered_output_of<Job, Output>, cost.cost)};
   }
   // One constant for each.
   template <std::size_t Step>
@@ -48577,23 +51042,23 @@ struct priced_pass {
 
 /// The steps of a pass with their costs; behind those of the last forward pass, the losses, and what makes outputs of
 /// the logits that these have taken.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 inline constexpr auto profiled_steps_of = [] {
-  using pass = detail::priced_pass<M, Training, Mode, Machine, Pass>;
+  using pass = detail::priced_pass<Job, Pass>;
   return pass::list(typename pass::step_numbers{}, typename pass::loss_numbers{}, typename pass::output_numbers{});
 }();
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 class pass_profiler {
-  using pass = priced_pass<M, Training, Mode, Machine, Pass>;
-  using variables = variables_on_tiles<M, Training, Mode, Machine>;
+  using pass = priced_pass<Job, Pass>;
+  using variables = variables_on_tiles<Job>;
   static constexpr auto const& graph = pass::graph;
   static constexpr auto const& plan = pass::plan;
-  static constexpr ipu_target const& target = Machine::target;
-  static constexpr auto const& steps = profiled_steps_of<M, Training, Mode, Machine, Pass>;
-  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr ipu_target const& target = Job::machine::target;
+  static constexpr auto const& steps = profiled_steps_of<Job, Pass>;
+  static constexpr bool trains = Job::trains;
   /// Whether its first steps, which recompute, come a slot before the others.
   static constexpr bool ahead = pass::backward && pass::table.recomputes_ahead(pass::stage);
 
@@ -48635,8 +51100,8 @@ class pass_profiler {
     // What layers have kept is not all of the same type.
     for (std::size_t i = 0; i < graph.calls.size(); ++i)
       if (plan.places.saved[i].exists() && plan.places.saved[i].offset == here.offset &&
-          all_saved_on_tiles<M, Training, Mode, Machine>[i].bytes > 0 && transfer.device < 0)
-        return all_saved_on_tiles<M, Training, Mode, Machine>[i].data_bytes;
+          all_saved_on_tiles<Job>[i].bytes > 0 && transfer.device < 0)
+        return all_saved_on_tiles<Job>[i].data_bytes;
     return transfer.floats * size_of(pass::type);
   }
   constexpr void add_transfers() {
@@ -48673,7 +51138,8 @@ class pass_profiler {
           if (trains && !pass::backward && weight.is_state()) result_.stored_bytes += bytes;
         }
       }
-      result_.gather_cycles = ring_gather_cycles(target, variables::replicas, shards_of<M>, result_.device, gathered);
+      result_.gather_cycles =
+          ring_gather_cycles(target, variables::replicas, shards_of<typename Job::model>, result_.device, gathered);
     }
   }
 
@@ -48695,18 +51161,18 @@ class pass_profiler {
     }
     auto const cycles = [](std::int64_t bytes) {
       return bytes == 0 ? 0
-                        : (Machine::config.optimizations.prefetch_data_streams ? 0 : target.host_latency_cycles) +
+                        : (Job::machine::config.optimizations.prefetch_data_streams ? 0 : target.host_latency_cycles) +
                               cycles_at(target, bytes, target.host_bytes_per_second);
     };
     result_.infeed_cycles = cycles(result_.host_bytes);
     result_.host_bytes += outfed;
     result_.host_cycles = cycles(result_.host_bytes);
   }
-  static constexpr std::int64_t elements_of_batch(std::int64_t elements) { return Training.batch_size * elements; }
+  static constexpr std::int64_t elements_of_batch(std::int64_t elements) { return Job::training.batch_size * elements; }
   /// Targets and scales, or the loss.
   template <std::size_t Output>
   static constexpr std::int64_t batch_data_bytes(bool losses) {
-    constexpr auto const& step = lowered_loss_of<M, Training, Mode, Machine, Output>;
+    constexpr auto const& step = lowered_loss_of<Job, Output>;
     std::int64_t bytes = 0;
     for (int i = 0; i < step.tensor_count; ++i)
       if (auto const& tensor = step.tensors[i];
@@ -48720,21 +51186,20 @@ class pass_profiler {
   std::int64_t fetched_ahead_ = 0;
 };
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Pass>
+template <class Job, std::size_t... Pass>
 constexpr auto list_profiled_steps(std::index_sequence<Pass...>) {
-  return std::array{
-      std::span<profiled_step const>(profiled_steps_of<M, Training, Mode, Machine, static_cast<int>(Pass)>)...};
+  return std::array{std::span<profiled_step const>(profiled_steps_of<Job, static_cast<int>(Pass)>)...};
 }
 /// The profiled steps of all passes.
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto profiled_steps = list_profiled_steps<M, Training, Mode, Machine>(
-    std::make_index_sequence<planning_timetable<M, Training, Mode>.passes()>{});
+template <class Job>
+inline constexpr auto profiled_steps =
+    list_profiled_steps<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
 
 }  // namespace detail
 
 /// What a pass costs, over one micro-batch.
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
-inline constexpr pass_profile pass_profile_of = detail::pass_profiler<M, Training, Mode, Machine, Pass>().make();
+template <class Job, int Pass>
+inline constexpr pass_profile pass_profile_of = detail::pass_profiler<Job, Pass>().make();
 
 }  // namespace stagecraft
 
@@ -48780,15 +51245,15 @@ struct pass_time {
   std::array<std::int64_t, 4 * Devices> links{};  ///< bytes over each link of each IPU
 };
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+template <class Job, int Pass>
 inline constexpr auto pass_time_of = [] {
-  constexpr auto const& pass = pass_profile_of<M, Training, Mode, Machine, Pass>;
-  constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  constexpr auto const& pass = pass_profile_of<Job, Pass>;
+  constexpr auto const& table = planning_timetable<Job>;
   constexpr auto devices = static_cast<std::size_t>(table.devices());
-  constexpr bool overlaps_io = unchecked_timetable<M, Training, Mode>.overlaps_io();
+  constexpr bool overlaps_io = unchecked_timetable<typename Job::planned>.overlaps_io();
   pass_time<devices> result;
   result.device = pass.device;
-  result.own.work = pass.work(Mode == execution_mode::training).cycles() + pass.gather_cycles;
+  result.own.work = pass.work(Job::trains).cycles() + pass.gather_cycles;
   result.own.streaming = pass.streaming_cycles;
   (overlaps_io ? result.outfeed : result.own.host) = pass.host_cycles;
   if constexpr (table.is_backward(Pass) && table.recomputes_ahead(table.stage_of_pass(Pass))) {
@@ -48801,12 +51266,12 @@ inline constexpr auto pass_time_of = [] {
     result.outfeed -= pass.infeed_cycles;
     auto const bytes = pass.host_bytes + pass.fetched_bytes + pass.stored_bytes;
     if (bytes > 0)
-      result.own.work +=
-          exchange_cycles(Machine::target, ceil_div(bytes, Machine::io_tiles)) + sync_cycles(Machine::target);
+      result.own.work += exchange_cycles(Job::machine::target, ceil_div(bytes, Job::machine::io_tiles)) +
+                         sync_cycles(Job::machine::target);
   }
   result.sent_bytes = pass.sent_bytes;
-  constexpr int size = size_of(Training.dtype_policy.compute_dtype);
-  for (auto const& transfer : pass_plan_of<M, Training, Mode, Pass>.transfers) {
+  constexpr int size = size_of(Job::training.dtype_policy.compute_dtype);
+  for (auto const& transfer : pass_plan_of<typename Job::planned, Pass>.transfers) {
     if (transfer.device < 0) continue;
     for (int link = 0; link < 4; ++link)
       for (int ipu = 0; ipu < table.devices(); ++ipu)
@@ -48816,13 +51281,13 @@ inline constexpr auto pass_time_of = [] {
   return result;
 }();
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Pass>
+template <class Job, std::size_t... Pass>
 constexpr auto list_pass_times(std::index_sequence<Pass...>) {
-  return std::array{pass_time_of<M, Training, Mode, Machine, static_cast<int>(Pass)>...};
+  return std::array{pass_time_of<Job, static_cast<int>(Pass)>...};
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto pass_times = list_pass_times<M, Training, Mode, Machine>(
-    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.passes())>{});
+template <class Job>
+inline constexpr auto pass_times =
+    list_pass_times<Job>(std::make_index_sequence<static_cast<std::size_t>(planning_timetable<Job>.passes())>{});
 
 /// A timetable with so few micro-batches that its slots can be looked at, and what is between it and the whole one: a
 /// number of blocks of slots in its middle that are all alike, since in each of them the same passes follow each other
@@ -48837,9 +51302,9 @@ struct short_timetable {
   constexpr explicit short_timetable(timetable const& whole) : table(whole) {}
 };
 
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 inline constexpr short_timetable short_timetable_of = [] {
-  constexpr timetable whole = unchecked_timetable<M, Training, Mode>;
+  constexpr timetable whole = unchecked_timetable<Job>;
   short_timetable result(whole);
   int block = 1;
   if (whole.schedule() == schedule::interleaved) block = whole.overlap_length();
@@ -48851,8 +51316,8 @@ inline constexpr short_timetable short_timetable_of = [] {
   result.looked_at = smaller(first + block, micro_batches);
   int const shorter = first + block + micro_batches % block;
   if (shorter >= micro_batches) return result;
-  result.table = timetable(whole.schedule(), devices_of_stages<M>, shorter, whole.trains(), whole.batch_serialization(),
-                           whole.recomputation(), whole.overlaps_io());
+  result.table = timetable(whole.schedule(), devices_of_stages<typename Job::model>, shorter, whole.trains(),
+                           whole.batch_serialization(), whole.recomputation(), whole.overlaps_io());
   result.first_slot = whole.infeed_slot(first);
   result.period = whole.infeed_slot(first + block) - result.first_slot;
   result.left_out = (micro_batches - shorter) / block;
@@ -48861,10 +51326,10 @@ inline constexpr short_timetable short_timetable_of = [] {
 
 inline constexpr int slots_at_once = 16;
 
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 constexpr auto find_slot_time(int slot) {
-  constexpr auto const& table = short_timetable_of<M, Training, Mode>.table;
-  constexpr auto const& passes = pass_times<M, Training, Mode, Machine>;
+  constexpr auto const& table = short_timetable_of<typename Job::planned>.table;
+  constexpr auto const& passes = pass_times<Job>;
   constexpr auto devices = static_cast<std::size_t>(table.devices());
   slot_time<devices> result;
   std::array<std::int64_t, 4 * devices> links{};
@@ -48898,40 +51363,40 @@ constexpr auto find_slot_time(int slot) {
   if (!sends) return result;
   for (std::size_t i = 0; i < links.size(); ++i)
     if (links[i] > 0)
-      result.inter_ipu = larger(
-          result.inter_ipu,
-          cycles_at(Machine::target, links[i], link_bytes_per_second(Machine::target, static_cast<ipu_link>(i % 4))));
-  result.sync = sync_cycles(Machine::target, table.devices());
+      result.inter_ipu = larger(result.inter_ipu,
+                                cycles_at(Job::machine::target, links[i],
+                                          link_bytes_per_second(Job::machine::target, static_cast<ipu_link>(i % 4))));
+  result.sync = sync_cycles(Job::machine::target, table.devices());
   return result;
 }
 
 /// Slots from `First` on.
-template <class M, auto Training, execution_mode Mode, class Machine, int First>
+template <class Job, int First>
 inline constexpr auto few_slot_times = [] {
-  constexpr auto devices = static_cast<std::size_t>(short_timetable_of<M, Training, Mode>.table.devices());
+  constexpr auto devices = static_cast<std::size_t>(short_timetable_of<typename Job::planned>.table.devices());
   std::array<slot_time<devices>, slots_at_once> result{};
-  int const slots = short_timetable_of<M, Training, Mode>.table.slots();
+  int const slots = short_timetable_of<typename Job::planned>.table.slots();
   for (int i = 0; i < slots_at_once && First + i < slots; ++i)
-    result[static_cast<std::size_t>(i)] = find_slot_time<M, Training, Mode, Machine>(First + i);
+    result[static_cast<std::size_t>(i)] = find_slot_time<Job>(First + i);
   return result;
 }();
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Part>
+template <class Job, std::size_t... Part>
 constexpr auto list_slot_times(std::index_sequence<Part...>) {
-  return std::array{&few_slot_times<M, Training, Mode, Machine, static_cast<int>(Part) * slots_at_once>...};
+  return std::array{&few_slot_times<Job, static_cast<int>(Part) * slots_at_once>...};
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto slot_times = list_slot_times<M, Training, Mode, Machine>(
-    std::make_index_sequence<static_cast<std::size_t>(
-        ceil_div(short_timetable_of<M, Training, Mode>.table.slots(), slots_at_once))>{});
+template <class Job>
+inline constexpr auto slot_times =
+    list_slot_times<Job>(std::make_index_sequence<static_cast<std::size_t>(
+                             ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once))>{});
 
 }  // namespace detail
 
 /// A slot of the timetable, or, of a long one, of short_timetable_of.
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 constexpr auto const& slot_time_of(int slot) {
-  return (*detail::slot_times<M, Training, Mode, Machine>[static_cast<std::size_t>(
-      slot / detail::slots_at_once)])[static_cast<std::size_t>(slot % detail::slots_at_once)];
+  return (*detail::slot_times<Job>[static_cast<std::size_t>(slot / detail::slots_at_once)])[static_cast<std::size_t>(
+      slot % detail::slots_at_once)];
 }
 
 }  // namespace stagecraft
@@ -48975,37 +51440,38 @@ struct update_profile {
 
 namespace detail {
 
-template <class M, auto Training, class Machine, std::size_t Weight>
+template <class Job, std::size_t Weight>
 constexpr weight_profile profile_weight() {
-  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
-  constexpr auto const& weight = graph_of<M>.parameters[Weight];
+  using variables = variables_on_tiles<typename Job::in_training>;
+  constexpr auto const& weight = Job::graph.parameters[Weight];
   weight_profile result;
-  if constexpr (weight.trainable && layer_info_of_weight<M, Weight>.call_count > 0) {
-    constexpr auto const& tiles = update_tiles_of<M, Training, Machine, Weight>;
-    constexpr auto const& cost = update_cost_of<M, Training, Machine, Weight>;
+  if constexpr (weight.trainable && layer_info_of_weight<typename Job::model, Weight>.call_count > 0) {
+    constexpr auto const& tiles = update_tiles_of<Job, Weight>;
+    constexpr auto const& cost = update_cost_of<Job, Weight>;
     constexpr auto const& options = variables::options;
     result.device = tiles.device;
     if (tiles.accumulator_count == 0) return result;
     result.cost = cost.cost;
     result.live_bytes = tiles.end;
     result.temporary_bytes = cost.temporary_bytes;
-    result.code = step_code(lowered_update_of<M, Training, Machine, Weight>, cost.cost);
+    result.code = step_code(lowered_update_of<Job, Weight>, cost.cost);
     auto const add = [&](lowered_step const& step, step_cost const& of) {
       result.cost += of.cost;
       result.temporary_bytes = larger(result.temporary_bytes, of.temporary_bytes);
       result.code += step_code(step, of.cost);
     };
-    if constexpr (weight.regularizer.is_own())
-      add(lowered_penalty_of<M, Training, Machine, Weight>, penalty_cost_of<M, Training, Machine, Weight>);
+    if constexpr (norms_of<Job::training.optimizer>.has_global())
+      add(lowered_squares_of<Job, Weight>, squares_cost_of<Job, Weight>);
+    if constexpr (weight.regularizer.is_own()) add(lowered_penalty_of<Job, Weight>, penalty_cost_of<Job, Weight>);
     if constexpr (!weight.constraint.empty())
-      add(lowered_constraint_of<M, Training, Weight>, constraint_cost_of<M, Training, Machine, Weight>);
+      add(lowered_constraint_of<typename Job::described, Weight>, constraint_cost_of<Job, Weight>);
     std::int64_t const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
     bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
     auto const part = [](bool shared, std::int64_t all) { return shared ? ceil_div(all, variables::replicas) : all; };
     std::int64_t fetched = 0, stored = 0;
     if (variables::remote_state(weight)) {
-      auto const state =
-          detail::slots_of<Training.optimizer> * variables::state_elements(weight) * size_of(variables::variable_type);
+      auto const state = detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
+                         size_of(variables::variable_type);
       fetched += state;
       stored += state;
     }
@@ -49017,7 +51483,7 @@ constexpr weight_profile profile_weight() {
       fetched += tiles.accumulator_count * weight.size() * size_of(variables::accumulator_type);
     result.streaming_bytes = fetched + stored;
     result.streaming_cycles =
-        streaming_memory_cycles(Machine::target, fetched) + streaming_memory_cycles(Machine::target, stored);
+        streaming_memory_cycles(Job::machine::target, fetched) + streaming_memory_cycles(Job::machine::target, stored);
     if (variables::replicas > 1) {
       result.reduced_bytes = weight.size() * std::int64_t{size_of(variables::accumulator_type)};
       // Weights in parts stay where they are updated.
@@ -49031,28 +51497,28 @@ constexpr weight_profile profile_weight() {
 }  // namespace detail
 
 /// What the update of a weight takes.
-template <class M, auto Training, class Machine, std::size_t Weight>
-inline constexpr weight_profile weight_profile_of = detail::profile_weight<M, Training, Machine, Weight>();
+template <class Job, std::size_t Weight>
+inline constexpr weight_profile weight_profile_of = detail::profile_weight<Job, Weight>();
 
 namespace detail {
 
-template <class M, auto Training, class Machine, std::size_t... Weight>
+template <class Job, std::size_t... Weight>
 constexpr auto list_weight_profiles(std::index_sequence<Weight...>) {
-  return std::array<weight_profile, sizeof...(Weight)>{weight_profile_of<M, Training, Machine, Weight>...};
+  return std::array<weight_profile, sizeof...(Weight)>{weight_profile_of<Job, Weight>...};
 }
 
 /// What the update of each weight costs, in the order of the graph's weights.
-template <class M, auto Training, class Machine>
+template <class Job>
 inline constexpr auto weight_profiles =
-    list_weight_profiles<M, Training, Machine>(std::make_index_sequence<graph_of<M>.parameters.size()>{});
+    list_weight_profiles<Job>(std::make_index_sequence<Job::graph.parameters.size()>{});
 
-template <class M, auto Training, class Machine, int Device>
+template <class Job, int Device>
 constexpr update_profile profile_update() {
-  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
+  using variables = variables_on_tiles<typename Job::in_training>;
   update_profile result;
   int number = 0;
   std::int64_t live = 0;
-  for (weight_profile const& weight : weight_profiles<M, Training, Machine>) {
+  for (weight_profile const& weight : weight_profiles<Job>) {
     int const index = number++;
     if (weight.device != Device || weight.live_bytes == 0) continue;
     result.cost += weight.cost;
@@ -49068,10 +51534,10 @@ constexpr update_profile profile_update() {
   if (result.reduced_bytes > 0) {
     constexpr dtype type = variables::accumulator_type;
     auto const chunk = ceil_div(result.reduced_bytes / size_of(type), variables::replicas);
-    auto const addition = cost_of_addition(chunk, type, Machine::target);
+    auto const addition = cost_of_addition(chunk, type, Job::machine::target);
     for (int i = 1; i < variables::replicas; ++i) result.reduction += addition;
     // A chunk that comes in stands behind all else.
-    result.peak_bytes = larger(result.peak_bytes, live + bytes_on_tile(chunk, type, Machine::target));
+    result.peak_bytes = larger(result.peak_bytes, live + bytes_on_tile(chunk, type, Job::machine::target));
   }
   return result;
 }
@@ -49079,31 +51545,59 @@ constexpr update_profile profile_update() {
 }  // namespace detail
 
 /// One IPU's weight update.
-template <class M, auto Training, class Machine, int Device>
-inline constexpr update_profile update_profile_of = detail::profile_update<M, Training, Machine, Device>();
+template <class Job, int Device>
+inline constexpr update_profile update_profile_of = detail::profile_update<Job, Device>();
 
 namespace detail {
 
-template <class M, auto Training, class Machine, std::size_t... Device>
+template <class Job, std::size_t... Device>
 constexpr auto list_update_profiles(std::index_sequence<Device...>) {
-  return std::array<update_profile, sizeof...(Device)>{
-      update_profile_of<M, Training, Machine, static_cast<int>(Device)>...};
+  return std::array<update_profile, sizeof...(Device)>{update_profile_of<Job, static_cast<int>(Device)>...};
 }
 /// What an update costs on each device of a replica.
-template <class M, auto Training, class Machine>
-inline constexpr auto update_profiles = list_update_profiles<M, Training, Machine>(
-    std::make_index_sequence<planning_timetable<M, Training, execution_mode::training>.devices()>{});
+template <class Job>
+inline constexpr auto update_profiles =
+    list_update_profiles<Job>(std::make_index_sequence<planning_timetable<typename Job::in_training>.devices()>{});
 
-template <class M, auto Training, class Machine>
+/// What IPUs tell each other of norms: in each round, the sums of squares of all of them come to the first one and go
+/// back to the others. Of norms over all weights one number from each IPU; where replicas share the work, also of each
+/// weight's own.
+template <class Job>
+constexpr std::int64_t count_norm_cycles() {
+  constexpr auto const& norms = norms_of<Job::training.optimizer>;
+  constexpr auto const& options = Job::options;
+  constexpr int devices = static_cast<int>(update_profiles<Job>.size());
+  constexpr int replicas = Job::replicas;
+  bool const shares =
+      replicas > 1 && (options.replicated_optimizer_state_sharding || options.replicated_weight_sharding);
+  int const ipus = shares ? replicas * static_cast<int>(devices_of_replica(devices)) : devices;
+  std::int64_t cycles = 0;
+  for (int round = 0; round < norms.rounds && ipus > 1; ++round) {
+    std::int64_t numbers = 0;
+    for (auto const& norm : norms)
+      if (norm.round == round) numbers += norm.is_global ? 1 : shares ? Job::graph.parameters.size() : 0;
+    if (numbers == 0) continue;
+    growing_array<ipu_transfer> gathered, given;
+    for (int ipu = 1; ipu < ipus; ++ipu) {
+      gathered.push_back({ipu, 0, numbers * size_of(dtype::float32)});
+      given.push_back({0, ipu, numbers * size_of(dtype::float32)});
+    }
+    cycles += inter_ipu_cycles(Job::machine::target, ipus, gathered) +
+              inter_ipu_cycles(Job::machine::target, ipus, given) + 2 * sync_cycles(Job::machine::target, ipus);
+  }
+  return cycles;
+}
+
+template <class Job>
 constexpr std::int64_t count_collective_cycles() {
-  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
+  using variables = variables_on_tiles<typename Job::in_training>;
   constexpr int replicas = variables::replicas;
   if constexpr (replicas < 2) return 0;
-  constexpr auto const& devices = update_profiles<M, Training, Machine>;
+  constexpr auto const& devices = update_profiles<Job>;
   constexpr auto const& options = variables::options;
   bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
   auto const phases = [&](auto bytes) {
-    return (replicas - 1) * ring_phase_cycles(Machine::target, replicas, static_cast<int>(devices.size()),
+    return (replicas - 1) * ring_phase_cycles(Job::machine::target, replicas, static_cast<int>(devices.size()),
                                               [&](int device) { return ceil_div(bytes(devices[device]), replicas); });
   };
   auto const reduced = phases([](update_profile const& device) { return device.reduced_bytes; });
@@ -49112,11 +51606,12 @@ constexpr std::int64_t count_collective_cycles() {
 
 }  // namespace detail
 
-/// Cycles of all that the replicas send to each other in a weight update: gradients are reduced in a ring, each replica
-/// a part of them, and then either the sums are gathered by all, or, where each updates a part of the weights, the
-/// weights.
-template <class M, auto Training, class Machine>
-inline constexpr std::int64_t collective_cycles_of = detail::count_collective_cycles<M, Training, Machine>();
+/// Cycles of all that IPUs send to each other in a weight update: the gradients of replicas are reduced in a ring, each
+/// replica a part of them, and then either the sums are gathered by all, or, where each updates a part of the weights,
+/// the weights; and sums for norms, of all devices of a replica, too.
+template <class Job>
+inline constexpr std::int64_t collective_cycles_of =
+    detail::count_collective_cycles<Job>() + detail::count_norm_cycles<Job>();
 
 }  // namespace stagecraft
 
@@ -49178,12 +51673,12 @@ struct slot_sum {
   }
 };
 
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 constexpr auto add_slots(int first, int last) {
-  constexpr auto devices = static_cast<std::size_t>(planning_timetable<M, Training, Mode>.devices());
+  constexpr auto devices = static_cast<std::size_t>(planning_timetable<Job>.devices());
   slot_sum<devices> sum;
   for (int slot = first; slot < last; ++slot) {
-    auto const& own = slot_time_of<M, Training, Mode, Machine>(slot);
+    auto const& own = slot_time_of<Job>(slot);
     sum.cycles += own.cycles();
     sum.inter_ipu += own.inter_ipu;
     sum.sync += own.sync;
@@ -49196,28 +51691,26 @@ constexpr auto add_slots(int first, int last) {
   return sum;
 }
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Pass>
+template <class Job, std::size_t... Pass>
 constexpr auto list_pass_profiles(std::index_sequence<Pass...>) {
-  return std::array<pass_profile const*, sizeof...(Pass)>{
-      &pass_profile_of<M, Training, Mode, Machine, static_cast<int>(Pass)>...};
+  return std::array<pass_profile const*, sizeof...(Pass)>{&pass_profile_of<Job, static_cast<int>(Pass)>...};
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto pass_profiles = list_pass_profiles<M, Training, Mode, Machine>(
-    std::make_index_sequence<planning_timetable<M, Training, Mode>.passes()>{});
+template <class Job>
+inline constexpr auto pass_profiles =
+    list_pass_profiles<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
 
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 class time_profiler {
-  static constexpr auto const& whole = unchecked_timetable<M, Training, Mode>;
-  static constexpr auto const& shortened = short_timetable_of<M, Training, Mode>;
+  static constexpr auto const& whole = unchecked_timetable<typename Job::planned>;
+  static constexpr auto const& shortened = short_timetable_of<typename Job::planned>;
   static constexpr auto devices = static_cast<std::size_t>(whole.devices());
-  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool trains = Job::trains;
 
  public:
   constexpr time_profile<devices> make() {
-    auto sum = add_slots<M, Training, Mode, Machine>(0, shortened.table.slots());
+    auto sum = add_slots<Job>(0, shortened.table.slots());
     if (shortened.left_out > 0)
-      sum.add(add_slots<M, Training, Mode, Machine>(shortened.first_slot, shortened.first_slot + shortened.period),
-              shortened.left_out);
+      sum.add(add_slots<Job>(shortened.first_slot, shortened.first_slot + shortened.period), shortened.left_out);
     result_.slots = sum.cycles;
     add_passes();
     for (std::size_t i = 0; i < devices; ++i) {
@@ -49243,9 +51736,9 @@ class time_profiler {
 
   constexpr void add_passes() {
     std::int64_t const times = whole.micro_batches();
-    auto const& times_of_passes = pass_times<M, Training, Mode, Machine>;
+    auto const& times_of_passes = pass_times<Job>;
     for (std::size_t i = 0; i < times_of_passes.size(); ++i) {
-      auto const& pass = *pass_profiles<M, Training, Mode, Machine>[i];
+      auto const& pass = *pass_profiles<Job>[i];
       auto& device = result_.devices[pass.device];
       auto const work = pass.work(trains);
       add(device, work, times);
@@ -49274,7 +51767,7 @@ class time_profiler {
   static constexpr std::int64_t latency() {
     std::array<std::int64_t, shortened.table.slots() + 1> cycles{};
     for (int slot = 0; slot < shortened.table.slots(); ++slot)
-      cycles[slot + 1] = cycles[slot] + slot_time_of<M, Training, Mode, Machine>(slot).cycles();
+      cycles[slot + 1] = cycles[slot] + slot_time_of<Job>(slot).cycles();
     std::int64_t longest = 0;
     for (int micro_batch = 0; micro_batch < shortened.looked_at; ++micro_batch)
       longest = larger(longest, cycles_before(whole.outfeed_slot(micro_batch) + 1, cycles) -
@@ -49283,14 +51776,14 @@ class time_profiler {
   }
 
   constexpr void add_update() {
-    constexpr int replicas = replicas_of<M, Training, Machine>;
+    constexpr int replicas = Job::replicas;
     constexpr int ipus = replicas > 1 ? replicas * static_cast<int>(devices_of_replica(static_cast<int>(devices)))
                                       : static_cast<int>(devices);
-    auto const& updates = update_profiles<M, Training, Machine>;
+    auto const& updates = update_profiles<Job>;
     std::int64_t longest = 0;
     for (update_profile const& own : updates) longest = larger(longest, own.cycles());
-    constexpr auto sent = collective_cycles_of<M, Training, Machine>;
-    result_.update_sync = ipus > 1 ? sync_cycles(Machine::target, ipus) : 0;
+    constexpr auto sent = collective_cycles_of<Job>;
+    result_.update_sync = ipus > 1 ? sync_cycles(Job::machine::target, ipus) : 0;
     result_.update = longest + sent + result_.update_sync;
     for (std::size_t i = 0; i < devices; ++i) {
       auto& own = result_.devices[i];
@@ -49309,8 +51802,8 @@ class time_profiler {
 
 }  // namespace detail
 
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto time_profile_of = detail::time_profiler<M, Training, Mode, Machine>().make();
+template <class Job>
+inline constexpr auto time_profile_of = detail::time_profiler<Job>().make();
 
 }  // namespace stagecraft
 
@@ -49362,12 +51855,12 @@ struct device_memory_profile {
 
 namespace detail {
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+template <class Job, int Device>
 class memory_profiler {
-  using variables = variables_on_tiles<M, Training, Mode, Machine>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  static constexpr auto const& tiles = device_tiles_of<M, Training, Mode, Machine, Device>;
+  using variables = variables_on_tiles<Job>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr auto const& tiles = device_tiles_of<Job, Device>;
 
  public:
   constexpr device_memory_profile make() {
@@ -49379,14 +51872,14 @@ class memory_profiler {
     tile.batches = tiles.batch_bytes;
     std::int64_t highest = tiles.bytes();
     for (int pass = 0; pass < table.passes(); ++pass) {
-      auto const& own = *pass_profiles<M, Training, Mode, Machine>[pass];
+      auto const& own = *pass_profiles<Job>[pass];
       if (own.device != Device) continue;
       if (own.peak_bytes <= highest) continue;
       highest = own.peak_bytes;
       result_.peak = {pass, own.peak_step, -1};
     }
     if constexpr (variables::trains) {
-      auto const& update = update_profile_of<M, Training, Machine, Device>;
+      auto const& update = update_profile_of<Job, Device>;
       if (update.peak_bytes > highest) {
         highest = update.peak_bytes;
         result_.peak = {-1, -1, update.peak_weight};
@@ -49404,13 +51897,13 @@ class memory_profiler {
  private:
   static constexpr tile_code code_of_steps() {
     std::size_t count = graph.parameters.size();
-    for (auto const& steps : profiled_steps<M, Training, Mode, Machine>) count += steps.size();
-    tile_code code(count, Machine::config.optimizations.enable_graph_outlining);
+    for (auto const& steps : profiled_steps<Job>) count += steps.size();
+    tile_code code(count, Job::machine::config.optimizations.enable_graph_outlining);
     for (int pass = 0; pass < table.passes(); ++pass)
       if (table.device_of_pass(pass) == Device)
-        for (profiled_step const& step : profiled_steps<M, Training, Mode, Machine>[pass]) code.add(step.code);
+        for (profiled_step const& step : profiled_steps<Job>[pass]) code.add(step.code);
     if constexpr (variables::trains)
-      for (weight_profile const& weight : weight_profiles<M, Training, Machine>)
+      for (weight_profile const& weight : weight_profiles<Job>)
         if (weight.device == Device && weight.live_bytes > 0) code.add(weight.code);
     return code;
   }
@@ -49421,7 +51914,7 @@ class memory_profiler {
       [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
         ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
       }(std::make_index_sequence<table.stages()>{});
-    constexpr auto const& flow = flow_of<M, Training>;
+    constexpr auto const& flow = flow_of<Job>;
     for (auto const& layer : graph.layers) {
       if (layer.call_count == 0 || table.device_of_stage(flow.stage[layer.first_call]) != Device) continue;
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
@@ -49441,7 +51934,7 @@ class memory_profiler {
     }
     if constexpr (variables::trains)
       if (weight.trainable && variables::remote_state(weight))
-        bytes += detail::slots_of<Training.optimizer> * variables::state_elements(weight) *
+        bytes += detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
                  size_of(variables::variable_type);
   }
   constexpr void add_accumulators(layer_info const& layer) {
@@ -49454,9 +51947,9 @@ class memory_profiler {
   static constexpr std::int64_t remote_activations() {
     if (table.device_of_pass(Pass) != Device) return 0;
     int depth = 0;  // the same for all of it
-    for (auto const& transfer : pass_plan_of<M, Training, Mode, Pass>.transfers)
+    for (auto const& transfer : pass_plan_of<typename Job::planned, Pass>.transfers)
       if (transfer.device < 0) depth = transfer.to.depth;
-    return depth * pass_profiles<M, Training, Mode, Machine>[Pass] -> stashed_bytes;
+    return depth * pass_profiles<Job>[Pass] -> stashed_bytes;
   }
 
   device_memory_profile result_;
@@ -49464,16 +51957,15 @@ class memory_profiler {
 
 }  // namespace detail
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
-inline constexpr device_memory_profile device_memory_profile_of =
-    detail::memory_profiler<M, Training, Mode, Machine, Device>().make();
+template <class Job, int Device>
+inline constexpr device_memory_profile device_memory_profile_of = detail::memory_profiler<Job, Device>().make();
 
 /// The end of the highest memory that a tensor takes on the fullest tile of an IPU, in training, if there is one, and
 /// in inference.
-template <class M, auto Training, class Machine, int Device>
+template <class Job, int Device>
 inline constexpr std::int64_t bytes_of_tile = detail::larger(
-    device_memory_profile_of<M, Training, detail::mode_of<Training>, Machine, Device>.tile.high_water_mark(),
-    device_memory_profile_of<M, Training, execution_mode::inference, Machine, Device>.tile.high_water_mark());
+    device_memory_profile_of<typename Job::template in<Job::described::mode>, Device>.tile.high_water_mark(),
+    device_memory_profile_of<typename Job::in_inference, Device>.tile.high_water_mark());
 
 }  // namespace stagecraft
 
@@ -49482,23 +51974,23 @@ inline constexpr std::int64_t bytes_of_tile = detail::larger(
 
 namespace stagecraft::detail {
 
-template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Device>
+template <class Job, std::size_t... Device>
 constexpr auto list_memory_profiles(std::index_sequence<Device...>) {
   return std::array<device_memory_profile, sizeof...(Device)>{
-      device_memory_profile_of<M, Training, Mode, Machine, static_cast<int>(Device)>...};
+      device_memory_profile_of<Job, static_cast<int>(Device)>...};
 }
-template <class M, auto Training, execution_mode Mode, class Machine>
-inline constexpr auto memory_profiles = list_memory_profiles<M, Training, Mode, Machine>(
-    std::make_index_sequence<planning_timetable<M, Training, Mode>.devices()>{});
+template <class Job>
+inline constexpr auto memory_profiles =
+    list_memory_profiles<Job>(std::make_index_sequence<planning_timetable<Job>.devices()>{});
 
 /// The layer whose step needs most memory; empty if all is there all the time.
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+template <class Job, int Device>
 inline constexpr std::string_view peak_layer = []() -> std::string_view {
-  constexpr memory_peak peak = device_memory_profile_of<M, Training, Mode, Machine, Device>.peak;
+  constexpr memory_peak peak = device_memory_profile_of<Job, Device>.peak;
   if constexpr (peak.pass >= 0)
-    return graph_of<M>.layer_of(profiled_steps_of<M, Training, Mode, Machine, peak.pass>[peak.step].call).name;
+    return Job::graph.layer_of(profiled_steps_of<Job, peak.pass>[peak.step].call).name;
   else if constexpr (peak.weight >= 0)
-    return layer_info_of_weight<M, static_cast<std::size_t>(peak.weight)>.name;
+    return layer_info_of_weight<typename Job::model, static_cast<std::size_t>(peak.weight)>.name;
   else
     return {};
 }();
@@ -49536,38 +52028,38 @@ constexpr void append_largest_parts(diagnostic& problem, tile_memory_profile con
   }
 }
 
-template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+template <class Job, int Device>
 constexpr void check_memory_of_device(diagnostic& problem) {
-  constexpr auto const& memory = device_memory_profile_of<M, Training, Mode, Machine, Device>;
-  constexpr auto const& table = planning_timetable<M, Training, Mode>;
-  constexpr ipu_target const& target = Machine::target;
+  constexpr auto const& memory = device_memory_profile_of<Job, Device>;
+  constexpr auto const& table = planning_timetable<Job>;
+  constexpr ipu_target const& target = Job::machine::target;
   if (problem.failed()) return;
   if (memory.tile.peak() > target.bytes_per_tile) {
     int const stage = memory.peak.pass >= 0 ? table.stage_of_pass(memory.peak.pass) : table.first_stage_on(Device);
     problem.code = 3010;
     auto const say = [&](auto const&... parts) { (problem.append(parts), ...); };
-    say(std::string_view("stage "), stage, std::string_view(" of model '"), graph_of<M>.name(),
+    say(std::string_view("stage "), stage, std::string_view(" of model '"), Job::graph.name(),
         std::string_view("' on IPU "), Device, std::string_view(": tile 0 needs "),
         static_cast<long long>(memory.tile.peak()), std::string_view(" bytes"));
-    if (!peak_layer<M, Training, Mode, Machine, Device>.empty())
-      say(std::string_view(" in layer '"), peak_layer<M, Training, Mode, Machine, Device>, std::string_view("'"));
+    if (!peak_layer<Job, Device>.empty())
+      say(std::string_view(" in layer '"), peak_layer<Job, Device>, std::string_view("'"));
     say(std::string_view(", but has "), target.bytes_per_tile, std::string_view("; most of it: "));
     append_largest_parts(problem, memory.tile);
     say(std::string_view(" [E3010]"));
   } else if (memory.streaming_bytes > target.streaming_memory_bytes) {
     problem.report(
-        3012, "model '", graph_of<M>.name(), "' on IPU ", Device, ": ", static_cast<long long>(memory.streaming_bytes),
+        3012, "model '", Job::graph.name(), "' on IPU ", Device, ": ", static_cast<long long>(memory.streaming_bytes),
         " bytes are offloaded, but its streaming memory has ", static_cast<long long>(target.streaming_memory_bytes));
   }
 }
 
 /// E3010, E3012: a tile, or the streaming memory of an IPU, is too small.
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;
   [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-    (check_memory_of_device<M, Training, Mode, Machine, static_cast<int>(Device)>(problem), ...);
-  }(std::make_index_sequence<planning_timetable<M, Training, Mode>.devices()>{});
+    (check_memory_of_device<Job, static_cast<int>(Device)>(problem), ...);
+  }(std::make_index_sequence<planning_timetable<Job>.devices()>{});
   return problem;
 }();
 
@@ -49596,9 +52088,9 @@ struct ipu_policy : host_policy {
   template <class Sizes>
   using replica_memory = emulated_devices<Sizes>;
   /// E3010 or E3012 where a training, or what can be evaluated only, needs more memory than there is.
-  template <class M, auto Training, class Machine>
+  template <class Job>
   static constexpr diagnostic const& memory_problem() {
-    return detail::memory_problem<M, Training, detail::main_mode<M, Training>, Machine>;
+    return detail::memory_problem<typename Job::template in<detail::main_mode<Job>>>;
   }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, host_memory& memory) {
@@ -49642,6 +52134,14 @@ struct ipu_policy : host_policy {
   template <class Plan, std::size_t Parameter, class OnHost>
   static void penalty_gradient(host_memory const& memory, bool is_shared, OnHost const& on_host) {
     ipu_weight_step<Plan, Parameter, false>::run(memory, is_shared, on_host);
+  }
+  template <class Plan, std::size_t Parameter, int Round, class OnHost>
+  static void squares(host_memory const& memory, detail::optimizer_state const& state, bool is_shared, double* sums,
+                      OnHost const& on_host) {
+    if constexpr (Round == 0 && detail::norms_of<Plan::training.optimizer>.has_global())
+      ipu_squares<Plan, Parameter>::run(memory, state, is_shared, sums, on_host);
+    else
+      on_host();
   }
   template <class Plan, std::size_t Parameter, class Range, class OnHost>
   static void update(host_memory const& memory, detail::optimizer_state const& state, Range const& elements,
@@ -49695,10 +52195,12 @@ namespace detail {
 template <auto Training, class Machine>
 constexpr auto find_training_on() {
   auto result = Training;
+  auto& types = result.dtype_policy;
+  types.storage_dtype = is_ipu<Machine> ? dtype::float32 : types.compute_dtype;
   if constexpr (is_ipu<Machine>)
     if (Machine::config.io_tiles.place_ops_on_io_tiles) result.overlaps_io = true;
-  if constexpr (is_ipu<Machine> && only_infers<Training>)
-    result.fold_batch_normalization = false;  // a normalization has vertices of its own there
+  if constexpr (only_infers<Training> && (is_ipu<Machine> || is_half(Training.dtype_policy.compute_dtype)))
+    result.fold_batch_normalization = false;  // a normalization has vertices, or roundings, of its own there
   else if constexpr (is_ipu<Machine>)
     if (Machine::config.allow_recompute && result.pipeline.recomputation_mode == recomputation_mode::none)
       result.pipeline.recomputation_mode = recomputation_mode::automatic;
@@ -49709,13 +52211,25 @@ constexpr auto find_training_on() {
 
 /// What a model is trained with on a machine: the training description itself, but for IPUs with
 /// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it; and that of an
-/// inference, for IPUs, which fold no batch normalization into other layers. IPUs with
+/// inference, for IPUs and half precision, which fold no batch normalization into other layers. On the host, values
+/// of half precision are stored as such (`dtype_policy::storage_dtype`). IPUs with
 /// `io_tiles.place_ops_on_io_tiles` overlap input and output with what others compute. Everything that is made for a
 /// machine asks this: sessions, lowered steps, profiles; and so does who wants to see its timetable:
 ///
 ///     static_assert(sc::timetable_of<two_stages, sc::training_on<training, machine>>.overlaps_io());
 template <auto Training, class Machine>
 inline constexpr auto training_on = detail::find_training_on<Training, Machine>();
+
+}  // namespace stagecraft
+
+// ---- stagecraft/description/job_on.hpp
+// What is carried out on a machine where a user names a model, a description and a machine.
+
+namespace stagecraft {
+
+/// The job of a trainer, of a predictor or of a profile: the description is the one that holds on the machine.
+template <class M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
+using job_on = job<M, training_on<Training, Machine>, Mode, Machine>;
 
 }  // namespace stagecraft
 
@@ -49734,12 +52248,14 @@ struct linear_order {
   /// computes it and the last one that uses it; a model's inputs come in at the first position, and its outputs are
   /// needed behind the last one. A residual connection is a second tensor across its cuts.
   std::array<long long, Positions> bytes_across{};
-  /// The position of each call; -1 for inputs.
+  /// The position of each call, of an output that of its call; -1 for inputs.
   std::array<int, Calls> position_of{};
 
   constexpr explicit linear_order(graph_view const& graph) {
     position_of.fill(-1);
     for (std::size_t i = 0; i < Positions; ++i) position_of[graph.order[i]] = static_cast<int>(i);
+    for (std::size_t i = 0; i < Calls; ++i)
+      position_of[i] = position_of[static_cast<std::size_t>(graph.producer(static_cast<int>(i)))];
     std::array<int, Calls> last_use{};
     last_use.fill(-1);
     for (int const call : graph.order)
@@ -49848,38 +52364,37 @@ struct call_cost {
   long long temporary_bytes = 0;  ///< of a tile, while one of its steps is carried out
 };
 
-template <class M, auto Training, class Machine, int Call>
+template <class Job, int Call>
 constexpr call_cost find_call_cost() {
-  constexpr auto const& graph = graph_of<M>;
-  constexpr auto mode = mode_of<Training>;
-  constexpr auto const& planned = program_for<M, Training, mode>.calls[Call];
-  constexpr auto const& options = options_of<M, Training>;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& planned = program_for<Job>.calls[Call];
+  constexpr auto const& options = Job::options;
   call_cost result;
   if constexpr (!graph.call(Call).is_input && !planned.needs.view) {
     constexpr bool again = options.recomputation_mode != recomputation_mode::none;
-    auto const& forward = step_cost_of<M, Training, mode, Machine, 0, Call, false>;
+    auto const& forward = step_cost_of<Job, 0, Call, false>;
     result.cycles = forward.cost.cycles() * (again ? 2 : 1);
     result.temporary_bytes = forward.temporary_bytes;
     if constexpr (planned.needs_gradient) {
-      constexpr int pass = planning_timetable<M, Training, mode>.backward_pass(flow_of<M, Training>.stage[Call]);
-      auto const& backward = step_cost_of<M, Training, mode, Machine, pass, Call, true>;
+      constexpr int pass = planning_timetable<Job>.backward_pass(flow_of<Job>.stage[Call]);
+      auto const& backward = step_cost_of<Job, pass, Call, true>;
       result.cycles += backward.cost.cycles();
       if (backward.temporary_bytes > result.temporary_bytes) result.temporary_bytes = backward.temporary_bytes;
     }
-    constexpr long long elements = static_cast<long long>(Training.batch_size) * graph.call(Call).shape.size();
+    constexpr long long elements = static_cast<long long>(Job::training.batch_size) * graph.call(Call).shape.size();
     auto const on_tile = [](long long count, dtype type, weight_mapping const* by_plan = nullptr) {
-      return static_cast<long long>(bytes_on_tile(count, type, Machine::target, by_plan));
+      return static_cast<long long>(bytes_on_tile(count, type, Job::machine::target, by_plan));
     };
-    constexpr auto policy = Training.dtype_policy;
+    constexpr auto policy = Job::training.dtype_policy;
     result.kept_bytes = on_tile(elements, policy.compute_dtype) + on_tile(planned.needs.saved, policy.compute_dtype);
     constexpr auto const& layer = graph.layer_of(Call);
     if constexpr (layer.first_call == Call)
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
         auto const& weight = graph.parameters[i];
-        auto const* const planned_weight = planned_weights<M, Training, mode, Machine>[i];
+        auto const* const planned_weight = planned_weights<Job>[i];
         long long const bytes = on_tile(weight.size(), policy.variable_dtype, planned_weight);
         result.variable_bytes += bytes;
-        if constexpr (mode == execution_mode::training) {
+        if constexpr (Job::trains) {
           if (!weight.trainable) continue;
           result.variable_bytes +=
               on_tile(weight.size(),
@@ -49887,36 +52402,35 @@ constexpr call_cost find_call_cost() {
                       planned_weight) *
               layer.call_count;
           if (!options.offloads_optimizer_state())
-            result.variable_bytes += bytes * detail::slots_of<Training.optimizer>;
+            result.variable_bytes += bytes * detail::slots_of<Job::training.optimizer>;
         }
       }
   }
   return result;
 }
 
-template <class M, auto Training, class Machine, int Call>
-inline constexpr call_cost call_cost_of = find_call_cost<M, Training, Machine, Call>();
+template <class Job, int Call>
+inline constexpr call_cost call_cost_of = find_call_cost<Job, Call>();
 
 /// The costs of all calls, in Keras's order.
-template <class M, auto Training, class Machine, std::size_t... Position>
+template <class Job, std::size_t... Position>
 constexpr auto list_call_costs(std::index_sequence<Position...>) {
-  return std::array{call_cost_of<M, Training, Machine, graph_of<M>.order[Position]>...};
+  return std::array{call_cost_of<Job, Job::graph.order[Position]>...};
 }
-template <class M, auto Training, class Machine>
-inline constexpr auto call_costs_of =
-    list_call_costs<M, Training, Machine>(std::make_index_sequence<graph_of<M>.order.size()>{});
+template <class Job>
+inline constexpr auto call_costs_of = list_call_costs<Job>(std::make_index_sequence<Job::graph.order.size()>{});
 
 /// The lists of partition_costs for a number of stages.
-template <class M, auto Training, class Machine, int Stages>
+template <class Job, int Stages>
 struct auto_pipeline_costs {
-  static constexpr std::size_t count = graph_of<M>.order.size();
-  static constexpr bool trains = mode_of<Training> == execution_mode::training;
+  static constexpr std::size_t count = Job::graph.order.size();
+  static constexpr bool trains = Job::trains;
   std::array<long long, count> cycles{}, transfer{}, exclusive{}, temporary{};
 
   constexpr auto_pipeline_costs() {
-    constexpr auto const& of_calls = call_costs_of<M, Training, Machine>;
-    constexpr auto const& order = linear_order_of<M>;
-    constexpr auto const& target = Machine::target;
+    constexpr auto const& of_calls = call_costs_of<Job>;
+    constexpr auto const& order = linear_order_of<typename Job::model>;
+    constexpr auto const& target = Job::machine::target;
     // Neighbours in the pipeline are pairs, or one above the other.
     constexpr ipu_transfer route{.from = Stages > 2 ? 1 : 0, .to = Stages > 2 ? 3 : 1};
     for (std::size_t i = 0; i < count; ++i) {
@@ -49924,13 +52438,13 @@ struct auto_pipeline_costs {
       exclusive[i] = of_calls[i].variable_bytes + of_calls[i].kept_bytes * alive();
       temporary[i] = of_calls[i].temporary_bytes;
       long long const bytes = order.bytes_across[i] / static_cast<long long>(sizeof(float)) *
-                              size_of(Training.dtype_policy.compute_dtype) * Training.batch_size;
+                              size_of(Job::training.dtype_policy.compute_dtype) * Job::training.batch_size;
       // In training, values go on while gradients come back, on links of both directions.
       if (i > 0 && bytes > 0)
         transfer[i] = inter_ipu_cycles(target, {.from = route.from, .to = route.to, .bytes = bytes}) +
                       sync_cycles(target, Stages);
     }
-    constexpr auto const& graph = graph_of<M>;
+    constexpr auto const& graph = Job::graph;
     if constexpr (trains)
       for (std::size_t output = 0; output < graph.outputs_of(0).size(); ++output)
         cycles[count - 1] += loss_cycles(output);
@@ -49939,10 +52453,10 @@ struct auto_pipeline_costs {
   [[nodiscard]] constexpr partition_costs costs(bool within_memory) const {
     return {.cycles = cycles,
             .transfer = transfer,
-            .joined = linear_order_of<M>.joined,
+            .joined = linear_order_of<typename Job::model>.joined,
             .exclusive = exclusive,
             .temporary = temporary,
-            .capacity = within_memory ? Machine::target.bytes_per_tile : -1};
+            .capacity = within_memory ? Job::machine::target.bytes_per_tile : -1};
   }
 
  private:
@@ -49951,20 +52465,20 @@ struct auto_pipeline_costs {
   static constexpr int alive() {
     int devices[Stages]{};
     for (int i = 0; i < Stages; ++i) devices[i] = i;
-    timetable const table(options_of<M, Training>.schedule, devices, 4 * Stages * Stages, trains);
+    timetable const table(Job::options.schedule, devices, 4 * Stages * Stages, trains);
     return table.alive(table.forward_pass(0), trains ? table.backward_pass(0) : Stages > 1 ? 1 : 0);
   }
   static constexpr long long loss_cycles(std::size_t output) {
     return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-      long long const cycles[]{(loss_cost_of<M, Training, execution_mode::training, Machine, Output>.cost.cycles() +
-                                output_cost_of<M, Training, Machine, Output>.cost.cycles())...};
+      long long const cycles[]{(loss_cost_of<typename Job::in_training, Output>.cost.cycles() +
+                                output_cost_of<Job, Output>.cost.cycles())...};
       return cycles[output];
-    }(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>{});
+    }(std::make_index_sequence<Job::graph.outputs_of(0).size()>{});
   }
 };
 
-template <class M, auto Training, class Machine, int Stages>
-inline constexpr auto_pipeline_costs<M, Training, Machine, Stages> auto_pipeline_costs_of{};
+template <class Job, int Stages>
+inline constexpr auto_pipeline_costs<Job, Stages> auto_pipeline_costs_of{};
 
 }  // namespace stagecraft::detail
 
@@ -50432,18 +52946,18 @@ template <class Machine, auto_pipeline_options Options>
 inline constexpr int most_ipus = find_most_ipus<Machine, Options>();
 
 /// The best partition into a number of stages, by what layers cost alone; none if that does not fit.
-template <class M, auto Training, class Machine, auto_pipeline_priority Priority, int Stages>
+template <class Job, auto_pipeline_priority Priority, int Stages>
 inline constexpr partition best_partition_into =
-    find_partition(auto_pipeline_costs_of<M, Training, Machine, Stages>.costs(true),
+    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(true),
                    {.min_stages = Stages,
                     .max_stages = Stages,
                     .objective = Priority == auto_pipeline_priority::memory ? partition_objective::memory
                                                                             : partition_objective::cycles});
 
 /// The one whose fullest stage takes least memory.
-template <class M, auto Training, class Machine, int Stages>
+template <class Job, int Stages>
 inline constexpr partition least_partition_into =
-    find_partition(auto_pipeline_costs_of<M, Training, Machine, Stages>.costs(false),
+    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(false),
                    {.min_stages = Stages, .max_stages = Stages, .objective = partition_objective::memory});
 
 /// Stages by a partition of the calls in Keras's order.
@@ -50457,28 +52971,29 @@ struct partition_stages {
 };
 
 /// Whether a partition fits with all that its program takes, code and exchanges included.
-template <class M, auto Training, class Machine, partition const& Partition>
+template <class Job, partition const& Partition>
 constexpr bool partition_fits() {
-  constexpr auto mode = mode_of<Training>;
-  if constexpr (!Partition.found())
+  if constexpr (!Partition.found()) {
     return false;
-  else if constexpr (Partition.stages == 1)
-    return !memory_problem<M, Training, mode, Machine>.failed();
-  else
-    return !memory_problem<pipelined<M, partition_stages<Partition>{}>, Training, mode, Machine>.failed();
+  } else if constexpr (Partition.stages == 1) {
+    return !memory_problem<Job>.failed();
+  } else {
+    using staged = pipelined<typename Job::model, partition_stages<Partition>{}>;
+    return !memory_problem<typename Job::template of<staged>>.failed();
+  }
 }
 
-template <class M, auto Training, class Machine, auto_pipeline_options Options, int Stages>
+template <class Job, auto_pipeline_options Options, int Stages>
 constexpr partition find_auto_partition() {
-  if constexpr (partition_fits<M, Training, Machine,
-                               best_partition_into<M, Training, Machine, Options.priority, Stages>>())
-    return best_partition_into<M, Training, Machine, Options.priority, Stages>;
-  else if constexpr (partition_fits<M, Training, Machine, least_partition_into<M, Training, Machine, Stages>>())
-    return least_partition_into<M, Training, Machine, Stages>;
-  else if constexpr (Stages < most_ipus<Machine, Options> && Stages < static_cast<int>(graph_of<M>.order.size()))
-    return find_auto_partition<M, Training, Machine, Options, Stages + 1>();
+  if constexpr (partition_fits<Job, best_partition_into<Job, Options.priority, Stages>>())
+    return best_partition_into<Job, Options.priority, Stages>;
+  else if constexpr (partition_fits<Job, least_partition_into<Job, Stages>>())
+    return least_partition_into<Job, Stages>;
+  else if constexpr (Stages < most_ipus<typename Job::machine, Options> &&
+                     Stages < static_cast<int>(Job::graph.order.size()))
+    return find_auto_partition<Job, Options, Stages + 1>();
   else
-    return least_partition_into<M, Training, Machine, Stages>;
+    return least_partition_into<Job, Stages>;
 }
 
 /// A pipeline of one stage is none: a model that has stages of its own gets at least two.
@@ -50487,11 +53002,11 @@ inline constexpr int fewest_stages = is_pipelined<M> && Options.min_ipus < 2 ? 2
                                      : Options.min_ipus > 1                  ? Options.min_ipus
                                                                              : 1;
 
-template <class M, auto Training, class Machine, auto_pipeline_options Options>
+template <class Job, auto_pipeline_options Options>
 constexpr partition auto_partition_on() {
-  static_assert(report<auto_pipeline_machine_problem<Machine>>());
-  if constexpr (is_ipu<Machine>)
-    return find_auto_partition<M, Training, Machine, Options, fewest_stages<M, Options>>();
+  static_assert(report<auto_pipeline_machine_problem<typename Job::machine>>());
+  if constexpr (is_ipu<typename Job::machine>)
+    return find_auto_partition<Job, Options, fewest_stages<typename Job::model, Options>>();
   else
     return {};
 }
@@ -50502,7 +53017,7 @@ constexpr partition auto_partition_on() {
 /// of the slowest cut, the memory of the fullest tile. A model that may stay on one IPU, and fits, has one stage.
 /// Errors: E3022 a machine that is no IPU.
 template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{}>
-inline constexpr partition auto_partition = detail::auto_partition_on<M, Training, Machine, Options>();
+inline constexpr partition auto_partition = detail::auto_partition_on<job_on<M, Training, Machine>, Options>();
 
 namespace detail {
 
@@ -50701,18 +53216,18 @@ struct reported_metric_list {
 
 namespace detail {
 
-template <class M, auto Training>
+template <class Job>
 constexpr auto list_metrics() {
   // Copies, since Clang 19 finds members of class type of a template argument at wrong places.
-  constexpr auto plain = Training.metrics, weighted = Training.weighted_metrics;
-  constexpr std::size_t outputs = output_names<M>.size();
+  constexpr auto plain = Job::training.metrics, weighted = Job::training.weighted_metrics;
+  constexpr std::size_t outputs = output_names<typename Job::model>.size();
   reported_metric_list<outputs* static_cast<std::size_t>(plain.size() + weighted.size())> result;
   for (std::size_t output = 0; output < outputs; ++output)
     for (int index = 0; index < plain.size() + weighted.size(); ++index) {
       bool const is_weighted = index >= plain.size();
       auto const& list = is_weighted ? weighted : plain;
       int const place = is_weighted ? index - plain.size() : index;
-      if (!list.is_of(place, static_cast<int>(output), output_names<M>[output])) continue;
+      if (!list.is_of(place, static_cast<int>(output), output_names<typename Job::model>[output])) continue;
       reported_metric added{.metric = list[place], .output = output, .index = index, .is_weighted = is_weighted};
       if (is_weighted)
         for (auto const& other : result) added.says_so |= other.has_name_of(added);
@@ -50724,8 +53239,8 @@ constexpr auto list_metrics() {
 }  // namespace detail
 
 /// All metrics of a training, output by output: first the plain ones, then those that are weighted.
-template <class M, auto Training>
-inline constexpr auto reported_metrics = detail::list_metrics<M, Training>();
+template <class Job>
+inline constexpr auto reported_metrics = detail::list_metrics<Job>();
 
 }  // namespace stagecraft
 
@@ -50829,41 +53344,42 @@ constexpr void check_metrics_per_output(metrics::metric_list const& list, std::s
 }
 
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr void check_metrics_of_output(diagnostic& problem) {
-  constexpr bool sparse = losses::loss_of_output<Output>(Training.loss).sparse_targets;
-  constexpr int call = outputs_of<M>[Output];
-  auto const width = graph_of<M>.call(call).shape.back();
-  for (auto const& each : reported_metrics<M, Training>)
+  constexpr bool sparse = losses::loss_of_output<Output>(Job::training.loss).sparse_targets;
+  constexpr int call = outputs_of<typename Job::model>[Output];
+  auto const width = Job::graph.call(call).shape.back();
+  for (auto const& each : reported_metrics<Job>)
     if (each.output == Output && !metrics::fits_targets(each.metric, sparse, width))
-      problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", graph_of<M>.layer_of(call).name,
+      problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", Job::graph.layer_of(call).name,
                      "' of ", width, " values, whose loss takes ", sparse ? "class numbers" : "one target per value",
                      "; choose the metric with or without sparse_, or metrics::accuracy");
 }
 
 /// E1070: a loss that is written as a `call` and does not fit the output.
-template <class M, auto Training, std::size_t Output>
+template <class Job, std::size_t Output>
 constexpr void check_loss_of_output(diagnostic& problem) {
-  constexpr auto loss = losses::loss_of_output<Output>(Training.loss);
+  constexpr auto loss = losses::loss_of_output<Output>(Job::training.loss);
   if constexpr (HasLossCall<decltype(loss)>)
-    if (auto const found = trace_loss(loss, graph_of<M>.call(outputs_of<M>[Output]).shape.back()).list.problem;
+    if (auto const found =
+            trace_loss(loss, Job::graph.call(outputs_of<typename Job::model>[Output]).shape.back()).list.problem;
         found.failed() && !problem.failed())
       problem = found;
 }
 
 /// E1070: a metric that is written as a `call` and does not fit an output.
-template <class M, auto Training>
+template <class Job>
 constexpr void check_calls_of_metrics(diagnostic& problem) {
   constexpr auto sparse = []<std::size_t... Output>(std::index_sequence<Output...>) {
-    return std::array{bool{losses::loss_of_output<Output>(Training.loss).sparse_targets}...};
-  }(std::make_index_sequence<output_names<M>.size()>{});
-  for (auto const& each : reported_metrics<M, Training>) {
+    return std::array{bool{losses::loss_of_output<Output>(Job::training.loss).sparse_targets}...};
+  }(std::make_index_sequence<output_names<typename Job::model>.size()>{});
+  for (auto const& each : reported_metrics<Job>) {
     if (problem.failed()) return;
     if (each.metric.rules == nullptr || !(each.metric.rules->takes_ops || each.metric.result != nullptr)) continue;
     auto const call = [&](auto& ops, auto target, auto output) {
       return each.metric.rules->call(each.metric.options, ops, target, output);
     };
-    int const columns = graph_of<M>.call(graph_of<M>.outputs_of(0)[each.output]).shape.back();
+    int const columns = Job::graph.call(Job::graph.outputs_of(0)[each.output]).shape.back();
     problem = each.metric.result != nullptr
                   ? trace_metric_sums(each.metric, sparse[each.output], 2, columns).list.problem
                   : trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
@@ -50884,14 +53400,15 @@ constexpr void check_functions_of_weights(diagnostic& problem) {
 }
 
 /// E4028: two metrics that logs would not tell apart.
-template <class M, auto Training>
+template <class Job>
 constexpr void check_names_of_metrics(diagnostic& problem) {
-  auto const& all = reported_metrics<M, Training>;
+  auto const& all = reported_metrics<Job>;
   for (auto const& each : all)
     for (auto const* other = all.begin(); other != &each; ++other)
       if (each.has_name_of(*other)) {
         problem.report(4028, "the training has two metrics '", each.says_so ? "weighted_" : "", each.metric.name(),
-                       "' of output '", output_names<M>[each.output].view(), "'; names of metrics are unique");
+                       "' of output '", output_names<typename Job::model>[each.output].view(),
+                       "'; names of metrics are unique");
         return;
       }
 }
@@ -50913,11 +53430,11 @@ constexpr void check_options_of_runs(checked_options const& checked, diagnostic&
 }
 
 /// The first rule that an inference breaks.
-template <class M, auto Inference>
+template <class Job>
 constexpr diagnostic find_inference_problem() {
   diagnostic problem;
-  auto const checked = options_to_check<M, Inference>();
-  check_options_of_runs<M, Inference>(checked, problem);
+  auto const checked = options_to_check<Job>();
+  check_options_of_runs<typename Job::model, Job::training>(checked, problem);
   check_schedule(checked, false, problem);
   if (!problem.failed()) check_execution_of_schedule(checked, problem);
   return problem;
@@ -50925,10 +53442,10 @@ constexpr diagnostic find_inference_problem() {
 
 /// The rules of all numbers and options, of a model with stages or without. Those of training hold where it is said how
 /// weights are updated; where it is not, the model can be evaluated, and `fit_problem` says why it cannot be trained.
-template <class M, auto Training>
+template <class Job>
 constexpr void check_options_of_training(diagnostic& problem) {
-  auto const checked = options_to_check<M, Training>();
-  check_options_of_runs<M, Training>(checked, problem);
+  auto const checked = options_to_check<Job>();
+  check_options_of_runs<typename Job::model, Job::training>(checked, problem);
   check_accumulation(checked, problem);
   check_outfeed(checked, problem);
   check_recomputation(checked, problem);
@@ -50939,62 +53456,61 @@ constexpr void check_options_of_training(diagnostic& problem) {
   if (!problem.failed()) check_execution_of_updates(checked, problem);
 }
 
-template <class M, auto Training, std::size_t... Output>
+template <class Job, std::size_t... Output>
 constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
-  diagnostic problem = optimizer_problem<Training.optimizer>;
-  check_options_of_training<M, Training>(problem);
-  if constexpr (requires { decltype(Training.loss)::size; }) {
-    constexpr int losses = decltype(Training.loss)::size;
+  diagnostic problem = optimizer_problem<Job::training.optimizer>;
+  check_options_of_training<Job>(problem);
+  if constexpr (requires { decltype(Job::training.loss)::size; }) {
+    constexpr int losses = decltype(Job::training.loss)::size;
     if (losses != static_cast<int>(sizeof...(Output)))
-      problem.report(4022, "the training has ", losses, " losses, but model '", graph_of<M>.name(), "' has ",
+      problem.report(4022, "the training has ", losses, " losses, but model '", Job::graph.name(), "' has ",
                      static_cast<int>(sizeof...(Output)), sizeof...(Output) == 1 ? " output" : " outputs",
                      "; give one loss for each output, or one for all");
   }
-  constexpr int weights = Training.loss_weights.count;
+  constexpr int weights = Job::training.loss_weights.count;
   if (weights != 0 && weights != static_cast<int>(sizeof...(Output)))
     problem.report(4025, "the training has ", weights, weights == 1 ? " loss weight" : " loss weights", ", but model '",
-                   graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
+                   Job::graph.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    sizeof...(Output) == 1 ? " output" : " outputs", "; give one weight for each output, or none");
   if (sizeof...(Output) > output_weights::capacity)
-    problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
+    problem.report(4024, "model '", Job::graph.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
-  for (int const call : graph_of<M>.outputs_of(0))
-    if (!is_mask_of_inputs(graph_of<M>, call))
-      problem.report(4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
+  for (int const call : Job::graph.outputs_of(0))
+    if (!is_mask_of_inputs(Job::graph, call))
+      problem.report(4093, "output '", Job::graph.layer_of(call).name, "' of model '", Job::graph.name(),
                      "' has masked steps, which its loss can leave out only if an input of the model tells them, and "
                      "the output's first axis is that of the steps; end the mask with a lambda layer if all steps are "
                      "to count");
-  check_metrics_per_output<M>(Training.metrics, "metrics", problem);
-  check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
-  if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
-  if (!problem.failed()) (check_loss_of_output<M, Training, Output>(problem), ...);
-  if (!problem.failed()) check_calls_of_metrics<M, Training>(problem);
-  if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
-  if (!problem.failed()) check_functions_of_weights<M>(problem);
+  check_metrics_per_output<typename Job::model>(Job::training.metrics, "metrics", problem);
+  check_metrics_per_output<typename Job::model>(Job::training.weighted_metrics, "weighted_metrics", problem);
+  if (!problem.failed()) (check_metrics_of_output<Job, Output>(problem), ...);
+  if (!problem.failed()) (check_loss_of_output<Job, Output>(problem), ...);
+  if (!problem.failed()) check_calls_of_metrics<Job>(problem);
+  if (!problem.failed()) check_names_of_metrics<Job>(problem);
+  if (!problem.failed()) check_functions_of_weights<typename Job::model>(problem);
   return problem;
 }
 
 /// The first rule that a description of a training or of an inference breaks.
-template <Model M, auto Training>
+template <class Job>
 inline constexpr diagnostic training_problem = [] {
-  if constexpr (only_infers<Training>)
-    return find_inference_problem<M, Training>();
+  if constexpr (only_infers<Job::training>)
+    return find_inference_problem<Job>();
   else
-    return find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+    return find_training_problem<Job>(std::make_index_sequence<Job::graph.outputs_of(0).size()>());
 }();
 
 /// E2061: the types that values and weights may have on a machine.
-constexpr void check_dtype_policy(std::string_view subject, dtype_policy const& policy, bool has_float16,
+constexpr void check_dtype_policy(std::string_view subject, dtype_policy const& policy, bool has_bfloat16,
                                   diagnostic& problem) {
   auto const check = [&](dtype type, std::string_view which) {
-    if (type != dtype::float32 && type != dtype::float16)
+    if (type != dtype::float32 && !is_half(type))
       problem.report(2061, subject, "'s dtype_policy has the ", which, ' ', name(type),
-                     "; it must be float32 or float16");
-    else if (type == dtype::float16 && !has_float16)
-      problem.report(
-          2061, subject, "'s dtype_policy has the ", which,
-          " float16, but the machine is the host, which has float32 only; choose dtype_policies::float32, or "
-          "sc::ipu<...> as the machine");
+                     "; it must be float32, float16 or bfloat16");
+    else if (type == dtype::bfloat16 && !has_bfloat16)
+      problem.report(2061, subject, "'s dtype_policy has the ", which,
+                     " bfloat16, which IPUs do not have; choose dtype_policies::mixed_float16, or sc::host<> as the "
+                     "machine");
   };
   check(policy.compute_dtype, "compute_dtype");
   check(policy.variable_dtype, "variable_dtype");
@@ -51036,15 +53552,16 @@ constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnos
 }
 
 /// The first rule that a description breaks with a machine.
-template <Model M, auto Training, class Machine>
+template <class Job>
 inline constexpr diagnostic machine_problem = [] {
   diagnostic problem;
-  constexpr auto subject = checked_options::subject_of(only_infers<Training>);
-  check_devices_of_machine(subject, graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
-  check_dtype_policy(subject, Training.dtype_policy, is_ipu<Machine>, problem);
-  if constexpr (is_ipu<Machine> && !only_infers<Training>) {
-    check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
-    check_weights_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
+  constexpr auto subject = checked_options::subject_of(only_infers<Job::training>);
+  check_devices_of_machine(subject, Job::graph.name(), Job::training.num_replicas, shards_of<typename Job::model>,
+                           Job::machine::devices, problem);
+  check_dtype_policy(subject, Job::training.dtype_policy, !is_ipu<typename Job::machine>, problem);
+  if constexpr (is_ipu<typename Job::machine> && !only_infers<Job::training>) {
+    check_functions_on_tiles<Job::training>(std::make_index_sequence<Job::graph.outputs_of(0).size()>(), problem);
+    check_weights_on_tiles<typename Job::model>(std::make_index_sequence<Job::graph.parameters.size()>(), problem);
   }
   return problem;
 }();
@@ -51089,29 +53606,30 @@ inline constexpr diagnostic profile_machine_problem = [] {
 }();
 
 /// Whether a model has what the mode is about. Predictions need not say how weights are updated.
-template <class M, auto Training, execution_mode Mode>
+template <class Job>
 constexpr bool can_be_profiled() {
-  if constexpr (Mode == execution_mode::inference) {
+  if constexpr (!Job::trains) {
     return true;
   } else {
-    static_assert(report<fit_problem<M, Training>>());
-    return !fit_problem<M, Training>.failed();
+    static_assert(report<fit_problem<Job>>());
+    return !fit_problem<Job>.failed();
   }
 }
 
 /// The first rule that stands in the way of a profile.
-template <class M, auto Training, execution_mode Mode, class Machine>
+template <class Job>
 constexpr bool has_profile() {
-  static_assert(report<profile_machine_problem<Machine>>());
-  if constexpr (has_invalid_stages<M> || profile_machine_problem<Machine>.failed()) {
+  static_assert(report<profile_machine_problem<typename Job::machine>>());
+  if constexpr (has_invalid_stages<typename Job::model> || profile_machine_problem<typename Job::machine>.failed()) {
     return false;
-  } else if constexpr (!report<training_problem<M, Training>>() || training_problem<M, Training>.failed()) {
+  } else if constexpr (!report<training_problem<typename Job::described>>() ||
+                       training_problem<typename Job::described>.failed()) {
     return false;
-  } else if constexpr (!can_be_profiled<M, Training, Mode>()) {
+  } else if constexpr (!can_be_profiled<Job>()) {
     return false;
   } else {
-    static_assert(report<machine_problem<M, Training, Machine>>());
-    return !machine_problem<M, Training, Machine>.failed();
+    static_assert(report<machine_problem<Job>>());
+    return !machine_problem<Job>.failed();
   }
 }
 
@@ -51135,17 +53653,17 @@ constexpr bool has_profile() {
 /// Memory. Every tile keeps room for what tile 0, the fullest, has of a tensor. Assumptions on code are in tile_code.
 ///
 /// Errors: those of the training and its machine, E3010 and E3012 (`fits`), E3011.
-template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
+template <class Job>
 class model_profile {
-  static constexpr bool valid = detail::has_profile<M, Training, Mode, Machine>();
+  static constexpr bool valid = detail::has_profile<Job>();
   static constexpr time_profile<1> no_time{};
   static constexpr auto const& time() {
     if constexpr (valid)
-      return time_profile_of<M, Training, Mode, Machine>;
+      return time_profile_of<Job>;
     else
       return no_time;
   }
-  static constexpr stagecraft::timetable const& table() { return detail::unchecked_timetable<M, Training, Mode>; }
+  static constexpr stagecraft::timetable const& table() { return detail::unchecked_timetable<typename Job::planned>; }
   static constexpr double part(std::int64_t some, std::int64_t all) {
     return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
   }
@@ -51157,12 +53675,12 @@ class model_profile {
   static constexpr std::int64_t cycles_of_all() { return cycles() * ipus(); }
 
  public:
-  using machine = Machine;
+  using machine = typename Job::machine;
 
   // Who works.
   /// IPUs of one replica, up to the highest that has a stage.
   [[nodiscard]] static constexpr int ipus() { return static_cast<int>(time().devices.size()); }
-  [[nodiscard]] static constexpr int replicas() { return replicas_of<M, Training, Machine>; }
+  [[nodiscard]] static constexpr int replicas() { return Job::replicas; }
   [[nodiscard]] static constexpr int stages() { return table().stages(); }
   [[nodiscard]] static constexpr int passes() { return table().passes(); }
   /// Of a replica, per weight update; in inference, per execution.
@@ -51171,13 +53689,13 @@ class model_profile {
   // Whether it fits.
   /// True, or the build stops with E3010, which says what is too large.
   [[nodiscard]] static constexpr bool fits() {
-    if constexpr (valid) static_assert(detail::report<detail::memory_problem<M, Training, Mode, Machine>>());
+    if constexpr (valid) static_assert(detail::report<detail::memory_problem<Job>>());
     return true;
   }
   /// The same as a question: whether a tile, or streaming memory, is too small.
   [[nodiscard]] static constexpr bool out_of_memory() {
     if constexpr (valid)
-      return detail::memory_problem<M, Training, Mode, Machine>.failed();
+      return detail::memory_problem<Job>.failed();
     else
       return false;
   }
@@ -51185,18 +53703,19 @@ class model_profile {
   // How long it takes.
   /// Of a weight update with all its micro-batches; in inference, of an execution.
   [[nodiscard]] static constexpr std::int64_t cycles() { return time().cycles(); }
-  [[nodiscard]] static constexpr double seconds() { return Machine::target.seconds(cycles()); }
+  [[nodiscard]] static constexpr double seconds() { return Job::machine::target.seconds(cycles()); }
   /// Of the weight update alone, behind the micro-batches.
   [[nodiscard]] static constexpr std::int64_t update_cycles() { return time().update; }
   /// Samples of all replicas that are worked on in a second.
   [[nodiscard]] static constexpr double samples_per_second() {
-    return cycles() == 0 ? 0.0 : static_cast<double>(Training.batch_size) * micro_batches() * replicas() / seconds();
+    return cycles() == 0 ? 0.0
+                         : static_cast<double>(Job::training.batch_size) * micro_batches() * replicas() / seconds();
   }
   /// The most that a micro-batch takes: from the begin of the slot in which it comes from the host, that of its first
   /// pass or with overlapped input and output the one before, to the end of the slot in which its results leave. Slots
   /// are as long as what others do in them meanwhile.
   [[nodiscard]] static constexpr std::int64_t latency_cycles() { return time().latency; }
-  [[nodiscard]] static constexpr double latency() { return Machine::target.seconds(latency_cycles()); }
+  [[nodiscard]] static constexpr double latency() { return Job::machine::target.seconds(latency_cycles()); }
 
   // On what.
   /// The part of the IPUs' time before the weight update in which they wait for others. Where all passes take the same
@@ -51228,14 +53747,16 @@ class model_profile {
   /// products have, in the configuration or in a stage.
   [[nodiscard]] static constexpr std::int64_t peak_flops_per_second() {
     auto const peak = [](poplar_options const& options) {
-      return Machine::target.peak_flops_per_second(Training.dtype_policy.compute_dtype, options.partials_type);
+      return Job::machine::target.peak_flops_per_second(Job::training.dtype_policy.compute_dtype,
+                                                        options.partials_type);
     };
-    std::int64_t most = detail::larger(peak(Machine::config.convolutions), peak(Machine::config.matmuls));
+    std::int64_t most = detail::larger(peak(Job::machine::config.convolutions), peak(Job::machine::config.matmuls));
     for (int number = 0; number < passes(); ++number) {
-      auto const own = detail::options_of_pass<M, Training>(table().is_backward(number), table().stage_of_pass(number));
-      most = detail::larger(most, peak(detail::with_options_of_stage(Machine::config.matmuls, own.matmul_options)));
-      most = detail::larger(most,
-                            peak(detail::with_options_of_stage(Machine::config.convolutions, own.convolution_options)));
+      auto const own = detail::options_of_pass<Job>(table().is_backward(number), table().stage_of_pass(number));
+      most =
+          detail::larger(most, peak(detail::with_options_of_stage(Job::machine::config.matmuls, own.matmul_options)));
+      most = detail::larger(
+          most, peak(detail::with_options_of_stage(Job::machine::config.convolutions, own.convolution_options)));
     }
     return most;
   }
@@ -51247,9 +53768,7 @@ class model_profile {
   // Parts of the program.
   /// When which pass works on which micro-batch, as it is on the machine.
   [[nodiscard]] static constexpr stagecraft::timetable const& timetable() { return table(); }
-  [[nodiscard]] static constexpr pass_profile const& pass(int number) {
-    return *detail::pass_profiles<M, Training, Mode, Machine>[number];
-  }
+  [[nodiscard]] static constexpr pass_profile const& pass(int number) { return *detail::pass_profiles<Job>[number]; }
   [[nodiscard]] static constexpr stage_profile stage(int number) {
     stage_profile result{pass(table().forward_pass(number)), {}};
     if (table().trains()) result.backward = pass(table().backward_pass(number));
@@ -51257,14 +53776,12 @@ class model_profile {
   }
   /// The steps of a pass in their order; losses behind those of the last forward pass.
   [[nodiscard]] static constexpr std::span<profiled_step const> steps(int number) {
-    return detail::profiled_steps<M, Training, Mode, Machine>[number];
+    return detail::profiled_steps<Job>[number];
   }
   [[nodiscard]] static constexpr std::string_view name_of(profiled_step const& step) {
-    return graph_of<M>.layer_of(step.call).name;
+    return Job::graph.layer_of(step.call).name;
   }
-  [[nodiscard]] static constexpr update_profile const& update(int ipu) {
-    return detail::update_profiles<M, Training, Machine>[ipu];
-  }
+  [[nodiscard]] static constexpr update_profile const& update(int ipu) { return detail::update_profiles<Job>[ipu]; }
 
   // Memory.
   /// Of tile 0, which is the fullest of an IPU.
@@ -51275,17 +53792,15 @@ class model_profile {
   /// The name of the layer whose step needs most memory of an IPU.
   template <int Ipu = 0>
   [[nodiscard]] static constexpr std::string_view peak_step() {
-    return detail::peak_layer<M, Training, Mode, Machine, Ipu>;
+    return detail::peak_layer<Job, Ipu>;
   }
   /// What is left of the fullest tile; less than 0 if it does not fit.
   [[nodiscard]] static constexpr std::int64_t free_bytes(int ipu) {
-    return Machine::target.bytes_per_tile - memory(ipu).peak();
+    return Job::machine::target.bytes_per_tile - memory(ipu).peak();
   }
 
  private:
-  static constexpr device_memory_profile const& device(int ipu) {
-    return detail::memory_profiles<M, Training, Mode, Machine>[ipu];
-  }
+  static constexpr device_memory_profile const& device(int ipu) { return detail::memory_profiles<Job>[ipu]; }
 };
 
 /// A model's profile, with the training as it holds on the machine (training_on).
@@ -51295,7 +53810,7 @@ class model_profile {
 ///     static_assert(profile.fits());
 ///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr model_profile<M, training_on<Training, Machine>, Machine, Mode> profile{};
+inline constexpr model_profile<job_on<M, Training, Machine, Mode>> profile{};
 
 }  // namespace stagecraft
 
@@ -52933,7 +55448,12 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
                                  " of a sequential model has a pipeline stage of its own; give "
                                  "the stages of a sequential model with pipelined<model, stages<...>>");
       }
-      x = layer(detail::first_tensor(x, "", 0));  // no line: this one is not the user's
+      auto const result = layer(detail::first_tensor(x, "", 0));  // no line: this one is not the user's
+      if constexpr (requires { result.count; })
+        if (result.count > 1)
+          builder.problem.report(1084, "entry ", position, " of a sequential model gives ", result.count,
+                                 " outputs; in a sequential model each layer gives one, without `return_state`");
+      x = result;
     }
   }
 };
@@ -53102,7 +55622,7 @@ struct summary_row {
   long long parameter_count = 0;
   bool is_input = false;
   bool is_model = false;
-  /// Its outputs' shapes, without the batch: one, but for a nested model with several outputs.
+  /// Its outputs' shapes, without the batch: one, but for a nested model or a layer with several outputs.
   std::span<shape const> output_shapes;
   /// Its calls give different shapes; `output_shapes` is the first call's.
   bool has_several_shapes = false;
@@ -53153,7 +55673,7 @@ class summarizer {
       int const child = post_order::child_holding(records_, i, 0);
       bool const nested = child > 0;
       int const key = nested ? -1 - graph_.nested_models[child].instance : graph_.call(i).layer;
-      bool known = graph_.call(i).is_input;
+      bool known = !graph_.call(i).is_listed();
       for (int const other : seen) known = known || other == key;
       if (known) continue;
       seen.push_back(key);
@@ -53185,8 +55705,8 @@ class summarizer {
       if (call.layer != layer || call.nested_model != 0) continue;
       row.is_input = call.is_input;
       if (draft_.shapes.size() == shapes_before_)
-        draft_.shapes.push_back(call.shape);
-      else if (!(draft_.shapes.back() == call.shape))
+        for (shape const& each : graph_.shapes_of_outputs(i)) draft_.shapes.push_back(each);
+      else if (!(draft_.shapes.back() == graph_.shapes_of_outputs(i).back()))
         row.has_several_shapes = true;
       for (int const input : graph_.own_inputs_of(i)) connect(input);
     }
@@ -53224,7 +55744,8 @@ class summarizer {
         if (outputs[i] == call) connection.tensor_index = static_cast<int>(i);
     } else {
       connection.name = graph_.layer_of(call).name;
-      connection.node_index = graph_.call(call).node_index;
+      connection.node_index = graph_.call(graph_.producer(call)).node_index;
+      connection.tensor_index = graph_.call(call).is_part() ? graph_.call(call).output_index : 0;
     }
     draft_.connections.push_back(connection);
   }
@@ -54507,14 +57028,13 @@ struct device_memory {
 
 namespace detail {
 
-template <class M, auto Training, int Device>
+template <class Job, int Device>
 class device_memory_finder {
-  static constexpr auto mode = mode_of<Training>;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, mode>;
-  static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, mode>;
-  static constexpr pipelining_options options = options_of<M, Training>;
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& flow = flow_of<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr pipelining_options options = Job::options;
   static constexpr long long float_bytes = sizeof(float);
 
  public:
@@ -54526,7 +57046,7 @@ class device_memory_finder {
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
         add_weight(graph.parameters[i], gradients_of(layer));
     }
-    result_.activations.on_device = device_buffers_of<M, Training, mode, Device>.floats * float_bytes;
+    result_.activations.on_device = device_buffers_of<Job, Device>.floats * float_bytes;
     [this]<std::size_t... Pass>(std::index_sequence<Pass...>) {
       (this->template add_pass<static_cast<int>(Pass)>(), ...);
     }(std::make_index_sequence<table.passes()>{});
@@ -54552,14 +57072,14 @@ class device_memory_finder {
     result_.weights.on_device += bytes;
     if (options.offloads_weights())
       result_.weights.remote += part(options.replicated_weight_sharding && weight.trainable, bytes);
-    if constexpr (mode == execution_mode::training)
+    if constexpr (Job::trains)
       if (weight.trainable) add_state(weight, gradients);
   }
 
   constexpr void add_state(parameter const& weight, int gradients) {
     long long const bytes = weight.size() * float_bytes;
     long long const state =
-        part(options.replicated_optimizer_state_sharding, bytes) * detail::slots_of<Training.optimizer>;
+        part(options.replicated_optimizer_state_sharding, bytes) * detail::slots_of<Job::training.optimizer>;
     auto& place = result_.optimizer_state;
     if (options.offloads_optimizer_state()) {
       place.remote += state;
@@ -54577,7 +57097,7 @@ class device_memory_finder {
   template <int Pass>
   constexpr void add_pass() {
     if (table.device_of_pass(Pass) != Device) return;
-    auto const& places = pass_plan_of<M, Training, mode, Pass>.places;
+    auto const& places = pass_plan_of<Job, Pass>.places;
     if (places.scratch_floats * float_bytes > result_.working.on_device)
       result_.working.on_device = places.scratch_floats * float_bytes;
     if (!table.is_backward(Pass)) result_.activations.remote += places.remote_floats * float_bytes;
@@ -54595,14 +57115,14 @@ class device_memory_finder {
 template <Model M, auto Training, int Device, class Machine = detail::machine_without_limit>
   requires(Device >= 0 && Device < timetable_of<M, Training>.devices())
 inline constexpr device_memory device_memory_of =
-    detail::device_memory_finder<M, Training, Device>(replicas_of<M, Training, Machine>).find();
+    detail::device_memory_finder<job<M, Training>, Device>(replicas_of<M, Training, Machine>).find();
 
 /// Forward steps that a stage carries out again in its backward pass.
 template <Model M, auto Training, int Stage>
   requires(Stage >= 0 && Stage < timetable_of<M, Training>.stages())
 inline constexpr int recomputed_steps = [] {
   int count = 0;
-  for (bool const again : detail::recomputation_of<M, Training, Stage>.again) count += again ? 1 : 0;
+  for (bool const again : detail::recomputation_of<job<M, Training>, Stage>.again) count += again ? 1 : 0;
   return count;
 }();
 
@@ -54611,7 +57131,7 @@ template <Model M, auto Training, int Pass, execution_mode Mode = detail::mode_o
   requires(Pass >= 0 && Pass < timetable_of<M, Training, Mode>.passes())
 inline constexpr long long bytes_sent = [] {
   long long bytes = 0;
-  for (auto const& transfer : pass_plan_of<M, Training, Mode, Pass>.transfers)
+  for (auto const& transfer : pass_plan_of<job<M, Training, Mode>, Pass>.transfers)
     if (transfer.device >= 0) bytes += transfer.floats * static_cast<long long>(sizeof(float));
   return bytes;
 }();
@@ -56199,6 +58719,50 @@ struct predict_options {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/training/weight_files.hpp
+// What a model's functions for files take and return. The functions themselves are in io/, which nothing here reads:
+// they are found when a program calls them and has included them.
+
+namespace stagecraft {
+
+/// Keras's keyword arguments of `load_weights`.
+struct load_weights_options {
+  /// Whether layers whose names are not in the file keep their weights, and those of the file that are not in the model
+  /// are left out.
+  bool by_name = false;
+  /// With `by_name`: whether a layer whose weights have other shapes than the file's keeps its own.
+  bool skip_mismatch = false;
+};
+
+/// What `load_weights` has done.
+struct loaded_weights {
+  int count = 0;  ///< weights that were read
+  std::vector<std::string>
+      skipped;  ///< layers of the model that kept their weights, and of the file that were left out
+};
+
+namespace detail {
+
+/// The first argument of what io/ defines, by which a dependent call finds it in this namespace.
+struct file_functions {};
+
+/// E5020: a function is called that reads or writes files, and they are not included.
+template <fixed_name Function, fixed_name Header>
+inline constexpr diagnostic no_files_problem = [] {
+  diagnostic problem;
+  problem.report(5020, Function, " is called, and what reads and writes files is not included: write #include <",
+                 Header, "> (CMake: stagecraft::io)");
+  return problem;
+}();
+template <class Model, fixed_name Function, fixed_name Header>
+constexpr void refuse_files() {
+  static_assert(report<no_files_problem<Function, Header>>());
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
 // ---- stagecraft/training/invalid_predictor.hpp
 // What stands in for a predictor whose model or description has had its compile error, so that the rest of the program
 // adds no more of them.
@@ -56221,12 +58785,18 @@ struct invalid_predictor : Base {
   [[nodiscard]] std::string_view name() const { return {}; }
   [[nodiscard]] std::vector<weight_array> get_weights() const { return {}; }
   void set_weights(std::vector<weight_array> const&) {}
+  void save(std::string const&) const {}
+  void load(std::string const&) {}
+  void save_weights(std::string const&) const {}
+  loaded_weights load_weights(std::string const&, load_weights_options const& = {}) { return {}; }
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_weights() const {
     return {};
   }
   template <fixed_name Name>
   void set_weights(std::vector<weight_array> const&) {}
+  template <fixed_name Name>
+  void adapt(sample_set const&) {}
   template <fixed_name Name>
   [[nodiscard]] tensor weight() const {
     return {};
@@ -57295,7 +59865,7 @@ namespace stagecraft {
 /// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
 /// A destination has `input(i)`, `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one
 /// place of a queue. Several threads may load at the same time, each to a destination of its own.
-template <class Session, auto Training>
+template <class Session>
 class batch_loader {
  public:
   /// What the arguments are called in errors.
@@ -57389,7 +59959,8 @@ class batch_loader {
     for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
     if (weights_.given()) weights_.gather(rows, scale);
     // From one number per sample to one per row, backwards since they share their memory.
-    constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<Output>(Training.loss));
+    constexpr bool is_summed =
+        losses::detail::is_summed(losses::loss_of_output<Output>(Session::described::training.loss));
     float const share = is_summed ? 1.0F : 1.0F / static_cast<float>(rows.size() * per_sample);
     for (std::size_t i = rows.size(); i-- > 0;) {
       float const weight = scale[i] * share + 0.0F;  // -0 is that of masked steps
@@ -57397,7 +59968,7 @@ class batch_loader {
     }
     for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;
     if constexpr (Session::is_masked(Output))
-      detail::mask_rows<typename Session::shaped_model, Output>(
+      detail::mask_rows<typename Session::described::model, Output>(
           [&](int call) { return to.input(Session::input_number(call)); }, rows.size(), scale);
   }
 
@@ -57492,13 +60063,16 @@ struct no_queue {};
 /// With `infeed_queue.prefetch_depth`, a thread of its own makes so many batches ready for each replica while steps
 /// run; 0 stands for 3 if the model has stages or replicas, and for none else. It reads the caller's arrays meanwhile.
 /// Results do not depend on it.
-template <class Session, Model M, auto Training, run_kind Kind>
+template <class Session, run_kind Kind>
 class batch_feed {
+  using job = typename Session::described;
+
  public:
-  using loader = batch_loader<Session, Training>;
-  static constexpr int prefetch_depth = Training.infeed_queue.prefetch_depth > 0 ? Training.infeed_queue.prefetch_depth
-                                        : is_pipelined<M> || Session::replicas > 1 ? 3
-                                                                                   : 0;
+  using loader = batch_loader<Session>;
+  static constexpr int prefetch_depth = job::training.infeed_queue.prefetch_depth > 0
+                                            ? job::training.infeed_queue.prefetch_depth
+                                        : is_pipelined<typename job::model> || Session::replicas > 1 ? 3
+                                                                                                     : 0;
 
   /// Batches are numbered; those that do not exist repeat the last one.
   batch_feed(loader const& data, epoch_order const& order, int batch_size, int batches, int busy_threads)
@@ -58026,22 +60600,23 @@ namespace stagecraft {
 ///   steps; a batch that is not full counts as much as the others;
 /// - `outfeed_mode::last`: the results of each execution's last step; those of the other steps are not computed. An
 ///   epoch's values are the means of these.
-template <class Session, Model M, auto Training, run_kind Kind>
+template <class Session, run_kind Kind>
 class step_results {
+  using job = typename Session::described;
   static constexpr bool trains = Kind == run_kind::training;
-  static constexpr bool only_loss = trains && options_of<M, Training>.outfeed_loss;
-  static constexpr bool accumulates = Kind != run_kind::prediction && options_of<M, Training>.accumulate_outfeed;
-  static constexpr bool only_last = Training.outfeed_queue.outfeed_mode == outfeed_mode::last;
+  static constexpr bool only_loss = trains && job::options.outfeed_loss;
+  static constexpr bool accumulates = Kind != run_kind::prediction && job::options.accumulate_outfeed;
+  static constexpr bool only_last = job::training.outfeed_queue.outfeed_mode == outfeed_mode::last;
   static constexpr auto reported = [] {
     if constexpr (Kind == run_kind::prediction) {
       return reported_metric_list<0>{};
     } else {
-      auto result = reported_metrics<M, Training>;
+      auto result = reported_metrics<job>;
       if (only_loss) result.count = 0;
       if (!trains) return result;
       std::size_t kept = 0;
       for (auto const& each : result)
-        if (!options_of<M, Training>.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
+        if (!job::options.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
       result.count = kept;
       return result;
     }
@@ -58073,7 +60648,7 @@ class step_results {
     if constexpr (accumulates) {
       gathered_.fill({});
       gathered_steps_ = 0;
-      gathered_count_ = trains ? std::min(steps, options_of<M, Training>.accumulation_steps()) : steps;
+      gathered_count_ = trains ? std::min(steps, job::options.accumulation_steps()) : steps;
     }
   }
 
@@ -58115,7 +60690,7 @@ class step_results {
 
  private:
   [[nodiscard]] static std::string output_name(std::size_t output) {
-    return std::string(output_names<M>[output].view());
+    return std::string(output_names<typename job::model>[output].view());
   }
 
   [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {
@@ -58135,7 +60710,7 @@ class step_results {
     auto& metric = std::get<Index>(metrics_);
     auto const* const target = step.template target<output>();
     // A row's scale is its weight, divided by the number of rows unless their losses are summed.
-    constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<output>(Training.loss));
+    constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<output>(job::training.loss));
     if constexpr (reported.items[Index].is_weighted)
       metric.update(step.prediction(output), target, rows, step.scale(output), is_summed ? 1 : rows);
     else if constexpr (Session::is_masked(output))
@@ -58163,7 +60738,7 @@ class step_results {
   using metric_states = decltype([]<std::size_t... Index>(std::index_sequence<Index...>) {
     return std::tuple<typename state_of<Index>::type...>();
   }(std::make_index_sequence<metrics>{}));
-  using accumulated = accumulated_value<options_of<M, Training>.accumulate_outfeed_dtype>;
+  using accumulated = accumulated_value<job::options.accumulate_outfeed_dtype>;
 
   std::array<running_mean, accumulates ? count : losses> losses_;
   metric_states metrics_;
@@ -58187,10 +60762,10 @@ namespace stagecraft {
 ///   `evaluate` gives an array per value, with one number per replica;
 /// - `sum`, `mean`: of all replicas, in their order; where a metric is no mean over rows, `mean` is that of all rows.
 /// With one replica these are all the same.
-template <class Session, Model M, auto Training, run_kind Kind>
+template <class Session, run_kind Kind>
 class replica_results {
  public:
-  using results_of_one = step_results<Session, M, Training, Kind>;
+  using results_of_one = step_results<Session, Kind>;
   using values_of_one = typename results_of_one::values_type;
   static constexpr int replicas = Session::replicas;
   static constexpr std::size_t count = results_of_one::count;
@@ -58199,7 +60774,7 @@ class replica_results {
     if constexpr (Kind == run_kind::prediction)
       return replicated_metric_reduction_method::none;
     else
-      return Training.replicated_metric_reduction_method;
+      return Session::described::training.replicated_metric_reduction_method;
   }();
   static constexpr bool lists = replicas > 1 && method == replicated_metric_reduction_method::list;
   using values_of_all = std::array<values_of_one, std::size_t{replicas}>;
@@ -58305,15 +60880,16 @@ struct step_counts {
 /// same step. Such a callback may ask for `stop_training` and for another learning rate, which the executions that
 /// follow obey; those of steps that are carried out are all called. Hooks of epochs and runs are called on the caller's
 /// thread, when all batches' are done.
-template <class Trained, Model M, auto Training, run_kind Kind>
+template <class Trained, run_kind Kind>
 class step_runner {
   using session_type = typename Trained::session_type;
+  using job = typename session_type::described;
 
  public:
-  using feed_type = batch_feed<session_type, M, Training, Kind>;
-  using results_type = replica_results<session_type, M, Training, Kind>;
+  using feed_type = batch_feed<session_type, Kind>;
+  using results_type = replica_results<session_type, Kind>;
   static constexpr bool is_asynchronous =
-      Training.asynchronous_callbacks && (Kind == run_kind::prediction || !options_of<M, Training>.accumulate_outfeed);
+      job::training.asynchronous_callbacks && (Kind == run_kind::prediction || !job::options.accumulate_outfeed);
   /// Threads that work at the same time.
   static constexpr int busy_threads =
       session_type::threads + (feed_type::prefetch_depth > 0 ? 1 : 0) + (is_asynchronous ? 1 : 0);
@@ -58322,8 +60898,7 @@ class step_runner {
               typename feed_type::loader const& data, epoch_order const& order, int batch_size, int batches)
       : model_(model), callbacks_(callbacks), counts_(counts), feed_(data, order, batch_size, batches, busy_threads) {
     if constexpr (is_asynchronous) {
-      int const depth = Training.outfeed_queue.buffer_depth;  // Clang aligns no Training that is referred to
-      asynchronous_.emplace(model, callbacks, depth, busy_threads);
+      asynchronous_.emplace(model, callbacks, job::training.outfeed_queue.buffer_depth, busy_threads);
     }
   }
 
@@ -58458,11 +61033,11 @@ inline constexpr auto samples_of_batch = [] {
 }();
 
 /// The outputs for one batch, where they lie in the session's memory.
-template <auto Description, class Session>
+template <class Session>
 auto call_model(Session& session, sample_set const& x) {
-  batch_loader<Session, Description> const data(x);
-  check_one_batch(data.count(), Description.batch_size);
-  auto const rows = std::span(samples_of_batch<Description.batch_size>).first(data.count());
+  batch_loader<Session> const data(x);
+  check_one_batch(data.count(), Session::batch);
+  auto const rows = std::span(samples_of_batch<Session::batch>).first(data.count());
   std::array<float const*, Session::output_count> results{};
   session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
                [&](auto const& step) {
@@ -58473,12 +61048,12 @@ auto call_model(Session& session, sample_set const& x) {
 
 /// The outputs for all samples, in their order. No batch is left out: replicas that have no batch in the last step
 /// repeat the last one, and nothing is made of that.
-template <Model M, auto Description, class Trained>
+template <class Trained>
 auto run_prediction(Trained& model, sample_set const& x, predict_options const& options) {
   using session = typename Trained::session_type;
   constexpr int replicas = session::replicas;
-  int const batch_size = batch_size_to_use(options.batch_size, Description.batch_size);
-  batch_loader<session, Description> const data(x);
+  int const batch_size = batch_size_to_use(options.batch_size, session::batch);
+  batch_loader<session> const data(x);
   callbacks::progbar_logger bar;
   callback_list callbacks(options.callbacks);
   if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
@@ -58488,12 +61063,11 @@ auto run_prediction(Trained& model, sample_set const& x, predict_options const& 
   check_at_least("steps", options.steps, 0);
   check_steps("steps", options.steps, batches);
   int const taken = options.steps > 0 ? options.steps : batches;
-  step_counts const counts{(taken + replicas - 1) / replicas, Description.steps_per_execution};
+  step_counts const counts{(taken + replicas - 1) / replicas, session::described::training.steps_per_execution};
   callbacks.set_params({options.verbose, 1, counts.steps, false});
-  step_runner<Trained, M, Description, run_kind::prediction> predicted(model, callbacks, counts, data, order,
-                                                                       batch_size, taken);
+  step_runner<Trained, run_kind::prediction> predicted(model, callbacks, counts, data, order, batch_size, taken);
   prediction<session> result(std::min(data.count(), std::ptrdiff_t{taken} * batch_size));
-  replica_results<session, M, Description, run_kind::prediction> nothing;
+  replica_results<session, run_kind::prediction> nothing;
   logs none;
   callbacks.on_predict_begin(none);
   predicted.run(nothing, none, [&](auto const& view, int step) {
@@ -58607,6 +61181,73 @@ inline void all_gather(float* const* replicas, int count, int which, std::int64_
 
 }  // namespace stagecraft::kernels
 
+// ---- stagecraft/engine/norm_memory.hpp
+// Where one replica keeps the norms that its weight updates read, and by what its losses are multiplied.
+
+namespace stagecraft {
+
+/// How the elements of a weight are divided for sums over them: into blocks, which no shard of a replica cuts. So sums
+/// depend neither on threads nor on whether replicas share the work.
+struct norm_blocks {
+  static constexpr std::int64_t floats = 2048;
+  using range = kernels::share::range;
+
+  std::int64_t size;  ///< of the weight
+  int shards;
+
+  [[nodiscard]] constexpr range shard(int which) const { return kernels::shard_of(size, which, shards); }
+  [[nodiscard]] constexpr std::int64_t count_of(int which) const {
+    auto const [first, last] = shard(which);
+    return (last - first + floats - 1) / floats;
+  }
+  /// The elements of a block, which is one of a shard's.
+  [[nodiscard]] constexpr range elements(int which, std::int64_t block) const {
+    auto const [first, last] = shard(which);
+    auto const begin = first + block * floats, end = begin + floats;
+    return {begin, end < last ? end : last};
+  }
+  [[nodiscard]] constexpr std::int64_t count() const {
+    std::int64_t blocks = 0;
+    for (int i = 0; i < shards; ++i) blocks += count_of(i);
+    return blocks;
+  }
+};
+
+/// For `Weights` weights, each with up to `Norms` norms, of `Shards` replicas.
+template <std::size_t Weights, int Norms, int Shards>
+struct norm_memory {
+  using numbers = std::array<double, static_cast<std::size_t>(Norms)>;
+  using of_weights = std::array<numbers, Weights>;
+
+  explicit norm_memory(std::int64_t blocks) : squares(static_cast<std::size_t>(blocks)) {}
+
+  std::vector<numbers> squares;                                     ///< sums of each block, a weight after the other
+  std::array<of_weights, static_cast<std::size_t>(Shards)> sums{};  ///< of each shard
+  of_weights norms{};                                               ///< what the optimizer reads
+};
+
+/// Where one replica keeps what its losses are multiplied by: each of its devices the same, and nothing if that does
+/// not change.
+template <bool IsDynamic>
+struct loss_scale_memory {
+  loss_scale_memory(int devices, float initial)
+      : of_device(static_cast<std::size_t>(devices), dynamic_loss_scale{.scale = initial}) {}
+
+  std::vector<dynamic_loss_scale> of_device;
+};
+template <>
+struct loss_scale_memory<false> {
+  loss_scale_memory(int, float) {}
+};
+
+/// Optimizers that read none.
+template <std::size_t Weights, int Shards>
+struct norm_memory<Weights, 0, Shards> {
+  explicit norm_memory(std::int64_t) {}
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/engine/pipeline_memory.hpp
 // What one replica of a pipeline holds on the host: a block for each device, weights, gradients, the optimizer's state,
 // and what the plan puts into remote memory.
@@ -58614,64 +61255,89 @@ inline void all_gather(float* const* replicas, int count, int which, std::int64_
 namespace stagecraft {
 
 /// Sizes of a model's memory, for one replica.
-template <Model M, auto Training, class Machine, int Replicas>
-struct pipeline_sizes : session_shape<M, Training> {
-  using shape = session_shape<M, Training>;
-  using model = M;
-  using machine = Machine;
-  using policy = policy_of<Machine>;
-  using architecture = typename Machine::architecture;
-  static constexpr auto training = Training;
+template <class Job, int Replicas>
+struct pipeline_sizes : session_shape<typename Job::described> {
+  using shape = session_shape<typename Job::described>;
+  using job = Job;
+  using model = typename Job::model;
+  using machine = typename Job::machine;
+  using policy = policy_of<machine>;
+  using architecture = typename machine::architecture;
+  static constexpr auto const& training = Job::training;
   template <execution_mode Mode>
   [[nodiscard]] static constexpr timetable const& table() {
-    return detail::planning_timetable<M, Training, Mode>;
+    return detail::planning_timetable<typename Job::template in<Mode>>;
   }
-  static constexpr pipelining_options options = options_of<M, Training>;
-  static constexpr auto const& weights = weight_storage_of<M, architecture>;
+  static constexpr auto const& options = Job::options;
+  static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::output_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::output_count) : 0;
   /// What most memory is planned for: training, if it is said how weights are updated.
-  static constexpr execution_mode main_mode = detail::main_mode<M, Training>;
+  static constexpr execution_mode main_mode = detail::main_mode<Job>;
   static constexpr bool trains = main_mode == execution_mode::training;
   static constexpr int stages = table<main_mode>().stages();
   static constexpr int passes = table<main_mode>().passes();
   static constexpr int devices = table<main_mode>().devices();
   /// Threads that work on one device: at most; and all of them.
-  static constexpr int threads_of_device = detail::threads_of_device<M, Training, Machine>;
-  static constexpr int workers = std::min(Machine::threads, replicas* devices);
-  static constexpr int threads = threads_of_device > 1 ? Machine::threads : workers;
+  static constexpr int threads_of_device = detail::threads_of_device<Job>;
+  static constexpr int workers = std::min(machine::threads, replicas* devices);
+  static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
   /// How many of them work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
     return threads * (worker + 1) / workers - threads * worker / workers;
   }
   /// Whether tensors lie where the program of the whole model says.
-  static constexpr bool is_whole = detail::is_whole<M, Machine>;
+  static constexpr bool is_whole = detail::is_whole<model, machine>;
   /// Floats of gradients, and of the optimizer's numbers of each weight: none without training.
   static constexpr long long gradient_floats = [] {
     if constexpr (trains)
-      return gradient_storage_of<M, Training, architecture>.floats;
+      return gradient_storage_of<typename Job::described, architecture>.floats;
     else
       return 0LL;
   }();
   static constexpr float learning_rate = [] {
     if constexpr (shape::has_losses)
-      return Training.optimizer.learning_rate;
+      return Job::training.optimizer.learning_rate;
     else
       return 0.0F;
   }();
   static constexpr int slots = [] {
     if constexpr (trains)
-      return detail::slots_of<Training.optimizer>;
+      return detail::slots_of<Job::training.optimizer>;
     else
       return 0;
   }();
+  /// Norms that the optimizer reads of each weight at most, and blocks of the weights whose squares are added up.
+  static constexpr int norms = [] {
+    if constexpr (trains)
+      return detail::norms_of<Job::training.optimizer>.count;
+    else
+      return 0;
+  }();
+  /// How the factor of the losses changes; growth_steps 0: not at all.
+  static constexpr detail::loss_scale_rule loss_scale = [] {
+    if constexpr (trains)
+      return detail::loss_scale_rule_of(Job::training.optimizer);
+    else
+      return detail::loss_scale_rule{};
+  }();
+  static constexpr bool scales_losses = loss_scale.growth_steps > 0;
+  [[nodiscard]] static constexpr std::int64_t norm_blocks_of_weights() {
+    std::int64_t blocks = 0;
+    for (long long const size : weights.size) blocks += norm_blocks{size, Replicas}.count();
+    return blocks;
+  }
   static constexpr bool halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   static constexpr bool shards_state = Replicas > 1 && options.replicated_optimizer_state_sharding;
   static constexpr bool shards_weights = Replicas > 1 && options.replicated_weight_sharding;
   /// Passes work on copies of weights: of what is in remote memory, or rounded ones.
-  static constexpr bool fetches_weights = options.offloads_weights() || rounds_copies_of_weights<Training.dtype_policy>;
+  static constexpr bool fetches_weights =
+      options.offloads_weights() || rounds_copies_of_weights<Job::training.dtype_policy>;
+  /// The copies last until the weights change.
+  static constexpr bool keeps_copies =
+      is_half(Job::training.dtype_policy.storage_dtype) && fetches_weights && !options.offloads_weights();
   static constexpr bool fetches_gradients = options.offload_gradient_accumulation_buffers == offload::remote;
   static constexpr bool fetches_state = options.offloads_optimizer_state();
 
@@ -58705,7 +61371,7 @@ struct pipeline_sizes : session_shape<M, Training> {
   }
   /// Floats of remote memory that a stage's activations take.
   template <int Stage>
-  static constexpr long long remote_floats = pass_on<M, Training, main_mode, Machine, Stage>.places.remote_floats;
+  static constexpr long long remote_floats = pass_on<typename Job::template in<main_mode>, Stage>.places.remote_floats;
 
   /// Micro-batches whose targets, and whose numbers of samples, are alive at once.
   template <execution_mode Mode>
@@ -58721,17 +61387,18 @@ struct pipeline_sizes : session_shape<M, Training> {
     long long most = 0;
     for (auto const& [pass, floats] :
          {std::pair<int, long long>{0, 0},
-          std::pair<int, long long>{static_cast<int>(Pass),
-                                    pass_plan_of<M, Training, Mode, static_cast<int>(Pass)>.places.scratch_floats}...})
+          std::pair<int, long long>{
+              static_cast<int>(Pass),
+              pass_plan_of<typename Job::planned::template in<Mode>, static_cast<int>(Pass)>.places.scratch_floats}...})
       if (table<Mode>().device_of_pass(pass) == Device && floats > most) most = floats;
     return most;
   }
   template <int Device, execution_mode Mode>
   [[nodiscard]] static constexpr long long block_floats() {
     if constexpr (is_whole)
-      return program_for<M, Training, Mode>.floats;
+      return program_for<typename Job::template in<Mode>>.floats;
     else
-      return detail::device_buffers_of<M, Training, Mode, Device>.floats +
+      return detail::device_buffers_of<typename Job::planned::template in<Mode>, Device>.floats +
              most_scratch<Device, Mode>(std::make_index_sequence<static_cast<std::size_t>(table<Mode>().passes())>{});
   }
 };
@@ -58742,7 +61409,8 @@ struct pipeline_memory {
   static constexpr bool has_halves = Sizes::halves;
 
   /// @param workspace_floats  what each thread of a device has for itself
-  pipeline_memory(int number, long long workspace_floats)
+  /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
+  pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
         weights(Sizes::weights.floats),
         gradients(Sizes::gradient_floats),
@@ -58754,27 +61422,35 @@ struct pipeline_memory {
         local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * Sizes::slots : 0),
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
-        samples(static_cast<std::size_t>(Sizes::most_samples)) {
+        samples(static_cast<std::size_t>(Sizes::most_samples)),
+        norms(Sizes::norm_blocks_of_weights()),
+        loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
       (blocks.emplace_back(Sizes::template block_floats<static_cast<int>(Device)>()), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(Sizes::devices)>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       (remote.emplace_back(Sizes::template remote_floats<static_cast<int>(Stage)>), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(Sizes::stages)>{});
-    for (int device = 0; device < Sizes::devices; ++device)
+    for (int device = 0; device < Sizes::devices; ++device) {
       workspaces.emplace_back(Sizes::threads_of_device * workspace_floats);
+      widened.emplace_back(widened_floats);
+    }
   }
 
   int replica;
   aligned_block weights, gradients, halves, state;
   /// What a pass works on where these stand in remote memory.
   aligned_block local_weights, local_gradients, local_halves, local_state;
-  aligned_block targets, scales;                                       ///< rings
-  std::vector<std::atomic<int>> samples;                               ///< a ring: samples of a micro-batch
-  std::vector<aligned_block> blocks, workspaces;                       ///< of each device
-  std::vector<aligned_block> remote;                                   ///< activations of each stage
+  aligned_block targets, scales;                           ///< rings
+  std::vector<std::atomic<int>> samples;                   ///< a ring: samples of a micro-batch
+  std::vector<aligned_block> blocks, workspaces, widened;  ///< of each device
+  std::vector<aligned_block> remote;                       ///< activations of each stage
+  /// The weight update that each stage's copies of weights are for; 0: none are there.
+  std::array<std::int64_t, static_cast<std::size_t>(Sizes::stages)> copied{};
   std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
   std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
+  [[no_unique_address]] norm_memory<Sizes::weights.count, Sizes::norms, Sizes::replicas> norms;
+  [[no_unique_address]] loss_scale_memory<Sizes::scales_losses> loss_scales;
   [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
 };
 
@@ -58947,8 +61623,7 @@ class pass_weights {
   using memory_type = pipeline_memory<Sizes>;
   using policy = typename Plan::policy;
   static constexpr auto const& graph = Plan::graph;
-  static constexpr auto const& pass =
-      pass_on<typename Plan::model, Plan::training, Plan::mode, typename Plan::machine, Pass>;
+  static constexpr auto const& pass = pass_on<typename Plan::job, Pass>;
   using parameters = std::make_index_sequence<Plan::weights.count>;
 
  public:
@@ -59035,9 +61710,13 @@ class pass_weights {
       constexpr auto offset = Plan::weights.offset[Parameter];
       float const* from = own.weights.data();
       if constexpr (Sizes::shards_weights && graph.parameters[Parameter].trainable) from = shared_weights;
-      policy::transfer(from + offset, own.local_weights.data() + offset,
-                       static_cast<std::size_t>(Plan::weights.size[Parameter]));
-      policy::template copied_weight<Plan, Parameter>(memory, own.local_weights.data() + offset);
+      float* const to = own.local_weights.data() + offset;
+      if constexpr (is_half(Plan::stored) && rounds_copies_of_weights<Plan::training.dtype_policy>) {
+        rounded_weights<Plan>::template copy<Parameter>(from + offset, to);
+      } else {
+        policy::transfer(from + offset, to, static_cast<std::size_t>(Plan::weights.size[Parameter]));
+        policy::template copied_weight<Plan, Parameter>(memory, to);
+      }
     }
   }
   template <std::size_t Parameter>
@@ -59367,6 +62046,165 @@ struct pipeline_execution {
   float const* shared_weights = nullptr;  ///< of all replicas together, where each holds a part
   float* folded_weights = nullptr;        ///< those that steps read, if others' normalizations are in them
   trace* record = nullptr;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/host/narrow_storage.hpp
+// What the host does where values are stored in 16 bits: each step finds its tensors widened to floats in a room of its
+// device, and what it has written there is narrowed where the plan says. Keras counterpart: the casts of
+// tf.keras.mixed_precision.
+
+namespace stagecraft {
+
+/// `Plan` is that of a pass. Gradients of weights, and what layers keep for themselves, are floats all the same.
+template <class Plan>
+class narrow_storage {
+  using architecture = typename Plan::architecture;
+  using session = session_shape<typename Plan::job::described>;
+  static constexpr auto const& graph = Plan::graph;
+  static constexpr dtype type = Plan::stored;
+
+ public:
+  /// A layer's step, which `run(memory)` carries out.
+  template <int Call, bool Backward, class Run>
+  static void step(host_memory const& memory, Run const& run) {
+    using places = detail::widened_step<Plan, Call>;
+    constexpr auto const& planned = Plan::program.calls[Call];
+    detail::divide(memory, [](host_memory const& own) {
+      if constexpr ((!Backward || detail::backward_reads(planned).inputs) && widens_inputs<Call, Backward>)
+        for (int i = 0; i < places::node.input_count; ++i)
+          widen(own, Plan::value(places::input_call(i)), places::input(i), places::input_call(i));
+      if constexpr (Backward && detail::backward_reads(planned).output)
+        widen(own, Plan::value(Call), places::output, Call);
+      if constexpr (Backward) widen(own, Plan::gradient(Call), places::output_gradient, Call);
+    });
+    run(memory);
+    detail::divide(memory, [](host_memory const& own) {
+      if constexpr (!Backward) {
+        narrow(own, places::output, Plan::value(Call), Call);
+      } else {
+        for (int i = 0; i < places::node.input_count; ++i)
+          if (Plan::program.calls[static_cast<std::size_t>(places::input_call(i))].needs_gradient)
+            narrow(own, places::input_gradient(i), Plan::input_gradient(places::node.first_input + i),
+                   places::input_call(i));
+      }
+    });
+  }
+
+  /// The loss of an output, which `run(prediction, gradient)` gives.
+  template <std::size_t Output, class Run>
+  static float loss(host_memory const& memory, float const* prediction, detail::loss_gradient const& gradient,
+                    Run const& run) {
+    constexpr int call = session::outputs[Output];
+    constexpr auto n = numbers_of(call), stride = floats_of(call);
+    if constexpr (!is_stored_narrow(call)) return run(prediction, gradient);
+    float* const values = memory.widened;
+    kernels::widen<type, architecture>(halves(prediction), values, n);
+    detail::loss_gradient floats;
+    if (gradient.to != nullptr) floats.to = values + stride;
+    if (gradient.scratch != nullptr) {
+      floats.scratch = values + 2 * stride;
+      kernels::widen<type, architecture>(halves(gradient.to), floats.to, n);
+    }
+    float const result = run(values, floats);
+    if (gradient.to != nullptr) kernels::narrow<type, architecture>(floats.to, halves(gradient.to), n);
+    return result;
+  }
+
+  /// An output that `run(floats)` makes of its logits, in their place.
+  template <std::size_t Output, class Run>
+  static void output(host_memory const& memory, float* value, Run const& run) {
+    constexpr int call = session::outputs[Output];
+    float* const values = memory.widened + output_offset<Output>();
+    kernels::widen<type, architecture>(halves(value), values, numbers_of(call));
+    run(values);
+    kernels::narrow<type, architecture>(values, halves(value), numbers_of(call));
+  }
+  /// An output as floats, which last until the next micro-batch's.
+  template <std::size_t Output>
+  static float const* prediction(host_memory const& memory, float const* value) {
+    constexpr int call = session::outputs[Output];
+    if constexpr (!is_stored_narrow(call)) return value;
+    float* const values = memory.widened + output_offset<Output>();
+    kernels::widen<type, architecture>(halves(value), values, numbers_of(call));
+    return values;
+  }
+
+  /// Where the host brings an input.
+  static float* input(host_memory const& memory, int call) {
+    if (!is_stored_narrow(call)) return Plan::address(memory, Plan::value(call));
+    long long offset = 0;
+    for (int i = 0; i < call; ++i) offset += graph.call(i).is_input ? floats_of(i) : 0;
+    return memory.widened + offset;
+  }
+  /// What the host has brought for the inputs.
+  static void inputs(host_memory const& memory) {
+    for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
+      if (graph.call(i).is_input && is_stored_narrow(i))
+        kernels::narrow<type, architecture>(input(memory, i), halves(Plan::address(memory, Plan::value(i))),
+                                            numbers_of(i));
+  }
+
+  /// A share of a gradient is added to another one.
+  static void addition(host_memory const& own, pass_addition const& added) {
+    auto const [first, last] = own.share.of(2 * added.floats, 32);
+    kernels::add_narrow<type, architecture>(halves(Plan::address(own, added.from)) + first,
+                                            halves(Plan::address(own, added.to)) + first, last - first);
+  }
+
+  /// Floats of a device's room.
+  [[nodiscard]] static constexpr long long room_floats() { return output_offset<session::output_count>(); }
+
+ private:
+  static std::uint16_t* halves(float* place) { return reinterpret_cast<std::uint16_t*>(place); }
+  static std::uint16_t const* halves(float const* place) { return reinterpret_cast<std::uint16_t const*>(place); }
+
+  /// Whether a step reads its inputs as floats: nearly all do.
+  template <int Call, bool Backward>
+  static constexpr bool widens_inputs = [] {
+    using call = host_call<Plan, Call>;
+    if constexpr (requires { operation_of<call>::template widens_inputs<call, Backward>; })
+      return operation_of<call>::template widens_inputs<call, Backward>;
+    else
+      return true;
+  }();
+
+  static constexpr long long numbers_of(int call) {
+    return static_cast<long long>(Plan::program.batch) * graph.call(call).shape.size();
+  }
+  static constexpr long long floats_of(int call) { return (numbers_of(call) + 15) / 16 * 16; }
+  static constexpr bool is_stored_narrow(int call) {
+    return is_half(Plan::program.calls[static_cast<std::size_t>(call)].stored);
+  }
+  /// Behind what steps, losses and the infeed need.
+  template <std::size_t Output>
+  static constexpr long long output_offset() {
+    long long most = 0, inputs = 0;
+    auto const take = [&](long long floats) { most = floats > most ? floats : most; };
+    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+      (take(detail::widened_step<Plan, static_cast<int>(Call)>::floats), ...);
+    }(std::make_index_sequence<graph.calls.size()>{});
+    for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) inputs += graph.call(i).is_input ? floats_of(i) : 0;
+    take(inputs);
+    for (int const output : session::outputs) take(3 * floats_of(output));
+    for (std::size_t i = 0; i < Output; ++i) most += floats_of(session::outputs[i]);
+    return most;
+  }
+
+  /// A share of a tensor.
+  static void widen(host_memory const& own, buffer_place const& from, long long to, int call) {
+    if (!is_stored_narrow(call)) return;
+    auto const [first, last] = own.share.of(numbers_of(call), 32);
+    kernels::widen<type, architecture>(halves(Plan::address(own, from)) + first, own.widened + to + first,
+                                       last - first);
+  }
+  static void narrow(host_memory const& own, long long from, buffer_place const& to, int call) {
+    if (!is_stored_narrow(call)) return;
+    auto const [first, last] = own.share.of(numbers_of(call), 32);
+    kernels::narrow<type, architecture>(own.widened + from + first, halves(Plan::address(own, to)) + first,
+                                        last - first);
+  }
 };
 
 }  // namespace stagecraft
@@ -61564,485 +64402,6 @@ void convolution_input_gradient(float const* dy, float const* w, float* workspac
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/kernels/product/matmul.hpp
-// The product of a batch with a packed matrix: the forward pass of a dense layer, bias and activation included. All
-// shapes are known at compile time; nothing is allocated.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-/// The most steps of a product that are summed at once, so that the panel they read stays in the second-level cache.
-inline constexpr int most_steps = 1024;
-
-/// Floats that a product with a single row reads ahead of its sums, where a panel does not fit into the first-level
-/// cache.
-inline constexpr int read_ahead = 512;
-
-/// Stores what the epilogue gives.
-template <class Epilogue>
-struct store_output {
-  Epilogue epilogue;
-
-  template <int Lanes, class Batch>
-  void store(Batch const& sum, float* y, int column, std::int64_t element) const {
-    store_lanes<Lanes>(epilogue(sum, column, element), y + element);
-  }
-};
-
-/// Stores what the epilogue gives in a second place, and a function of it in the first.
-template <class Epilogue, class Function>
-struct store_two_outputs {
-  Epilogue epilogue;
-  Function function;
-  float* before;
-
-  template <int Lanes, class Batch>
-  void store(Batch const& sum, float* y, int column, std::int64_t element) const {
-    Batch const value = epilogue(sum, column, element);
-    store_lanes<Lanes>(value, before + element);
-    store_lanes<Lanes>(function(value), y + element);
-  }
-};
-
-/// What becomes of the sums of a tile whose first element is y[first]: added to the result if `add`, given to `output`
-/// if `last`, else stored.
-template <int Stride, int Vectors, int LastLanes, class Arch, class Output>
-struct tile_store {
-  float* y;
-  std::int64_t first;
-  int column;
-  bool add;
-  bool last;
-  Output output;
-
-  template <int Lanes>
-  void store(batch<Arch> sum, std::int64_t element, int at) const {
-    if (add) sum = sum + load_lanes<Lanes, Arch>(y + element);
-    if (last)
-      output.template store<Lanes>(sum, y, at, element);
-    else
-      store_lanes<Lanes>(sum, y + element);
-  }
-
-  void operator()(int i, int j, batch<Arch> const& sum) const {
-    std::int64_t const element = first + i * Stride + j * lanes<Arch>;
-    int const at = column + j * lanes<Arch>;
-    if (LastLanes == lanes<Arch> || j + 1 < Vectors)
-      store<lanes<Arch>>(sum, element, at);
-    else
-      store<LastLanes>(sum, element, at);
-  }
-};
-
-/// The tiles `first_tile` to `last_tile` of y (+)= left * right, through `output`: M rows of left, one panel of right
-/// of which Columns columns count, the first of them y's `column`. `steps` products are summed.
-template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Output>
-inline void multiply_panel(int first_tile, int last_tile, float const* left, float const* right, int steps, float* y,
-                           int column, bool add, bool last, Output const& output) {
-  constexpr int vectors = (Columns + lanes<Arch> - 1) / lanes<Arch>;
-  constexpr int last_lanes = Columns - (vectors - 1) * lanes<Arch>;
-  constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
-  for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
-    multiply_tile<Height, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(
-        left + std::int64_t{row} * LeftStride, right, steps,
-        tile_store<Stride, vectors, last_lanes, Arch, Output>{y, std::int64_t{row} * Stride + column, column, add, last,
-                                                              output});
-  });
-}
-
-/// y = output(x * w).
-template <int M, int K, int N, class Arch, class Output>
-inline void multiply(float const* x, float const* w, float* y, Output const& output, share part) {
-  using layout = packed_matrix<K, N, Arch>;
-  constexpr int panel = layout::panel_columns;
-  constexpr int blocks = M == 1 ? 1 : (K + most_steps - 1) / most_steps;
-  constexpr int steps = (K + blocks - 1) / blocks;
-  for (int from = 0; from < K; from += steps) {
-    int const count = blocks == 1 ? K : from + steps < K ? steps : K - from;
-    bool const add = blocks > 1 && from > 0;
-    bool const last = blocks == 1 || from + steps >= K;
-    for_each_panel<M, N, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
-      multiply_panel<M, K, panel, Columns, N, Arch>(first_tile, last_tile, x + from,
-                                                    w + p * layout::panel_stride + from * panel, count, y, p * panel,
-                                                    add, last, output);
-    });
-  }
-}
-
-}  // namespace detail
-
-/// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>. See epilogue.hpp for what an
-/// epilogue is. A thread's share is a range of columns, as far as the panels of w allow.
-template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
-inline void matmul(float const* x, float const* w, float* y, Epilogue const& epilogue = {}, share part = {}) {
-  detail::multiply<M, K, N, Arch>(x, w, y, detail::store_output<Epilogue>{epilogue}, part);
-}
-
-/// before = epilogue(x * w) and y = function(before), for activations whose gradient needs their input. `before` is
-/// M x N, row by row, and not y.
-template <int M, int K, int N, class Arch = default_architecture, class Epilogue, class Function>
-inline void matmul(float const* x, float const* w, float* before, float* y, Epilogue const& epilogue,
-                   Function const& function, share part = {}) {
-  detail::multiply<M, K, N, Arch>(x, w, y, detail::store_two_outputs<Epilogue, Function>{epilogue, function, before},
-                                  part);
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/product/matmul_gradient.hpp
-// The gradients of a product with a packed matrix and of its bias: the backward pass of a dense layer. All shapes are
-// known at compile time; nothing is allocated.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-/// Columns of the weights' gradient that are transposed at once, and that a tile of the input's gradient is wide.
-template <int K, class Arch>
-inline constexpr int transposed_columns = packed_matrix<1, K, Arch>::panel_columns;
-
-/// The most rows of dy of which a weight gradient copies a panel, aligned and padded with zeros, to the stack.
-inline constexpr int most_copied_rows = 256;
-
-/// The first Lanes lanes of x, then zeros, whatever the others are.
-template <int Lanes, class Arch>
-[[nodiscard]] inline batch<Arch> keep_lanes(batch<Arch> const& x) {
-  if constexpr (Lanes == lanes<Arch>) {
-    return x;
-  } else {
-    alignas(64) float values[lanes<Arch>] = {};
-    store_lanes<Lanes>(x, values);
-    return batch<Arch>::load_aligned(values);
-  }
-}
-
-}  // namespace detail
-
-/// Floats of workspace that `matmul_input_gradient` needs.
-template <int K, int N, class Arch = default_architecture>
-inline constexpr int input_gradient_workspace =
-    (N + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch> * detail::transposed_columns<K, Arch>;
-
-namespace detail {
-
-/// The input gradient of a single row: transposing the weights would cost more than the products. Each element is the
-/// dot product of dy and a row of w; as many rows as a register has lanes are summed side by side.
-template <int K, int N, bool Accumulate, class Arch, class Epilogue>
-inline void row_input_gradient(float const* dy, float const* w, float* dx, Epilogue const& epilogue, share part) {
-  using layout = packed_matrix<K, N, Arch>;
-  constexpr int width = lanes<Arch>;
-  constexpr int vectors = (N + width - 1) / width;
-  constexpr int last_lanes = N - (vectors - 1) * width;
-  auto const rows = [&]<int Count>(int first) {
-    batch<Arch> sum[width];
-#pragma GCC unroll 16
-    for (int i = 0; i < width; ++i) sum[i] = batch<Arch>(0.0F);
-    for (int v = 0; v < vectors; ++v) {
-      batch<Arch> const factor =
-          v + 1 < vectors ? batch<Arch>::load_unaligned(dy + v * width) : load_lanes<last_lanes, Arch>(dy + v * width);
-      float const* const column = w + layout::index(first, v * width);
-#pragma GCC unroll 16
-      for (int i = 0; i < Count; ++i)
-        sum[i] = fused_multiply_add(factor, batch<Arch>::load_unaligned(column + i * layout::panel_columns), sum[i]);
-    }
-    alignas(64) float lane_sums[width * width];
-#pragma GCC unroll 16
-    for (int i = 0; i < width; ++i) sum[i].store_aligned(lane_sums + i * width);
-    alignas(64) float transposed[width * width];
-    transpose_block<Arch>(lane_sums, width, width, transposed, width);
-#pragma GCC unroll 16
-    for (int i = 0; i < width; ++i) sum[i] = batch<Arch>::load_aligned(transposed + i * width);
-#pragma GCC unroll 4
-    for (int distance = width / 2; distance > 0; distance /= 2)
-#pragma GCC unroll 8
-      for (int i = 0; i < distance; ++i) sum[i] = sum[i] + sum[i + distance];
-    if constexpr (Accumulate) sum[0] = sum[0] + load_lanes<Count, Arch>(dx + first);
-    store_lanes<Count>(epilogue(sum[0], first, std::int64_t{first}), dx + first);
-  };
-  auto const [first, last] = part.of((K + width - 1) / width);
-  auto block = static_cast<int>(first);
-  for (int const whole = last < K / width ? static_cast<int>(last) : K / width; block < whole; ++block)
-    rows.template operator()<width>(block * width);
-  if constexpr (K % width != 0)
-    if (block < last) rows.template operator()<K % width>(K - K % width);
-}
-
-}  // namespace detail
-
-/// dx (+)= dy * transposed(w), through the epilogue once the sums are complete. dy: M x N and dx: M x K, row by row; w:
-/// packed_matrix<K, N, Arch>. `workspace` holds `input_gradient_workspace<K, N, Arch>` floats, each thread's own: a
-/// panel of the transposed weights. A thread's share is a range of dx's columns, as far as their panels allow.
-template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture, class Epilogue = no_epilogue>
-  requires(!std::same_as<Epilogue, share>)
-inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx,
-                                  Epilogue const& epilogue = {}, share part = {}) {
-  if constexpr (M == 1 && N > lanes<Arch>)
-    return detail::row_input_gradient<K, N, Accumulate, Arch>(dy, w, dx, epilogue, part);
-  using layout = packed_matrix<K, N, Arch>;
-  constexpr int width = lanes<Arch>;
-  constexpr int panel = detail::transposed_columns<K, Arch>;
-  auto const transpose = [&](int first, auto vectors) {
-    for (int v = 0; v < vectors; ++v)
-      for (int n = 0; n < N; n += width) {
-        int const k = first + v * width;
-        transpose_block<Arch>(w + layout::index(k, n), layout::panel_columns, K - k, workspace + n * panel + v * width,
-                              panel);
-      }
-  };
-  detail::for_each_panel<M, K, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
-    transpose(p * panel, std::integral_constant<int, (Columns + width - 1) / width>());
-    for (int n = 0; n < N; n += detail::most_steps)
-      detail::multiply_panel<M, N, panel, Columns, K, Arch>(
-          first_tile, last_tile, dy + n, workspace + n * panel, N - n < detail::most_steps ? N - n : detail::most_steps,
-          dx, p * panel, Accumulate || n > 0, n + detail::most_steps >= N, detail::store_output<Epilogue>{epilogue});
-  });
-}
-
-/// The gradient by the left operand, without an epilogue.
-template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
-inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part) {
-  matmul_input_gradient<M, K, N, Accumulate, Arch>(dy, w, workspace, dx, no_epilogue{}, part);
-}
-
-/// Stores the weights' gradient.
-struct store_gradient {
-  float* gradient;
-
-  template <class Batch>
-  void operator()(Batch const& sum, int offset) const {
-    sum.store_unaligned(gradient + offset);
-  }
-};
-
-namespace detail {
-
-/// Whether a weight gradient's `finish` takes long, and there are registers for its work beside the sums.
-template <class Finish, class Arch>
-inline constexpr bool defers_finish = vector_registers<Arch>() == 32 && requires { requires Finish::takes_long; };
-
-/// The sums of a finished tile, which are dealt with one after the other beside the products of the next tile: the
-/// processor does not look far enough ahead to take roots and divide while it multiplies already.
-template <int Rows, int Vectors, int PanelColumns, int Steps, class Arch, class Finish>
-struct deferred_tile {
-  static constexpr int most = Rows * Vectors;
-  /// Steps of the next tile's sums from one call to the next, and sums that a call deals with.
-  static constexpr int calls = Steps < most ? Steps : most;
-  static constexpr int every = Steps / calls;
-  static constexpr int together = (most + calls - 1) / calls;
-
-  Finish finish_one;
-  float const* sums;
-  float const* next = sums;
-  float const* end = sums;
-  int offset = 0;  ///< of the next sum in the gradient
-
-  void operator()() {
-#pragma GCC unroll 1
-    for (int n = 0; n < together; ++n)
-      if (next != end) one();
-  }
-  void finish() {
-#pragma GCC unroll 1
-    while (next != end) one();
-  }
-
- private:
-  void one() {
-    constexpr int columns = Vectors * lanes<Arch>;
-    finish_one(batch<Arch>::load_aligned(next), offset);
-    next += lanes<Arch>;
-    offset += lanes<Arch>;
-    if constexpr (columns != PanelColumns)
-      if ((next - sums) % columns == 0) offset += PanelColumns - columns;
-  }
-};
-
-/// Whether a gradient with so many columns is summed with its rows in the lanes: a register would be empty to a
-/// quarter.
-template <class Arch>
-[[nodiscard]] consteval bool sums_rows_in_lanes(int rows, int columns) {
-  return columns * 4 <= lanes<Arch> * 3 && columns >= 4 && rows >= lanes<Arch>;
-}
-
-/// The weight gradient with few columns: sums tiles of its transposed, and transposes them.
-template <int M, int K, int N, bool Accumulate, class Arch, class Finish>
-inline void narrow_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw,
-                                   Finish const& finish, share part) {
-  constexpr int width = lanes<Arch>;
-  constexpr int tile_vectors = 2 * (N + 1) < vector_registers<Arch>() ? 2 : 1;
-  alignas(64) float transposed[width * tile_vectors * width];
-  for (int i = N * tile_vectors * width; i < width * tile_vectors * width; ++i) transposed[i] = 0.0F;
-  auto const tile = [&]<int Vectors>(int k) {
-    multiply_tile<N, Vectors, 1, N, K, 0, Arch>(dy, x + k, M, [&](int i, int j, batch<Arch> const& sum) {
-      sum.store_aligned(transposed + (i * tile_vectors + j) * width);
-    });
-    for (int j = 0; j < Vectors; ++j) {
-      alignas(64) float rows[width * width];
-      transpose_block<Arch>(transposed + j * width, tile_vectors * width, width, rows, width);
-      int const first = k + j * width;
-      int const count = K - first < width ? K - first : width;
-      for (int i = 0; i < count; ++i) {
-        batch<Arch> sum = batch<Arch>::load_aligned(rows + i * width);
-        int const offset = (first + i) * width;
-        if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
-        finish(sum, offset);
-      }
-    }
-  };
-  constexpr int tile_rows = tile_vectors * width;
-  constexpr int whole = K / tile_rows;
-  auto const [first, last] = part.of((K + tile_rows - 1) / tile_rows);
-  auto number = static_cast<int>(first);
-  if constexpr (whole > 0)
-    for (int const end = last < whole ? static_cast<int>(last) : whole; number < end; ++number)
-      tile.template operator()<tile_vectors>(number * tile_rows);
-  if constexpr (K % tile_rows != 0)
-    if (number < last) tile.template operator()<(K % tile_rows + width - 1) / width>(whole * tile_rows);
-}
-
-}  // namespace detail
-
-/// Gives every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
-/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind their
-/// ends may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
-/// written; with a member `static constexpr bool takes_long = true`, because it divides or takes roots, it is called
-/// beside the products that follow. `dw` is read if Accumulate; else it may be null. A thread's share is a range of
-/// columns, as far as the panels of dw allow: about the same as in `matmul`.
-template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
-  requires(!std::same_as<Finish, share>)
-inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw, Finish finish,
-                                   share part = {}) {
-  if constexpr (detail::sums_rows_in_lanes<Arch>(K, N))
-    return detail::narrow_weight_gradient<M, K, N, Accumulate, Arch>(x, dy, dw, finish, part);
-  using layout = packed_matrix<K, N, Arch>;
-  constexpr int width = lanes<Arch>;
-  constexpr int panel = layout::panel_columns;
-  constexpr bool copies = M <= detail::most_copied_rows;
-  alignas(64) float copy[copies ? M * panel : 1];
-
-  detail::for_each_panel<K, N, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
-    constexpr int vectors = (Columns + width - 1) / width;
-    constexpr int last_lanes = Columns - (vectors - 1) * width;
-    constexpr detail::row_blocks cut = detail::cut_rows<Arch>(K, vectors);
-    float const* right = dy + p * panel;
-    if constexpr (copies) {
-      for (int m = 0; m < M; ++m, right += N) {
-        for (int j = 0; j < vectors - 1; ++j)
-          batch<Arch>::load_unaligned(right + j * width).store_aligned(copy + m * panel + j * width);
-        load_lanes<last_lanes, Arch>(right + (vectors - 1) * width)
-            .store_aligned(copy + m * panel + (vectors - 1) * width);
-      }
-      right = copy;
-    }
-    auto const complete = [=](batch<Arch> sum, int j, [[maybe_unused]] int offset) {
-      if (!copies && j == vectors - 1) sum = detail::keep_lanes<last_lanes, Arch>(sum);
-      if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
-      return sum;
-    };
-    if constexpr (!detail::defers_finish<Finish, Arch>) {
-      detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
-        int const base = p * layout::panel_stride + k * panel;
-        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch>(
-            x + k, right, M, [=](int i, int j, batch<Arch> const& sum) {
-              int const offset = base + i * panel + j * width;
-              finish(complete(sum, j, offset), offset);
-            });
-      });
-    } else {
-      alignas(64) float sums[cut.height * vectors * width];
-      detail::deferred_tile<cut.height, vectors, panel, M, Arch, Finish> deferred{finish, sums};
-      detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
-        int const base = p * layout::panel_stride + k * panel;
-        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch>(
-            x + k, right, M,
-            [=, &sums](int i, int j, batch<Arch> const& sum) {
-              complete(sum, j, base + i * panel + j * width).store_aligned(sums + (i * vectors + j) * width);
-            },
-            deferred);
-        deferred.offset = base;
-        deferred.end = sums + Height * vectors * width;
-      });
-      deferred.finish();
-    }
-  });
-}
-
-/// Floats of workspace for a weight gradient of M rows that is given to `finish`: those of the sums over some of them.
-template <int M, int K, int N, class Arch = default_architecture>
-inline constexpr int weight_gradient_workspace = M > detail::most_copied_rows ? packed_matrix<K, N, Arch>::size : 0;
-
-/// The same of any number of rows, some after the others: what they give stays near the processor. `sums`:
-/// `weight_gradient_workspace` floats, or the gradient to which it is added if Accumulate.
-template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
-inline void matmul_weight_gradient_of_rows(float const* x, float const* dy, float* sums, Finish const& finish,
-                                           share part = {}) {
-  constexpr int rows = M < detail::most_copied_rows ? M : detail::most_copied_rows;
-  if constexpr (M == rows) {
-    matmul_weight_gradient<M, K, N, Accumulate, Arch>(x, dy, sums, finish, part);
-  } else {
-    matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, sums, store_gradient{sums}, part);
-    std::int64_t from = rows;
-    if constexpr (M > 2 * rows)
-      for (; from + rows < M; from += rows)
-        matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, sums, store_gradient{sums}, part);
-    matmul_weight_gradient<(M - 1) % rows + 1, K, N, true, Arch>(x + from * K, dy + from * N, sums, finish, part);
-  }
-}
-
-/// dw (+)= transposed(x) * dy. x: M x K and dy: M x N, row by row; dw: packed_matrix<K, N, Arch>. With Accumulate the
-/// padding of dw must be 0 before; it is 0 afterwards, except for registers that are padding altogether, which are not
-/// touched.
-template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
-inline void matmul_weight_gradient(float const* x, float const* dy, float* dw, share part = {}) {
-  matmul_weight_gradient_of_rows<M, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw}, part);
-}
-
-/// db (+)= the sums of dy's columns. dy: M x N, row by row; db: N floats, padded to whole registers. A thread's share
-/// is a range of columns.
-template <int M, int N, bool Accumulate = false, class Arch = default_architecture>
-inline void bias_gradient(float const* dy, float* db, share part = {}) {
-  constexpr int width = lanes<Arch>;
-  auto const sum_columns = [&]<int Vectors, int LastLanes>(int column) {
-    batch<Arch> sum[2][Vectors];
-#pragma GCC unroll 8
-    for (int j = 0; j < Vectors; ++j) sum[0][j] = sum[1][j] = batch<Arch>(0.0F);
-    auto const add_row = [&](int half, float const* row) {
-#pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j)
-        sum[half][j] = sum[half][j] + (j + 1 < Vectors ? batch<Arch>::load_unaligned(row + j * width)
-                                                       : load_lanes<LastLanes, Arch>(row + j * width));
-    };
-    float const* row = dy + column;
-    for (int m = 0; m + 2 <= M; m += 2, row += 2 * N) {
-      add_row(0, row);
-      add_row(1, row + N);
-    }
-    if constexpr (M % 2 == 1) add_row(0, row);
-#pragma GCC unroll 8
-    for (int j = 0; j < Vectors; ++j) {
-      batch<Arch> total = sum[0][j] + sum[1][j];
-      float* const to = db + column + j * width;
-      if (Accumulate) total = total + batch<Arch>::load_unaligned(to);
-      total.store_unaligned(to);
-    }
-  };
-  constexpr int group_vectors = 4;
-  constexpr int group = group_vectors * width;
-  constexpr int groups = (N + group - 1) / group;
-  auto const range = part.of(groups);
-  for (auto g = static_cast<int>(range.first); g < range.last; ++g) {
-    if (N % group == 0 || g + 1 < groups) {
-      if constexpr (N >= group) sum_columns.template operator()<group_vectors, width>(g * group);
-    } else if constexpr (N % group != 0) {
-      constexpr int vectors = (N % group + width - 1) / width;
-      sum_columns.template operator()<vectors, N % group - (vectors - 1) * width>(g * group);
-    }
-  }
-}
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/host/operations/conv2d_transpose.hpp
 // The steps of conv2d_transpose on the host: those of the convolution that leads from its output to its input, in the
 // other direction.
@@ -62231,7 +64590,18 @@ struct operation<layers::dense> {
     static constexpr int rows = Call::batch * (Call::input_shape(0).size() / inputs);
     using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
                                                  typename Call::architecture>;
+    /// Products of pairs of bfloat16; for the gradient of the weights there are pairs of rows.
+    static constexpr bool multiplies_pairs = detail::bfloat16_weight<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr bool pairs_rows = multiplies_pairs && rows % 2 == 0;
+    /// What the backward step makes of them lies behind each other, with room to read on.
+    static constexpr long long narrow_gradient = 0, gradient_pairs = (rows * units + 1) / 2 / 16 * 16 + 80,
+                               input_pairs = gradient_pairs + rows / 2 * units / 16 * 16 + 80,
+                               pair_floats = input_pairs + (pairs_rows ? rows / 2 * inputs / 16 * 16 + 80 : 0);
   };
+  template <class Call, bool Backward>
+  static constexpr bool widens_inputs =
+      !shapes<Call>::multiplies_pairs ||
+      (Backward && (Call::applied_activation(0) != linear || !shapes<Call>::pairs_rows));
 
   template <class Call>
   static constexpr long long workspace() {
@@ -62239,6 +64609,9 @@ struct operation<layers::dense> {
     using arch = typename Call::architecture;
     if constexpr (!Call::plan::trains)
       return 0;
+    else if constexpr (s::multiplies_pairs)
+      return std::max<long long>(s::pair_floats,
+                                 kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
     else
       return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
                       kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
@@ -62250,8 +64623,12 @@ struct operation<layers::dense> {
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = Call::has_saved ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
-      kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
-                                                                                 epilogue, part.share());
+      if constexpr (s::multiplies_pairs)
+        kernels::matmul_of_pairs<s::rows, s::inputs, s::units, typename Call::architecture>(
+            part.stored_input(0), part.weight(0), y, epilogue, part.share());
+      else
+        kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
+                                                                                   epilogue, part.share());
     });
   }
 
@@ -62260,6 +64637,7 @@ struct operation<layers::dense> {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
     s::epilogue::backward(call);
+    if constexpr (s::multiplies_pairs) return backward_in_pairs(call);
     if constexpr (Call::plan::fuses_update(Call::call, 0) && Call::wants_input_gradient(0))
       call.divide([](Call const& part) { find_input_gradient(part); });  // before the weights change
     call.divide([](Call const& part) {
@@ -62287,6 +64665,38 @@ struct operation<layers::dense> {
   }
 
  private:
+  template <class Call>
+  static void backward_in_pairs(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename Call::architecture;
+    float* const room = call.memory.shared_workspace();
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(room + s::narrow_gradient);
+    float *const gradient_pairs = room + s::gradient_pairs, *const input_pairs = room + s::input_pairs;
+    call.divide([=](Call const& part) {
+      auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::units, 32);
+      kernels::narrow<dtype::bfloat16, arch>(part.output_gradient() + first, narrow + first, last - first);
+      if constexpr (s::pairs_rows)
+        kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
+    });
+    if constexpr (s::pairs_rows)
+      call.divide(
+          [=](Call const& part) { kernels::pair_rows<s::rows, s::units, arch>(narrow, gradient_pairs, part.share()); });
+    call.divide([=](Call const& part) {
+      if constexpr (Call::wants_input_gradient(0))
+        kernels::matmul_of_pairs<s::rows, s::units, s::inputs, arch>(
+            narrow, part.weight(0) + kernels::packed_matrix<s::inputs / 2, s::units, arch>::size,
+            part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
+      if constexpr (s::pairs_rows)
+        kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+            input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
+      else
+        kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+            part.input(0), part.output_gradient(), part.parameter_gradient(0), part.share());
+      if constexpr (Call::layer.options.use_bias)
+        kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(
+            part.output_gradient(), part.parameter_gradient(1), part.share());
+    });
+  }
   template <class Call>
   static void find_input_gradient(Call const& part) {
     using s = shapes<Call>;
@@ -64110,14 +66520,16 @@ class pipeline_pass {
   using team = device_threads<plan::threads>;
   using weights = pass_weights<sizes, plan, Pass>;
   using step_function = void (*)(host_memory const&);
+  using narrow = narrow_storage<plan>;
+  static constexpr bool is_narrow = is_half(plan::stored);
 
   static constexpr auto const& graph = plan::graph;
-  static constexpr auto const& pass = pass_on<typename plan::model, plan::training, Mode, typename plan::machine, Pass>;
+  static constexpr auto const& pass = pass_on<typename plan::job, Pass>;
   static constexpr timetable const& table = sizes::template table<Mode>();
   static constexpr int stage = table.stage_of_pass(Pass);
   static constexpr int device = table.device_of_pass(Pass);
   static constexpr bool backward = table.is_backward(Pass);
-  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool trains = plan::trains;
   static constexpr bool is_last_forward = !backward && stage + 1 == sizes::stages;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr bool waits = sizes::workers > 1 && pass.waits.size() > 0;
@@ -64216,12 +66628,19 @@ class pipeline_pass {
     begin = record.now();
     if constexpr (Pass == 0) {
       feed(all, own, memory, samples);
+      if constexpr (is_narrow) narrow::inputs(memory);
       policy::template inputs<plan>(memory);
       begin = record.add(pass_kind::infeed, begin);
     }
     for (auto const& fetch : pass.fetches)
       copy(own.remote[stage].data(), fetch.from, memory.block, fetch.to, fetch.floats, memory.micro_batch);
-    if constexpr (sizes::fetches_weights) weights::fetch(all.shared_weights, own, memory);
+    if constexpr (sizes::keeps_copies) {
+      // Those of the last weight update hold, unless a program has changed the weights.
+      auto const update = trains ? memory.update : all.updates + 1;
+      if (std::exchange(own.copied[stage], update) != update) weights::fetch(all.shared_weights, own, memory);
+    } else if constexpr (sizes::fetches_weights) {
+      weights::fetch(all.shared_weights, own, memory);
+    }
     if constexpr (backward && sizes::fetches_gradients)
       if (memory.accumulated > 0) weights::template move_gradients<true>(own);
     return true;
@@ -64253,6 +66672,7 @@ class pipeline_pass {
         .weights = (sizes::fetches_weights ? own.local_weights : own.weights).data(),
         .gradients = (sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
         .halves = reinterpret_cast<std::uint16_t*>((sizes::fetches_gradients ? own.local_halves : own.halves).data()),
+        .widened = own.widened[device].data(),
         .slots = own.state.data(),
         .workspace = workspace + self.number() * Session::workspace_floats,
         .first_workspace = workspace,
@@ -64291,8 +66711,13 @@ class pipeline_pass {
   }
   static void feed(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples) {
     std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs{};
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      inputs[i] = plan::address(memory, plan::value(static_cast<int>(sizes::input_call(static_cast<int>(i)))));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      auto const call = static_cast<int>(sizes::input_call(static_cast<int>(i)));
+      if constexpr (is_narrow)
+        inputs[i] = narrow::input(memory, call);
+      else
+        inputs[i] = plan::address(memory, plan::value(call));
+    }
     int valid = Session::batch;
     all.call_feed(
         all.feed,
@@ -64306,7 +66731,12 @@ class pipeline_pass {
   static void step(host_memory const& memory) {
     if constexpr (!Backward && plan::is_epilogue(Call)) return;  // the step of another call does it
     // A generic one, so that policies that compute for themselves do without the host's kernels.
-    policy::template step<plan, Call, Backward>(memory, [](auto const& own) { host_step<Call, Backward>(own); });
+    policy::template step<plan, Call, Backward>(memory, [](auto const& own) {
+      if constexpr (is_narrow)
+        narrow::template step<Call, Backward>(own, host_step<Call, Backward>);
+      else
+        host_step<Call, Backward>(own);
+    });
   }
   template <int Call, bool Backward>
   static void host_step(host_memory const& memory) {
@@ -64340,6 +66770,7 @@ class pipeline_pass {
         auto const& addition = pass.additions[added];
         policy::template addition<plan>(memory, addition, static_cast<int>(added), [&] {
           team::divide(memory, [&](host_memory const& own) {
+            if constexpr (is_narrow) return narrow::addition(own, addition);
             auto const [first, last] = own.share.of(addition.floats, 16);
             kernels::scaled_add<true, architecture>(1.0F, plan::address(own, addition.from) + first,
                                                     plan::address(own, addition.to) + first, last - first);
@@ -64357,7 +66788,8 @@ class pipeline_pass {
   }
 
   // Losses and outfeed.
-  static void finish_forward(execution const& all, memory_type& own, host_memory const& memory) {
+  static void finish_forward(execution const& all, memory_type& own, host_memory memory) {
+    if constexpr (sizes::scales_losses && trains) memory.loss_scale = own.loss_scales.of_device[at(device)].scale;
     std::array<float, Session::output_count> losses{};
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);
@@ -64380,18 +66812,32 @@ class pipeline_pass {
                                            .valid_samples = memory.valid_samples,
                                            .training = trains,
                                            .total_loss = total},
-                                          losses, {plan::address(memory, plan::value(Session::outputs[Output]))...},
+                                          losses, {prediction<Output>(memory)...},
                                           {static_cast<void const*>(targets[Output])...}, {scales[Output]...}));
     }(output_indices{});
   }
   template <std::size_t Output>
   static void finish_output([[maybe_unused]] host_memory const& memory) {
-    if constexpr (takes_logits<typename plan::model, plan::training, Output>) {
+    if constexpr (takes_logits<typename plan::job, Output>) {
       float* const value = plan::address(memory, plan::value(Session::outputs[Output]));
       policy::template output<plan, Output>(memory, value, [&] {
-        detail::output_step<typename sizes::shape, plan::training, Output, architecture>(value);
+        auto const make = [](float* values) {
+          detail::output_step<typename sizes::shape, Output, architecture>(values);
+        };
+        if constexpr (is_narrow)
+          narrow::template output<Output>(memory, value, make);
+        else
+          make(value);
       });
     }
+  }
+  template <std::size_t Output>
+  static float const* prediction(host_memory const& memory) {
+    float const* const value = plan::address(memory, plan::value(Session::outputs[Output]));
+    if constexpr (is_narrow)
+      return narrow::template prediction<Output>(memory, value);
+    else
+      return value;
   }
   template <std::size_t Output>
   static float loss(host_memory const& memory, float const* targets, float const* scales) {
@@ -64405,12 +66851,18 @@ class pipeline_pass {
         if constexpr (plan::program.loss_adds_gradient[Output])
           gradient.scratch = plan::address(memory, places.loss_scratch);
       }
-      factor *= detail::gradient_factor<plan>(memory.accumulated);
+      factor *= detail::gradient_factor<plan>(memory.accumulated) * memory.loss_scale;
     }
-    float const* const prediction = plan::address(memory, plan::value(call));
-    return policy::template loss<plan, Output>(memory, prediction, targets, scales, gradient, [&] {
-      return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
-          prediction, targets, scales, gradient, factor, memory.valid_samples);
+    float const* const logits = plan::address(memory, plan::value(call));
+    return policy::template loss<plan, Output>(memory, logits, targets, scales, gradient, [&] {
+      auto const find = [&](float const* values, detail::loss_gradient const& to) {
+        return detail::loss_step<typename sizes::shape, Output, architecture>(values, targets, scales, to, factor,
+                                                                              memory.valid_samples);
+      };
+      if constexpr (is_narrow)
+        return narrow::template loss<Output>(memory, logits, gradient, find);
+      else
+        return find(logits, gradient);
     });
   }
 };
@@ -64474,6 +66926,163 @@ class device_cursor {
   int stage_ = 0;
   int micro_batch_ = -1;
   bool backward_ = false;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/engine/update_norms.hpp
+// The norms of a weight update: found in rounds, since some are taken of what depends on others, before any weight
+// changes.
+
+namespace stagecraft {
+
+/// `Plan` is that of any pass of training. Norms of weights are those of the gradients of all replicas, with what
+/// penalties add to them.
+template <class Sizes, class Plan>
+class update_norms {
+  using memory_type = pipeline_memory<Sizes>;
+  using policy = typename Plan::policy;
+  static constexpr int replicas = Sizes::replicas;
+  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
+  static constexpr norm_blocks blocks_of(std::size_t parameter) { return {Plan::weights.size[parameter], replicas}; }
+
+ public:
+  template <std::size_t Parameter>
+  using update = detail::parameter_update<Plan, Parameter, replicas>;
+  template <std::size_t Parameter>
+  static constexpr detail::norms_of_step const& norms_of = detail::norms_of<update<Parameter>::optimizer>;
+  template <std::size_t Parameter, int Round>
+  static constexpr unsigned which = detail::norms_of_round<update<Parameter>::optimizer>(Round);
+
+  /// Rounds of all weights.
+  static constexpr int rounds = detail::norms_of<Plan::training.optimizer>.rounds;
+  /// Whether other devices' sums are needed for a round's norms: those of other shards, or of all weights.
+  template <int Round>
+  static constexpr bool waits = shards || (Round == 0 && detail::norms_of<Plan::training.optimizer>.has_global());
+
+  /// What the update of a weight finds: its norms, and what follows from the factor of the losses. Only where no thread
+  /// comes late.
+  template <std::size_t Parameter>
+  static host_memory memory_of(memory_type const& own, host_memory memory, [[maybe_unused]] int device) {
+    if constexpr (rounds > 0) memory.norms = own.norms.norms[Parameter].data();
+    if constexpr (Sizes::scales_losses)
+      memory.loss_scale = own.loss_scales.of_device[static_cast<std::size_t>(device)].scale;
+    return memory;
+  }
+
+  /// Whether the gradients of all weights are finite, after the first round.
+  template <class Replicas>
+  static bool is_finite(Replicas const& all, memory_type const& own) {
+    int const number = number_among_global(detail::norms_of<Plan::training.optimizer>,
+                                           detail::norms_of<Plan::training.optimizer>.finite);
+    double sum = 0;
+    for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
+      sum += sum_of_shards(all, own, weight, global_norm(weight, number));
+    return std::isfinite(sum);
+  }
+
+  /// The sums of a part of a weight's blocks. `state(elements)` is the optimizer's state of them.
+  template <std::size_t Parameter, int Round, class State>
+  static void add_squares(memory_type& own, host_memory const& memory, int device, State const& state) {
+    if constexpr (constexpr unsigned norms = which<Parameter, Round>; norms != 0) {
+      constexpr norm_blocks blocks = blocks_of(Parameter);
+      auto const [first, last] = memory.share.of(blocks.count());
+      host_memory const of_weight = memory_of<Parameter>(own, memory, device);
+      std::int64_t number = 0;
+      for (int shard = 0; shard < replicas; ++shard)
+        for (std::int64_t block = 0; block < blocks.count_of(shard); ++block, ++number)
+          if (number >= first && number < last && (!shards || shard == own.replica)) {
+            auto const elements = blocks.elements(shard, block);
+            double sums[std::popcount(norms)]{};
+            update<Parameter>::template add_squares<norms>(of_weight, state(elements), elements, sums);
+            auto& to = own.norms.squares[static_cast<std::size_t>(first_block(Parameter) + number)];
+            int next = 0;
+            for (int i = 0; i < norms_of<Parameter>.count; ++i)
+              if ((norms >> i & 1U) != 0) to[static_cast<std::size_t>(i)] = sums[next++];
+          }
+    }
+  }
+
+  /// The sums of a weight's shards, or of this replica's, from those of the blocks.
+  template <std::size_t Parameter, int Round, class State>
+  static void add_blocks(memory_type& own, host_memory const& memory, int device, State const& state) {
+    if constexpr (constexpr unsigned norms = which<Parameter, Round>; norms != 0) {
+      host_memory const of_weight = memory_of<Parameter>(own, memory, device);
+      policy::template squares<Plan, Parameter, Round>(
+          of_weight, state, shards, own.norms.sums[0][Parameter].data(), [&] {
+            constexpr norm_blocks blocks = blocks_of(Parameter);
+            auto number = static_cast<std::size_t>(first_block(Parameter));
+            for (int shard = 0; shard < replicas; ++shard) {
+              auto& sums = own.norms.sums[static_cast<std::size_t>(shard)][Parameter];
+              for_each_norm<Parameter, Round>([&](std::size_t norm) { sums[norm] = 0; });
+              for (std::int64_t block = 0; block < blocks.count_of(shard); ++block, ++number)
+                for_each_norm<Parameter, Round>(
+                    [&](std::size_t norm) { sums[norm] += own.norms.squares[number][norm]; });
+            }
+          });
+    }
+  }
+
+  /// The round's norms of a weight, from the sums of all shards of it, or of all weights.
+  template <std::size_t Parameter, int Round, class Replicas>
+  static void find(Replicas const& all, memory_type& own) {
+    for_each_norm<Parameter, Round>([&](std::size_t norm) {
+      double sum = 0;
+      if (norms_of<Parameter>.norms[norm].is_global) {
+        // Which of each weight's norms is that of all weights: their numbers differ with what a weight is excluded
+        // from.
+        int const number = number_among_global(norms_of<Parameter>, static_cast<int>(norm));
+        for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
+          sum += sum_of_shards(all, own, weight, global_norm(weight, number));
+      } else {
+        sum = sum_of_shards(all, own, Parameter, static_cast<int>(norm));
+      }
+      own.norms.norms[Parameter][norm] = std::sqrt(sum);
+    });
+  }
+
+ private:
+  template <std::size_t Parameter, int Round, class Each>
+  static void for_each_norm(Each const& each) {
+    constexpr unsigned norms = which<Parameter, Round>;
+    for (int i = 0; i < norms_of<Parameter>.count; ++i)
+      if ((norms >> i & 1U) != 0) each(static_cast<std::size_t>(i));
+  }
+  static constexpr std::int64_t first_block(std::size_t parameter) {
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < parameter; ++i) first += blocks_of(i).count();
+    return first;
+  }
+  static constexpr int number_among_global(detail::norms_of_step const& norms, int norm) {
+    int number = 0;
+    for (int i = 0; i < norm; ++i) number += norms.norms[i].is_global ? 1 : 0;
+    return number;
+  }
+  /// -1 of a weight that is not trained.
+  static int global_norm(std::size_t weight, int number) {
+    static constexpr auto tables = []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      return std::array<detail::norms_of_step, Plan::weights.count + 1>{norms_of_trained<Parameter>()...};
+    }(std::make_index_sequence<Plan::weights.count>{});
+    auto const& norms = tables[weight];
+    for (int i = 0; i < norms.count; ++i)
+      if (norms.norms[i].is_global && number-- == 0) return i;
+    return -1;
+  }
+  template <std::size_t Parameter>
+  static constexpr detail::norms_of_step norms_of_trained() {
+    if constexpr (Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient)
+      return norms_of<Parameter>;
+    else
+      return {};
+  }
+  template <class Replicas>
+  static double sum_of_shards(Replicas const& all, memory_type const& own, std::size_t weight, int norm) {
+    if (norm < 0) return 0;
+    double sum = 0;
+    for (std::size_t shard = 0; shard < static_cast<std::size_t>(replicas); ++shard)
+      sum += (shards ? *all[shard] : own).norms.sums[shard][weight][static_cast<std::size_t>(norm)];
+    return sum;
+  }
 };
 
 }  // namespace stagecraft
@@ -64654,6 +67263,7 @@ class pipeline_update {
   static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   template <std::size_t Parameter>
   using update = detail::parameter_update<Plan, Parameter, replicas>;
+  using norms = update_norms<Sizes, Plan>;
 
  public:
   using functions = detail::weight_functions<Plan>;
@@ -64674,7 +67284,7 @@ class pipeline_update {
     team::divide(memory, [&what](host_memory const& own) { sum_calls_of_share(what.device, own); });
     return team::goes_on(memory);
   }
-  static constexpr bool sums_apart = replicas > 1 || functions::have_penalty_gradients();
+  static constexpr bool sums_apart = replicas > 1 || functions::have_penalty_gradients() || norms::rounds > 0;
 
   /// The gradients of all replicas become one, in the order of the replicas: each replica's device reduces its shard,
   /// for all of them or, if that is all that it will need, for itself.
@@ -64700,18 +67310,45 @@ class pipeline_update {
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
   static bool add_penalty_gradients(job const& what, device_thread const& self) {
-    constexpr float times = detail::penalties_in_gradient<typename Plan::model, Plan::training, replicas>;
+    constexpr float times = detail::penalties_in_gradient<typename Plan::job::described, replicas>;
     auto memory = memory_of(what, self);
     return team::alone(memory, [&] {
       policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
+      float scaled = times;
+      if constexpr (Sizes::scales_losses) scaled *= scale_of(what).scale;
       for_each_weight(what.device, [&]<std::size_t Parameter>() {
         if constexpr (functions::template has_penalty_gradient<Parameter>())
           policy::template penalty_gradient<Plan, Parameter>(memory, shards, [&] {
-            functions::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
+            functions::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, scaled,
                                                                 memory.workspace);
           });
       });
     });
+  }
+
+  /// Rounds of `find_norms` before the optimizer's step, and whether devices wait for each other after one.
+  static constexpr int norm_rounds = norms::rounds;
+  template <int Round>
+  static constexpr bool waits_for_norms = norms::template waits<Round>;
+
+  /// The sums of squares of a round's norms; those of the round before are found first.
+  template <int Round>
+  static bool add_squares(job const& what, device_thread const& self) {
+    auto memory = memory_of(what, self);
+    if (self.leads()) policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
+    if (!find_norms<Round - 1>(what, memory)) return false;
+    team::divide(memory, [&what](host_memory const& own) {
+      for_each_weight(what.device, [&]<std::size_t Parameter>() {
+        norms::template add_squares<Parameter, Round>(what.own(), own, what.device,
+                                                      [&](range const& of) { return state_of<Parameter>(what, of); });
+      });
+    });
+    return team::goes_on(memory) && team::alone(memory, [&] {
+             for_each_weight(what.device, [&]<std::size_t Parameter>() {
+               norms::template add_blocks<Parameter, Round>(what.own(), memory, what.device,
+                                                            state_of<Parameter>(what, {0, 0}));
+             });
+           });
   }
 
   /// The optimizer's step: on all weights of the device, or on this replica's shard of them. Threads take parts of
@@ -64720,6 +67357,7 @@ class pipeline_update {
     auto memory = memory_of(what, self);
     if (self.leads()) policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, true);
     if (!sums_apart && !fetch_gradients(what, memory)) return false;
+    if (!find_norms<norms::rounds - 1>(what, memory)) return false;
     if constexpr (!shards && !Sizes::fetches_state) {
       team::divide(memory, [&what](host_memory const& own) {
         if constexpr (!sums_apart) sum_calls_of_share(what.device, own);
@@ -64747,6 +67385,7 @@ class pipeline_update {
     if (Sizes::shards_weights && what.replica > 0) return true;
     auto memory = memory_of(what, self);
     return team::alone(memory, [&] {
+      if (!is_carried_out(what)) return;
       policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
       for_each_weight<false>(what.device, [&]<std::size_t Parameter>() {
         if constexpr (functions::template has_constraint<Parameter>())
@@ -64754,6 +67393,14 @@ class pipeline_update {
               memory, shards, [&] { functions::template constrain<Parameter>(memory.weights, memory.workspace); });
       });
     });
+  }
+
+  /// What losses are multiplied by from now on, if that changes: every device says so for itself.
+  static bool advance_loss_scale(job const& what, device_thread const& self) {
+    if constexpr (Sizes::scales_losses)
+      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale.growth_steps); });
+    else
+      return true;
   }
 
   /// The regularizers' part of the loss, which stays the same until the weights change.
@@ -64788,6 +67435,41 @@ class pipeline_update {
         .update = what.number,
         .learning_rate = what.learning_rate,
         .member = self.member};
+  }
+
+  /// The norms of a round of the device's weights; nothing before the first one.
+  template <int Round>
+  static bool find_norms([[maybe_unused]] job const& what, [[maybe_unused]] host_memory const& memory) {
+    if constexpr (Round < 0)
+      return true;
+    else
+      return team::alone(memory, [&] {
+        for_each_weight(what.device,
+                        [&]<std::size_t Parameter>() { norms::template find<Parameter, Round>(what.all, what.own()); });
+        if constexpr (Sizes::scales_losses && Round == 0)
+          scale_of(what).is_finite = norms::is_finite(what.all, what.own());
+      });
+  }
+  static dynamic_loss_scale& scale_of(job const& what)
+    requires(Sizes::scales_losses)
+  {
+    return what.own().loss_scales.of_device[static_cast<std::size_t>(what.device)];
+  }
+  /// Whether weights change.
+  static bool is_carried_out([[maybe_unused]] job const& what) {
+    if constexpr (Sizes::scales_losses)
+      return scale_of(what).is_finite;
+    else
+      return true;
+  }
+  /// Where the optimizer's state of a range of a weight's elements lies; of a shard, from where that begins.
+  template <std::size_t Parameter>
+  static detail::optimizer_state state_of(job const& what, [[maybe_unused]] range const& elements) {
+    if constexpr (slots == 0) return {};
+    auto begin = elements.first;
+    if constexpr (Sizes::shards_state)
+      begin -= kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas).first;
+    return {what.own().state.data() + Sizes::state_offset(Parameter) + begin, Sizes::all_state_floats};
   }
 
   static bool fetch_gradients([[maybe_unused]] job const& what, [[maybe_unused]] host_memory const& memory) {
@@ -64854,8 +67536,10 @@ class pipeline_update {
   }
 
   template <std::size_t Parameter>
-  static void apply_to(job const& what, host_memory const& memory, range elements) {
+  static void apply_to(job const& what, host_memory const& of_device, range elements) {
     auto& own = what.own();
+    if (!is_carried_out(what)) return;
+    auto const memory = norms::template memory_of<Parameter>(own, of_device, what.device);
     constexpr auto floats = Sizes::state_floats(Parameter);
     auto const first = Sizes::shards_state ? 0 : elements.first;
     float* const state = own.state.data() + Sizes::state_offset(Parameter) + first;
@@ -65038,10 +67722,12 @@ class pipeline_run {
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (update::functions::have_penalty_gradients())
       if (!each(update::add_penalty_gradients) || !synchronize(self)) return false;
+    if (!find_norms<0>(each, self)) return false;
     if constexpr (update::has_work())
       if (!each(update::apply)) return false;
     if constexpr (update::functions::have_constraints())
       if (!synchronize(self) || !each(update::constrain)) return false;
+    if (sizes::scales_losses && !each(update::advance_loss_scale)) return false;
     if (all_.record != nullptr && self.leads())
       for_each_device(self.worker, [&](int replica, int device) {
         all_.record->record({.replica = replica,
@@ -65053,6 +67739,16 @@ class pipeline_run {
       });
     count(self, micro_batches);
     return synchronize(self);
+  }
+  /// What the norms of this and later rounds need.
+  template <int Round, class EachDevice>
+  bool find_norms([[maybe_unused]] EachDevice const& each, [[maybe_unused]] device_thread const& self) const {
+    if constexpr (Round < update::norm_rounds) {
+      if (!each(update::template add_squares<Round>)) return false;
+      if (update::template waits_for_norms<Round> && !synchronize(self)) return false;
+      return find_norms<Round + 1>(each, self);
+    }
+    return true;
   }
   void count(device_thread const& self, int micro_batches) const {
     if (self.worker == 0 && self.leads())
@@ -65119,6 +67815,27 @@ class pipeline_run {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/engine/training_progress.hpp
+// How far a training has come: what it needs to go on, beside the weights and what the optimizer keeps with them.
+
+namespace stagecraft {
+
+/// Counters of a model in training.
+struct training_progress {
+  std::uint64_t seed = 1;       ///< dropout and shuffling follow from it
+  std::uint64_t fits = 0;       ///< calls of `fit` that began at epoch 0: each has orders of samples of its own
+  std::int64_t epochs = 0;      ///< of the last `fit` that have ended, from epoch 0 on: where the next one begins
+  std::uint64_t steps = 0;      ///< micro-batches of all replicas
+  std::int64_t updates = 0;     ///< of the weights: Keras's `optimizer.iterations`
+  float learning_rate = 0;      ///< the optimizer's, as callbacks have left it
+  float loss_scale = 1;         ///< of an optimizer that adapts it: by which losses are multiplied
+  std::int32_t good_steps = 0;  ///< updates since that has changed
+
+  friend constexpr bool operator==(training_progress const&, training_progress const&) = default;
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/engine/host_pipeline.hpp
 // Runs models: each device's passes in the order of the timetable, on as many threads as the machine has, as its policy
 // carries them out. All memory is taken when the session is made; no step allocates.
@@ -65133,21 +67850,21 @@ namespace stagecraft {
 /// Between two passes on different devices there are bounded rings in the receiver's memory, guarded by a count of each
 /// pass: nothing is locked or allocated. What a layer, `feed` or `results` throws ends the execution on all threads and
 /// comes out; weight updates are carried out whole or not at all.
-template <Model M, auto Training, class Machine>
-class host_pipeline : public session_shape<M, Training> {
+template <class Job>
+class host_pipeline : public session_shape<typename Job::described> {
  public:
-  using architecture = typename Machine::architecture;
-  using shape_type = session_shape<M, Training>;
-  using policy = policy_of<Machine>;
-  static constexpr int replicas = replicas_of<M, Training, Machine>;
-  using sizes = pipeline_sizes<M, Training, Machine, replicas>;
+  using architecture = typename Job::machine::architecture;
+  using shape_type = session_shape<typename Job::described>;
+  using policy = policy_of<typename Job::machine>;
+  static constexpr int replicas = Job::replicas;
+  using sizes = pipeline_sizes<Job, replicas>;
   using memory_type = pipeline_memory<sizes>;
   template <execution_mode Mode, int Pass>
-  using plan = step_plan<M, Training, Mode, Machine, Pass>;
+  using plan = step_plan<typename Job::template in<Mode>, Pass>;
   using first_plan = plan<sizes::main_mode, 0>;
   template <int Call>
-  using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<M>(Call)>;
-  using folded_type = detail::folded_weights<M, Training, architecture, plan_of_call>;
+  using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<typename Job::model>(Call)>;
+  using folded_type = detail::folded_weights<typename Job::model, Job::training, architecture, plan_of_call>;
   static constexpr int devices = sizes::devices;
   /// Whether batch normalizations are parts of other layers' weights.
   static constexpr bool folds = folded_type::count > 0;
@@ -65159,7 +67876,7 @@ class host_pipeline : public session_shape<M, Training> {
   explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
     for (std::size_t i = 0; i < replicas_.size(); ++i) {
-      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats);
+      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats, widened_floats);
       pointers_[i] = replicas_[i].get();
     }
     initialize_weights(seed);
@@ -65180,6 +67897,9 @@ class host_pipeline : public session_shape<M, Training> {
                                "steps: expected a multiple of the %d micro-batches of a weight update, found %d",
                                accumulation_steps, steps);
     auto all = execution(feed, results, true);
+    if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
+      for (auto* const replica : pointers_)
+        for (auto& scale : replica->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
     all.first_step = steps_;
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
     run<execution_mode::training>(all, steps);
@@ -65199,7 +67919,7 @@ class host_pipeline : public session_shape<M, Training> {
   /// alone, without locks, but for a model without stages on several threads, which divide its steps.
   template <class Feed, class Results>
   void call(Feed const& feed, Results const& results) {
-    if (weights_changed_) begin_run();
+    if (weights_changed_ || (sizes::keeps_copies && sizes::trains)) begin_run();
     auto all = execution(feed, results, false);
     all.team = nullptr;
     for (auto& count : pointers_[0]->done) count.reset();
@@ -65223,6 +67943,7 @@ class host_pipeline : public session_shape<M, Training> {
     policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (std::size_t i = 1; i < replicas_.size(); ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+    for (auto& replica : replicas_) replica->copied.fill(0);
     if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
   }
   /// Forgets micro-batches whose weights have not been updated yet.
@@ -65230,6 +67951,16 @@ class host_pipeline : public session_shape<M, Training> {
 
   [[nodiscard]] float learning_rate() const { return learning_rate_; }
   void set_learning_rate(float rate) { learning_rate_ = rate; }
+  /// By what losses are multiplied before gradients are found.
+  [[nodiscard]] float loss_scale() const
+    requires(sizes::trains)
+  {
+    constexpr float scale = detail::loss_scale_of(first_plan::training.optimizer);
+    if constexpr (sizes::scales_losses)
+      return scale * replicas_[0]->loss_scales.of_device[0].scale;
+    else
+      return scale;
+  }
 
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
@@ -65250,9 +67981,48 @@ class host_pipeline : public session_shape<M, Training> {
     layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
   }
   template <std::size_t Parameter>
-  static constexpr bool is_packed = weight_layout<M, architecture>::template is_packed<Parameter>;
+  static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
   template <std::size_t Parameter>
-  using packed = typename weight_layout<M, architecture>::template packed<Parameter>;
+  using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
+
+  /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
+  /// shape; of all replicas, each of which may hold a part.
+  template <std::size_t Parameter>
+  void read_optimizer_slot(int slot, float* row_major) const {
+    aligned_block const stored(sizes::weights.size[Parameter]);
+    for_each_state_part<Parameter>(slot, [&](float const* part, auto elements) {
+      std::copy_n(part, elements.last - elements.first, stored.data() + elements.first);
+    });
+    layout::template unpack<Parameter>(stored.data(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_optimizer_slot(int slot, float const* row_major) {
+    aligned_block const stored(sizes::weights.size[Parameter]);
+    layout::template pack<Parameter>(row_major, stored.data());
+    for_each_state_part<Parameter>(slot, [&](float* part, auto elements) {
+      std::copy_n(stored.data() + elements.first, elements.last - elements.first, part);
+    });
+  }
+
+  /// How far training has come. What is set forgets micro-batches whose weights have not been updated yet.
+  [[nodiscard]] training_progress progress() const {
+    training_progress result{.seed = seed_, .steps = steps_, .updates = updates_, .learning_rate = learning_rate_};
+    if constexpr (sizes::scales_losses) {
+      auto const& scale = replicas_[0]->loss_scales.of_device[0];
+      result.loss_scale = scale.scale;
+      result.good_steps = scale.good_steps;
+    }
+    return result;
+  }
+  void set_progress(training_progress const& from) {
+    seed_ = from.seed;
+    steps_ = from.steps;
+    updates_ = from.updates;
+    learning_rate_ = from.learning_rate;
+    if constexpr (sizes::scales_losses)  // the others take over what the first has
+      replicas_[0]->loss_scales.of_device[0] = {.scale = from.loss_scale, .good_steps = from.good_steps};
+    begin_accumulation();
+  }
 
   /// What the emulated IPUs of a replica have done.
   [[nodiscard]] auto const& counted(int replica = 0) const
@@ -65263,7 +68033,7 @@ class host_pipeline : public session_shape<M, Training> {
 
   /// The tiles of a device, where steps run tile by tile.
   [[nodiscard]] auto const& tiles(int device, int replica = 0) const
-    requires requires(memory_type const& own) { own.of_policy.devices; } && (Machine::checked)
+    requires requires(memory_type const& own) { own.of_policy.devices; } && (Job::machine::checked)
   {
     return *replicas_[static_cast<std::size_t>(replica)]->of_policy.devices[static_cast<std::size_t>(device)];
   }
@@ -65288,8 +68058,16 @@ class host_pipeline : public session_shape<M, Training> {
       return (std::max(floats, detail::weight_functions<first_plan>::workspace_floats()) + 15) / 16 * 16;
   }();
 
+  /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
+  static constexpr long long widened_floats = [] {
+    if constexpr (is_half(first_plan::stored))
+      return narrow_storage<first_plan>::room_floats();
+    else
+      return 0LL;
+  }();
+
  private:
-  using layout = weight_layout<M, architecture>;
+  using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<host_pipeline>;
   static constexpr int workers = sizes::workers;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
@@ -65301,6 +68079,17 @@ class host_pipeline : public session_shape<M, Training> {
     } else {
       aligned_block const unpacked(layout::storage.floats);
       layout::initialize(seed, replicas_[0]->weights.data(), unpacked.data());
+    }
+  }
+
+  /// each(part, elements) for each replica's part of one of a parameter's numbers.
+  template <std::size_t Parameter, class Each>
+  void for_each_state_part(int slot, Each const& each) const {
+    constexpr auto offset = sizes::state_offset(Parameter);
+    for (int i = 0; i < replicas; ++i) {
+      auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
+      if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
+      each(replicas_[static_cast<std::size_t>(i)]->state.data() + offset + slot * sizes::all_state_floats, elements);
     }
   }
 
@@ -65380,7 +68169,7 @@ namespace stagecraft {
 
 /// The session of a model, whose description is that which holds on the machine.
 template <Model M, auto Training, class Machine>
-using session_of = host_pipeline<M, training_on<Training, Machine>, Machine>;
+using session_of = host_pipeline<job_on<M, Training, Machine>>;
 
 }  // namespace stagecraft
 
@@ -65441,15 +68230,163 @@ constexpr diagnostic const& run_problem() {
     return findings<typename traced_model<M>::type>.problem;
   else if constexpr (has_invalid_stages<M>)
     return stage_problem<M>;
-  else if constexpr (training_problem<M, training_on<Description, Machine>>.failed())
-    return training_problem<M, training_on<Description, Machine>>;
-  else if constexpr (machine_problem<M, Description, Machine>.failed())
-    return machine_problem<M, Description, Machine>;
+  else if constexpr (training_problem<typename job_on<M, Description, Machine>::described>.failed())
+    return training_problem<typename job_on<M, Description, Machine>::described>;
+  else if constexpr (machine_problem<job_on<M, Description, Machine>>.failed())
+    return machine_problem<job_on<M, Description, Machine>>;
   else if constexpr (execution_problem<Machine>.failed())
     return execution_problem<Machine>;
   else
-    return policy_of<Machine>::template memory_problem<model_of_session<M>, training_on<Description, Machine>,
-                                                       Machine>();
+    return policy_of<Machine>::template memory_problem<job_on<model_of_session<M>, Description, Machine>>();
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/training/adaptation.hpp
+// What layers learn of data without training: Keras's `adapt` of Normalization and Discretization.
+
+namespace stagecraft::detail {
+
+/// Mean, variance and count of all samples, in double precision. `sample` is the shape of one.
+[[gnu::cold]] inline std::vector<weight_array> adapt_layer(layers::normalization const& layer, shape const& sample,
+                                                           sample_source const& data) {
+  auto const size = static_cast<std::size_t>(sample.size());
+  std::vector<std::size_t> slot(size, 0);  // whose mean and variance an element belongs to
+  std::vector<int> lengths;
+  std::size_t slots = 1;
+  for (int axis : layer.options.axis) {
+    axis += axis < 0 ? sample.rank() : -1;
+    std::size_t behind = 1;
+    for (int i = axis + 1; i < sample.rank(); ++i) behind *= static_cast<std::size_t>(sample[i]);
+    auto const length = static_cast<std::size_t>(sample[axis]);
+    for (std::size_t i = 0; i < size; ++i) slot[i] = slot[i] * length + i / behind % length;
+    lengths.push_back(sample[axis]);
+    slots *= length;
+  }
+  std::vector<double> mean(slots, 0), variance(slots, 0);
+  std::vector<float> row(size);
+  double const count = static_cast<double>(data.count()) * static_cast<double>(size / slots);
+  auto const add_up = [&](std::vector<double>& sums, auto const& value) {
+    for (std::ptrdiff_t i = 0; i < data.count(); ++i) {
+      data.gather(i, 1, row.data());
+      for (std::size_t k = 0; k < size; ++k) sums[slot[k]] += value(static_cast<double>(row[k]), slot[k]);
+    }
+    for (double& sum : sums) sum /= count;
+  };
+  add_up(mean, [](double x, std::size_t) { return x; });
+  add_up(variance, [&](double x, std::size_t of) { return (x - mean[of]) * (x - mean[of]); });
+  return {{"", lengths, {mean.begin(), mean.end()}},
+          {"", lengths, {variance.begin(), variance.end()}},
+          {"", {}, {static_cast<float>(count)}}};
+}
+
+/// Some of many numbers in ascending order, and how many each stands for: Keras's summaries, step by step, so that
+/// boundaries are Keras's. Definition: keras/layers/preprocessing/discretization.py.
+class number_summary {
+ public:
+  /// Takes about 1 / epsilon of them.
+  number_summary(std::vector<float> numbers, float epsilon) {
+    std::sort(numbers.begin(), numbers.end());
+    auto const apart = static_cast<std::size_t>(static_cast<float>(numbers.size()) / (1.0F / epsilon));
+    auto const step = std::max<std::size_t>(apart, 1);
+    for (std::size_t i = apart; i < numbers.size(); i += step) {
+      values_.push_back(numbers[i]);
+      weights_.push_back(static_cast<float>(step));
+    }
+  }
+  void merge(number_summary const& other, float epsilon) {
+    auto values = values_, weights = weights_;
+    values.insert(values.end(), other.values_.begin(), other.values_.end());
+    weights.insert(weights.end(), other.weights_.begin(), other.weights_.end());
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return values[a] < values[b] || (!(values[b] < values[a]) && a < b);
+    });
+    values_.clear();
+    weights_.clear();
+    for (std::size_t const i : order) {
+      values_.push_back(values[i]);
+      weights_.push_back(weights[i]);
+    }
+    compress(static_cast<double>(epsilon));
+  }
+  /// Values at each `epsilon` of the weight.
+  void compress(double epsilon) {
+    std::vector<float> total(weights_.size()), share(weights_.size());
+    std::partial_sum(weights_.begin(), weights_.end(), total.begin());
+    for (std::size_t i = 0; i < total.size(); ++i) share[i] = total[i] / total.back();
+    auto const count = static_cast<std::size_t>(std::ceil(1.0 / epsilon));
+    std::vector<float> values(count), weights(count);
+    double before = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      double const at = epsilon + static_cast<double>(i) * epsilon, up_to = interpolate(at, share, total);
+      values[i] = static_cast<float>(interpolate(at, share, values_));
+      weights[i] = static_cast<float>(up_to - before);
+      before = up_to;
+    }
+    values_ = values;
+    weights_ = weights;
+  }
+  [[nodiscard]] std::vector<float> const& values() const noexcept { return values_; }
+
+ private:
+  static double interpolate(double at, std::vector<float> const& places, std::vector<float> const& values) {
+    std::size_t i = 0;
+    while (i < places.size() && static_cast<double>(places[i]) <= at) ++i;
+    if (i == 0) return static_cast<double>(values.front());
+    if (i == places.size()) return static_cast<double>(values.back());
+    double const from = static_cast<double>(places[i - 1]), low = static_cast<double>(values[i - 1]);
+    return low + (static_cast<double>(values[i]) - low) / (static_cast<double>(places[i]) - from) * (at - from);
+  }
+
+  std::vector<float> values_, weights_;
+};
+
+/// Boundaries between bins that hold about as many of the numbers each. As in Keras, 32 samples at a time.
+[[gnu::cold]] inline std::vector<weight_array> adapt_layer(layers::discretization const& layer, shape const& sample,
+                                                           sample_source const& data) {
+  constexpr std::ptrdiff_t at_once = 32;
+  float const epsilon = layer.options.epsilon;
+  number_summary all({}, epsilon);
+  for (std::ptrdiff_t i = 0; i < data.count(); i += at_once) {
+    auto const rows = std::min(at_once, data.count() - i);
+    std::vector<float> numbers(static_cast<std::size_t>(rows) * static_cast<std::size_t>(sample.size()));
+    data.gather(i, rows, numbers.data());
+    number_summary some(std::move(numbers), epsilon);
+    some.merge(all, epsilon);
+    all = std::move(some);
+  }
+  all.compress(1.0 / layer.options.num_bins);
+  int const bounds = layer.options.num_bins - 1;
+  return {{"", {bounds}, {all.values().begin(), all.values().begin() + bounds}}};
+}
+
+/// E1086: a layer that learns nothing of data.
+template <class M, int Call>
+inline constexpr diagnostic adapted_layer_problem = [] {
+  diagnostic problem;
+  constexpr bool has_rule =
+      requires(sample_source const& data) { adapt_layer(layer_of<M, Call>, output_shape_of<M, Call>, data); };
+  if (!has_rule || graph_of<M>.layer_of(Call).parameter_count == 0)
+    problem.report(
+        1086, "layer '", graph_of<M>.layer_of(Call).name, "' (", graph_of<M>.layer_of(Call).class_name,
+        ") has nothing to adapt to data; a normalization without mean has, and a discretization with num_bins");
+  return problem;
+}();
+
+/// The weights that a layer's call makes of data. Errors: E1086; E4001, E4003, E4010 data that do not fit.
+template <class M, int Call>
+std::vector<weight_array> adapted_weights(sample_set const& data) {
+  static_assert(report<adapted_layer_problem<M, Call>>());
+  if constexpr (adapted_layer_problem<M, Call>.failed()) {
+    return {};
+  } else {
+    constexpr auto const& sample = output_shape_of<M, inputs_of<M, Call>[0]>;
+    check_shapes("data", data, std::span<shape const>(&sample, 1));
+    check_count("data", data[0].count());
+    return adapt_layer(layer_of<M, Call>, sample, data[0]);
+  }
 }
 
 }  // namespace stagecraft::detail
@@ -65726,6 +68663,104 @@ auto view_weight(Session& session) {
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/training/optimizer_weights.hpp
+// What an optimizer keeps with each weight, as the user sees it: copies in Keras's order, under Keras's names.
+
+namespace stagecraft::detail {
+
+/// Remembers what an optimizer calls its slots.
+class slot_name_tracer : public update_tracer {
+ public:
+  using update_tracer::update_tracer;
+  constexpr tensor slot(std::string_view name) {
+    names.push_back(name);
+    return update_tracer::slot(name);
+  }
+  growing_array<std::string_view> names;
+};
+
+/// The names of an optimizer's slots; empty for those that it asks of an update_tracer itself.
+template <auto Optimizer>
+inline constexpr auto slot_names = [] {
+  operations::operation_list list;
+  operations::tensor const weight{&list, list.append(operations::input{update_tracer::weight}, {}, {})};
+  operations::tensor const gradient{&list, list.append(operations::input{update_tracer::gradient}, {}, {})};
+  int slots = 0;
+  slot_name_tracer ops(list, &slots, Optimizer.learning_rate);
+  Optimizer.update(ops, weight, gradient);
+  std::array<std::string_view, static_cast<std::size_t>(slots_of<Optimizer>)> result{};
+  for (std::size_t i = 0; i < result.size() && i < ops.names.size(); ++i) result[i] = ops.names[i];
+  return result;
+}();
+
+/// "m", or "slot_1" for one without a name of its own.
+template <auto Optimizer>
+[[nodiscard]] std::string slot_name(std::size_t slot) {
+  constexpr auto const& names = slot_names<Optimizer>;
+  std::string_view const name = names[slot];
+  bool is_own = !name.empty();
+  for (std::size_t i = 0; i < names.size(); ++i) is_own = is_own && (i == slot || names[i] != name);
+  return is_own ? std::string(name) : "slot_" + std::to_string(slot);
+}
+
+/// "dense/kernel/m:0"
+[[nodiscard]] inline std::string optimizer_weight_name(std::string const& weight, std::string const& slot) {
+  return weight.substr(0, weight.size() - 2) + "/" + slot + ":0";
+}
+
+/// The weights that are trained, in Keras's order, as indices of graph_of<M>.parameters.
+template <class M>
+inline constexpr auto trained_weight_order = [] {
+  constexpr auto count = [] {
+    std::size_t trained = 0;
+    for (auto const& weight : graph_of<M>.parameters) trained += weight.trainable ? 1 : 0;
+    return trained;
+  }();
+  std::array<int, count> result{};
+  std::size_t next = 0;
+  for (int const weight : weight_order<M>)
+    if (graph_of<M>.parameters[weight].trainable) result[next++] = weight;
+  return result;
+}();
+
+template <class M, auto const& Weights, class Session>
+std::vector<weight_array> copy_optimizer_weights(Session const& session) {
+  std::vector<weight_array> result;
+  if constexpr (Session::sizes::slots > 0)
+    for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session const& from, std::size_t) {
+      auto const& info = graph_of<M>.parameters[Weight];
+      for (std::size_t slot = 0; slot < std::size_t{Session::sizes::slots}; ++slot) {
+        result.push_back({optimizer_weight_name(weight_name<M>(static_cast<int>(Weight)),
+                                                slot_name<Session::sizes::training.optimizer>(slot)),
+                          {info.shape.begin(), info.shape.end()},
+                          std::vector<float>(static_cast<std::size_t>(info.size()))});
+        from.template read_optimizer_slot<Weight>(static_cast<int>(slot), result.back().values.data());
+      }
+    });
+  return result;
+}
+
+template <class M, auto const& Weights, class Session>
+void assign_optimizer_weights(Session& session, std::vector<weight_array> const& weights) {
+  constexpr auto slots = static_cast<std::size_t>(Session::sizes::slots);
+  if (weights.size() != Weights.size() * slots)
+    throw data_error("E4009", "set_optimizer_weights: the optimizer has " + std::to_string(Weights.size() * slots) +
+                                  " weights, found " + std::to_string(weights.size()));
+  if constexpr (slots > 0) {
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      check_weight(weights[i],
+                   optimizer_weight_name(weight_name<M>(Weights[i / slots]),
+                                         slot_name<Session::sizes::training.optimizer>(i % slots)),
+                   graph_of<M>.parameters[Weights[i / slots]].shape);
+    for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session& to, std::size_t index) {
+      for (std::size_t slot = 0; slot < slots; ++slot)
+        to.template write_optimizer_slot<Weight>(static_cast<int>(slot), weights[index * slots + slot].values.data());
+    });
+  }
+}
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/training/trained_model.hpp
 // The weights and the learning rate of a model in training, as its user and its callbacks see them.
 
@@ -65736,6 +68771,7 @@ namespace stagecraft {
 template <class M, class Session>
 class trained_model : public trainable {
  public:
+  using model_type = M;
   using session_type = Session;
 
   explicit trained_model(std::uint64_t seed) : session_(std::make_unique<session_type>(seed)) {}
@@ -65751,6 +68787,13 @@ class trained_model : public trainable {
       std::atomic_ref(next_rate_).store(rate);
     else
       session_->set_learning_rate(rate);
+  }
+
+  /// By what losses are multiplied before gradients are found: what an optimizers::loss_scale_optimizer says, else 1.
+  /// Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
+  [[nodiscard]] float loss_scale() const {
+    check_at_rest("loss_scale");
+    return session_->loss_scale();
   }
 
   /// Copies of all weights, in the order of the model's layers; those of a subclass in the order of their first calls,
@@ -65785,12 +68828,90 @@ class trained_model : public trainable {
     session_->begin_run();
   }
 
+  /// Gives a layer the weights that follow from data without training: mean and variance to a normalization, boundaries
+  /// to a discretization with num_bins. The data are what that layer is given, not what the model is:
+  /// `model.adapt<"normalization">(train.x)`. Definition: tf.keras.layers.Normalization.adapt.
+  /// Errors: E1067 a name that nothing has, E1086 a layer of another kind; E4001, E4003, E4010 data that do not fit.
+  template <fixed_name Name>
+  void adapt(sample_set const& data) {
+    static_assert(detail::report<detail::part_name_problem<M, Name>>());
+    if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
+      set_weights<Name>(detail::adapted_weights<M, call>(data));
+  }
+
   /// A weight as an xtensor expression over the model's own memory, nothing is copied:
   /// `model.template weight<"dense/kernel">()`, shape (inputs, units). Reads and writes; with several replicas the
   /// first one's, which the others take over when the next run begins. E4032 for an unknown name.
   template <fixed_name Name>
   [[nodiscard]] auto weight() {
     return detail::view_weight<M, Name>(*session_);
+  }
+
+  /// How far training has come, and the other way round: with the weights and the optimizer's numbers, it goes on from
+  /// there. Errors: E4042 as get_weights.
+  [[nodiscard]] training_progress progress() const {
+    check_at_rest("progress");
+    auto result = session_->progress();
+    result.fits = fits_;
+    result.epochs = epochs_;
+    return result;
+  }
+  void set_progress(training_progress const& from) {
+    check_at_rest("set_progress");
+    session_->set_progress(from);
+    fits_ = from.fits;
+    epochs_ = from.epochs;
+  }
+
+  /// Copies of the numbers that the optimizer keeps with each weight, such as "dense/kernel/m:0", in the order of the
+  /// weights that are trained: Keras's `model.optimizer.get_weights()` without the counter, which is
+  /// `progress().updates`. Errors: E4042 as get_weights.
+  [[nodiscard]] std::vector<weight_array> get_optimizer_weights() const {
+    check_at_rest("get_optimizer_weights");
+    return detail::copy_optimizer_weights<M, detail::trained_weight_order<M>>(*session_);
+  }
+  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
+  void set_optimizer_weights(std::vector<weight_array> const& weights) {
+    check_at_rest("set_optimizer_weights");
+    detail::assign_optimizer_weights<M, detail::trained_weight_order<M>>(*session_, weights);
+  }
+
+  /// Writes all weights under Keras's names to a file: `model.save_weights("w.safetensors")`, or .npz. Needs
+  /// <stagecraft/io/weights.hpp>, which says more: E5020 without. Definition: tf.keras.Model.save_weights.
+  void save_weights(std::string const& path) const {
+    if constexpr (requires { save_weights_of(detail::file_functions{}, *this, path); })
+      save_weights_of(detail::file_functions{}, *this, path);
+    else
+      detail::refuse_files<M, "save_weights", "stagecraft/io/weights.hpp">();
+  }
+  /// Reads weights that save_weights, or a bundle, holds: all of them or, if a name or shape differs, none (E5021).
+  /// Needs <stagecraft/io/weights.hpp>. Definition: tf.keras.Model.load_weights.
+  loaded_weights load_weights(std::string const& path, load_weights_options const& options = {}) {
+    if constexpr (requires { load_weights_of(detail::file_functions{}, *this, path, options); }) {
+      return load_weights_of(detail::file_functions{}, *this, path, options);
+    } else {
+      detail::refuse_files<M, "load_weights", "stagecraft/io/weights.hpp">();
+      return {};
+    }
+  }
+
+  /// Writes all that training needs to go on, and what the model is, to a folder: `model.save("digits")`, as
+  /// `sc::save_model(model, "digits")`. Needs <stagecraft/io/bundle.hpp>, which says more: E5020 without.
+  /// Definition: tf.keras.Model.save.
+  void save(std::string const& path) const {
+    if constexpr (requires { save_bundle_of(detail::file_functions{}, *this, path); })
+      save_bundle_of(detail::file_functions{}, *this, path);
+    else
+      detail::refuse_files<M, "save", "stagecraft/io/bundle.hpp">();
+  }
+  /// Reads what `save` wrote. Training goes on from there, bit for bit; if anything differs from the model's type or
+  /// its training description, nothing is read (E5032). Needs <stagecraft/io/bundle.hpp>. Definition:
+  /// tf.keras.models.load_model.
+  void load(std::string const& path) {
+    if constexpr (requires { load_bundle_of(detail::file_functions{}, *this, path); })
+      load_bundle_of(detail::file_functions{}, *this, path);
+    else
+      detail::refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
   }
 
   /// The session that carries out the steps.
@@ -65822,6 +68943,16 @@ class trained_model : public trainable {
   trained_model(trained_model&&) noexcept = default;
   trained_model& operator=(trained_model&&) noexcept = default;
 
+  /// Called when a `fit` begins: the seed of its orders of samples. Training that is continued with initial_epoch goes
+  /// on where it was; another one has orders of its own.
+  [[nodiscard]] std::uint64_t begin_fit(int initial_epoch) {
+    if (initial_epoch == 0) ++fits_;
+    epochs_ = initial_epoch;
+    return session_->progress().seed + fits_;
+  }
+  /// Called when an epoch has ended, before its callbacks.
+  void end_epoch(int epoch) { epochs_ = epoch + 1; }
+
  private:
   void check_at_rest(char const* what) const {
     if (beside_steps_)
@@ -65831,6 +68962,8 @@ class trained_model : public trainable {
                                what);
   }
 
+  std::uint64_t fits_ = 0;
+  std::int64_t epochs_ = 0;
   std::unique_ptr<session_type> session_;  // does not move: its threads and weight views know where it is
   mutable float next_rate_ = 0;            // atomic_ref takes no const float
   bool beside_steps_ = false;
@@ -65905,7 +69038,9 @@ class model_predictor
   model_predictor& operator=(model_predictor&&) noexcept = default;
 
   /// The name of the model, and its weights: those of a trainer of the same model can be given.
-  using base::get_weights, base::name, base::session, base::set_weights;
+  using base::adapt, base::get_weights, base::name, base::session, base::set_weights;
+  /// Weights from and to files: <stagecraft/io/weights.hpp>; bundles: <stagecraft/io/bundle.hpp>.
+  using base::load, base::load_weights, base::save, base::save_weights;
   /// A weight as an xtensor expression over the model's own memory, to be read: `model.weight<"dense/kernel">()`.
   /// E4032 for an unknown name.
   template <fixed_name Name>
@@ -65919,7 +69054,7 @@ class model_predictor
   /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
-    return detail::run_prediction<M, Inference, base>(*this, x, options);
+    return detail::run_prediction<base>(*this, x, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once, on the caller's thread: Keras's `model(x)`. The stages of a
@@ -65928,7 +69063,7 @@ class model_predictor
   /// returned is an xtensor adaptor (samples, shape...) of the model's own memory, or a std::tuple of them, valid until
   /// the model runs again. Errors as `predict`.
   /// Definition: tf.keras.Model.__call__.
-  auto operator()(sample_set const& x) { return detail::call_model<Inference>(this->session(), x); }
+  auto operator()(sample_set const& x) { return detail::call_model(this->session(), x); }
 
   /// The same, copied to a tensor, or a std::tuple of tensors. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
@@ -66178,6 +69313,11 @@ struct invalid_trainer : invalid_predictor<trainable> {
   }
   evaluation test_on_batch(sample_set const&, sample_set const&, sample_source const& = {}) { return {}; }
 
+  [[nodiscard]] training_progress progress() const { return {}; }
+  void set_progress(training_progress const&) {}
+  [[nodiscard]] std::vector<weight_array> get_optimizer_weights() const { return {}; }
+  void set_optimizer_weights(std::vector<weight_array> const&) {}
+
   [[nodiscard]] float learning_rate() const override { return 0; }
   void set_learning_rate(float) override {}
 };
@@ -66220,7 +69360,7 @@ class model_trainer
  public:
   using typename base::session_type;
   template <run_kind Kind>
-  using results = replica_results<session_type, M, Training, Kind>;
+  using results = replica_results<session_type, Kind>;
   /// What the model is trained with.
   static constexpr auto training = Training;
   static constexpr int replicas = session_type::replicas;
@@ -66257,7 +69397,7 @@ class model_trainer
   /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017,
   /// E4018, E4041. Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
-    static_assert(detail::report<detail::fit_problem<M, Training>>());
+    static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const whole(x, y, options.sample_weight, options.class_weight);
@@ -66283,9 +69423,8 @@ class model_trainer
                                                               options.validation_steps, validation_batches)
                                            : 0;
 
-    // Training that is continued with initial_epoch goes on where it was; another one has orders of its own.
-    if (options.initial_epoch == 0) ++fits_;
-    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : seed_ + fits_);
+    auto const order_seed = this->begin_fit(options.initial_epoch);
+    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
     int const batches = order.batches(batch_size, options.drop_remainder);
     if (batches == 0)
       throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
@@ -66318,9 +69457,10 @@ class model_trainer
         order.begin_epoch(epoch);
       training_results means;
       callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<M, Training>.failed()) trained.run(means, step_logs);
+      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
       epoch_logs = step_logs;
       if (validates && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
+      this->end_epoch(epoch);
       callbacks.on_epoch_end(epoch, epoch_logs);
     }
     callbacks.on_train_end(epoch_logs);
@@ -66347,13 +69487,13 @@ class model_trainer
   /// replicas that have no batch in the last step repeat the last one, and nothing is made of that.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
-    return detail::run_prediction<M, Training, base>(*this, x, options);
+    return detail::run_prediction<base>(*this, x, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
   /// each other, whatever its schedule. What is returned is an xtensor adaptor of the model's own memory, or a
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
-  auto operator()(sample_set const& x) { return detail::call_model<Training>(this->session(), x); }
+  auto operator()(sample_set const& x) { return detail::call_model(this->session(), x); }
 
   /// Options that do not exist are E4084.
   template <class Options = fit_options>
@@ -66404,13 +69544,13 @@ class model_trainer
   }
 
  private:
-  using loader = batch_loader<session_type, Training>;
+  using loader = batch_loader<session_type>;
 
   /// Without a warning.
-  model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed), seed_(seed) {}
+  model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
 
   template <run_kind Kind>
-  using runner = step_runner<base, M, Training, Kind>;
+  using runner = step_runner<base, Kind>;
 
   /// Evaluates the same samples, once or again and again.
   class evaluator {
@@ -66461,9 +69601,6 @@ class model_trainer
       this->session().train(1, bring, take);
     return means.values();
   }
-
-  std::uint64_t seed_;
-  std::uint64_t fits_ = 0;  // trainings that began at epoch 0: each has orders of samples of its own
 };
 
 namespace detail {
