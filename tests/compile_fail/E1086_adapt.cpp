@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1086: a layer is to be adapted that learns by training alone.
-// expect-error: layer 'dense' (Dense) has nothing to adapt to data; a normalization without mean has, and a discretization with num_bins
+// expect-error: layer 'dense' (Dense) has nothing to adapt to data; a normalization without mean has
+// expect-error: , and a discretization with num_bins
 // expect-error: [E1086]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>

@@ -4,8 +4,8 @@
 
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/graph/constraint.hpp>
-#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
