@@ -20841,8 +20841,7 @@ namespace detail {
 
 /// What most of a session is made for: inference alone, where it is not said how weights are updated.
 template <class Job>
-inline constexpr execution_mode main_mode =
-    is_trained<Job> ? execution_mode::training : execution_mode::inference;
+inline constexpr execution_mode main_mode = is_trained<Job> ? execution_mode::training : execution_mode::inference;
 
 /// The timetable that the plan of memory follows: in inference, executions of any length have room.
 template <class Job>
