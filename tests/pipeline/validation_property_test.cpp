@@ -24,7 +24,7 @@ struct random_graph {
   std::vector<int> order;
 
   [[nodiscard]] sc::graph_view view() const {
-    return {layers, parameters, calls, inputs, models, {}, outputs, {}, order};
+    return {layers, parameters, calls, inputs, models, {}, outputs, {}, {}, order};
   }
   [[nodiscard]] std::vector<int> inputs_of(int call) const {
     auto const& node = calls[static_cast<std::size_t>(call)];
