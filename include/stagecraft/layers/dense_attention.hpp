@@ -4,6 +4,7 @@
 
 #include <stagecraft/layers/attention_masks.hpp>
 #include <stagecraft/layers/option_layer.hpp>
+#include <stagecraft/layers/output_part.hpp>
 #include <stagecraft/layers/recurrence.hpp>
 
 namespace stagecraft::layers {

@@ -25,6 +25,7 @@ namespace layers {
 struct output_part;
 }  // namespace layers
 namespace detail {
+// Of layers with several outputs, which include layers/output_part.hpp.
 template <class L>
 constexpr layer_outputs<L::most_outputs> split_outputs(L const& self, symbolic_tensor packed, source_line const& where);
 }  // namespace detail
@@ -337,5 +338,3 @@ struct layer : layer_base {
 };
 
 }  // namespace stagecraft
-
-#include <stagecraft/layers/output_part.hpp>

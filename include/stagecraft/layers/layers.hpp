@@ -66,6 +66,7 @@
 #include <stagecraft/layers/multi_head_attention.hpp>
 #include <stagecraft/layers/multiply.hpp>
 #include <stagecraft/layers/normalization.hpp>
+#include <stagecraft/layers/output_part.hpp>  // for layers of one's own with several outputs
 #include <stagecraft/layers/permute.hpp>
 #include <stagecraft/layers/prelu.hpp>
 #include <stagecraft/layers/random_contrast.hpp>

@@ -8,6 +8,7 @@
 #include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/attention_masks.hpp>
 #include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/output_part.hpp>
 #include <stagecraft/layers/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 

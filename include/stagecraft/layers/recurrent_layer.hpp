@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/output_part.hpp>
 #include <array>
 #include <concepts>
 #include <cstddef>

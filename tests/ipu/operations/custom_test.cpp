@@ -48,12 +48,13 @@ static_assert(cost(dtype::float16) == sc::operation_cost{.compute_cycles = 600 +
 TEST_CASE("operations name all tensors, however many there are") {
   sc::lowered_step step;
   sc::detail::named_tensors tensors;
-  for (int i = 0; i < 19; ++i) tensors.add_input(step.tensor(tensor_role::input, i, dtype::float32, 2));
-  for (int i = 0; i < 9; ++i) tensors.add_output(step.tensor(tensor_role::input_gradient, i, dtype::float32, 2));
+  constexpr int inputs = 2 * sc::tile_operation::most_inputs + 3, outputs = sc::tile_operation::most_outputs + 2;
+  for (int i = 0; i < inputs; ++i) tensors.add_input(step.tensor(tensor_role::input, i, dtype::float32, 2));
+  for (int i = 0; i < outputs; ++i) tensors.add_output(step.tensor(tensor_role::input_gradient, i, dtype::float32, 2));
   sc::detail::append_custom(step, sc::custom_function::backward, tensors, 10, 0);
   REQUIRE(step.operation_count == 3);
   sc::operation_cost cost;
-  bool named[28]{};
+  bool named[inputs + outputs]{};
   for (int k = 0; k < step.operation_count; ++k) {
     auto const& operation = step.operations[k];
     for (int i = 0; i < operation.input_count; ++i) named[operation.inputs[i]] = true;
@@ -61,9 +62,9 @@ TEST_CASE("operations name all tensors, however many there are") {
     cost += cost_of_custom(step, operation, two_tiles);
   }
   for (bool const one : named) CHECK(one);
-  CHECK(cost.bytes_exchanged == 19 * 8 + 9 * 8);
+  CHECK(cost.bytes_exchanged == (inputs + outputs) * 8);
   CHECK(cost.compute_sets == 1);
   sc::detail::named_tensors const found(step, step.operations[2]);
-  CHECK(found.input_count == 19);
-  CHECK(found.output_count == 9);
+  CHECK(found.input_count == inputs);
+  CHECK(found.output_count == outputs);
 }

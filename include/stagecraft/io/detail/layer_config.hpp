@@ -2,6 +2,7 @@
 // A layer's class and options as in Keras's model configurations.
 #pragma once
 
+#include <stagecraft/graph/layer_names.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
 #include <stagecraft/layers/option_list.hpp>
 #include <string>

@@ -6,6 +6,7 @@
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <stagecraft/plan/pipeline_flow.hpp>
