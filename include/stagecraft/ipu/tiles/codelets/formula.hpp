@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/steps/tile_operation.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <stagecraft/kernels/elementwise/formula.hpp>
 #include <array>
@@ -23,10 +24,10 @@ class formula_codelet {
   template <class Read, class Change>
   void run(std::size_t operands, Read const& read, std::span<tile_view const> results, Change const& change) const {
     constexpr std::int64_t most_places = 256;
-    constexpr std::size_t most = 8;
-    std::array<std::array<float, most_places>, most> numbers, found;
-    std::array<float const*, most> given{};
-    std::array<float*, most> to{};
+    std::array<std::array<float, most_places>, tile_operation::most_inputs> numbers;
+    std::array<std::array<float, most_places>, tile_operation::most_outputs> found;
+    std::array<float const*, numbers.size()> given{};
+    std::array<float*, found.size()> to{};
     for (std::size_t i = 0; i < operands; ++i) given[i] = numbers[i].data();
     for (std::size_t i = 0; i < results.size(); ++i) to[i] = found[i].data();
     for (std::int64_t first = 0; first < results[0].size(); first += most_places) {
