@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1083: an activation of one's own that takes too many operations.
-// expect-error: operations with its gradient; there are at most 64
+// expect-error: operations with its gradient; there are at most 128
 // expect-error: [E1083]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>

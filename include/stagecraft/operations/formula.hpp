@@ -158,7 +158,7 @@ struct frozen_formula {
 
 /// The same without its lengths in its type.
 struct formula_view {
-  static constexpr std::size_t most_steps = 64;
+  static constexpr std::size_t most_steps = 128;
 
   std::span<formula_step const> steps;
   std::span<int const> results;

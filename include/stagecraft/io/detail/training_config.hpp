@@ -16,13 +16,15 @@ namespace stagecraft::io {
 template <auto Training>
 [[nodiscard]] json training_config() {
   if constexpr (requires { Training.optimizer, Training.loss; }) {
+    // A copy: Clang 19 reads members of template arguments in wrong places.
+    static constexpr auto training = Training;
     auto metrics = json::array();
-    for (int i = 0; i < Training.metrics.size(); ++i) metrics.push_back(json_of(Training.metrics[i].name()));
-    return {{"optimizer", json_of_object(Training.optimizer)},
-            {"loss", json_of_object(Training.loss)},
+    for (int i = 0; i < training.metrics.size(); ++i) metrics.push_back(json_of(training.metrics[i].name()));
+    return {{"optimizer", json_of_object(training.optimizer)},
+            {"loss", json_of_object(training.loss)},
             {"metrics", std::move(metrics)},
-            {"batch_size", Training.batch_size},
-            {"steps_per_execution", Training.steps_per_execution}};
+            {"batch_size", training.batch_size},
+            {"steps_per_execution", training.steps_per_execution}};
   } else {
     return nullptr;
   }
@@ -33,6 +35,7 @@ template <auto Training>
 template <class Staged, auto Training>
 void add_graphcore_options(json& config) {
   constexpr auto const& graph = graph_of<Staged>;
+  static constexpr auto training = Training;
   constexpr auto options = options_of<Staged, Training>;
   auto const steps = options.gradient_accumulation_steps_per_replica == 0
                          ? json()
@@ -41,11 +44,11 @@ void add_graphcore_options(json& config) {
   config["gradient_accumulation_steps_per_replica"] = pipelined ? json() : steps;
   config["gradient_accumulation_reduction_method"] = static_cast<int>(options.reduction_method);
   if constexpr (requires { Training.replicated_metric_reduction_method; }) {
-    auto method = json_of(Training.replicated_metric_reduction_method).template get<std::string>();
+    auto method = json_of(training.replicated_metric_reduction_method).template get<std::string>();
     for (auto& letter : method)
       letter = static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
     config["replicated_metric_reduction_method"] = method;
-    config["asynchronous_callbacks"] = Training.asynchronous_callbacks;
+    config["asynchronous_callbacks"] = training.asynchronous_callbacks;
   }
   config["pipelining_gradient_accumulation_steps_per_replica"] = pipelined ? steps : json();
   config["pipelining_accumulate_outfeed"] = options.accumulate_outfeed;
@@ -54,9 +57,9 @@ void add_graphcore_options(json& config) {
     for (auto const& stage : stagecraft::detail::devices_of_stages<Staged>) devices.push_back(stage.device);
   config["pipelining_device_mapping"] = pipelined ? std::move(devices) : json();
   config["infeed_kwargs"] = json::object();
-  if (Training.infeed_queue.prefetch_depth != 0)
-    config["infeed_kwargs"]["prefetch_depth"] = Training.infeed_queue.prefetch_depth;
-  config["outfeed_kwargs"] = {{"buffer_depth", Training.outfeed_queue.buffer_depth}};
+  if (training.infeed_queue.prefetch_depth != 0)
+    config["infeed_kwargs"]["prefetch_depth"] = training.infeed_queue.prefetch_depth;
+  config["outfeed_kwargs"] = {{"buffer_depth", training.outfeed_queue.buffer_depth}};
 
   auto assignment = json::array(), stages = json::object();
   if constexpr (pipelined) {
