@@ -7181,7 +7181,7 @@ struct layer : layer_base {
       return mask;
   }
 
-  /// Of a layer that looks at masks.
+  /// A call of a layer that looks at masks has no more inputs than these, its masks' sources among them.
   static constexpr std::size_t most_inputs = 28;
   /// How many of its inputs' masks a layer looks at.
   static constexpr std::size_t count_masked(std::size_t given) {
@@ -62178,7 +62178,7 @@ class narrow_storage {
   static constexpr bool is_stored_narrow(int call) {
     return is_half(Plan::program.calls[static_cast<std::size_t>(call)].stored);
   }
-  /// Behind what steps, losses and the infeed need.
+  /// Where a widened output lies in the room, in floats: behind what steps, losses and the infeed need.
   template <std::size_t Output>
   static constexpr long long output_offset() {
     long long most = 0, inputs = 0;

@@ -26,11 +26,16 @@
 #include <unistd.h>
 #include <vector>
 
+#include "scratch_folder.hpp"
+
 namespace sc = stagecraft;
 namespace fs = std::filesystem;
 using namespace sc::layers;  // NOLINT: as a program writes it
 
 namespace {
+
+using tests::contains;
+using tests::error_of;
 
 using mlp =
     sc::sequential<input{28, 28}, flatten{}, dense{12, sc::relu, {.kernel_regularizer = sc::regularizers::l2{0.01F}}},
@@ -62,27 +67,6 @@ void fit(Trainer& model, int epochs, int first = 0) {
   model.fit(digits().train.x, digits().train.y, {.epochs = epochs, .verbose = 0, .initial_epoch = first});
 }
 
-struct scratch {
-  fs::path path = fs::temp_directory_path() / ("stagecraft_bundle_" + std::to_string(::getpid()));
-  scratch() { fs::create_directories(path); }
-  ~scratch() { fs::remove_all(path); }
-  [[nodiscard]] std::string operator/(char const* name) const { return path / name; }
-};
-
-template <class Function>
-std::string error_of(Function const& function) {
-  try {
-    function();
-  } catch (sc::error const& problem) {
-    return problem.what();
-  }
-  return "no error";
-}
-bool contains(std::string const& text, std::string_view part) {
-  bool const found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE(text);
-  return found;
-}
 std::string read(std::string const& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -123,7 +107,7 @@ std::size_t kill_when_used_up(std::size_t bytes) {
 }  // namespace
 
 TEST_CASE("training goes on from a bundle with the bits of training that was not interrupted") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   check_continued<sc::trainer<mlp, training>>(folder / "plain");
   check_continued<sc::trainer<staged, pipelined, sc::host<2>>>(folder / "pipelined");
   auto const file = sc::read_safetensors(folder / "pipelined/weights.safetensors");
@@ -132,7 +116,7 @@ TEST_CASE("training goes on from a bundle with the bits of training that was not
 }
 
 TEST_CASE("a bundle has files that others read, and a predictor reads its weights") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   sc::trainer<mlp, training> model;
   fit(model, 1);
   model.save(folder / "digits/");
@@ -169,7 +153,7 @@ TEST_CASE("a bundle has files that others read, and a predictor reads its weight
 }
 
 TEST_CASE("every difference between a bundle and a model is in one error, and nothing is read") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   sc::trainer<mlp, training>().save(folder / "digits");
   sc::trainer<other, momentum> model;
   auto const before = model.get_weights();
@@ -200,7 +184,7 @@ TEST_CASE("every difference between a bundle and a model is in one error, and no
 }
 
 TEST_CASE("bundles that are damaged are errors, wherever") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   sc::predictor<mlp, inference> model(3), net(4);
   model.save(folder / "digits");
   auto const before = net.get_weights();
@@ -239,7 +223,7 @@ TEST_CASE("bundles that are damaged are errors, wherever") {
 }
 
 TEST_CASE("what is no bundle is not overwritten") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   sc::predictor<mlp, inference> const model;
   fs::create_directories(folder / "mine");
   write(folder / "mine/thesis.txt", "all of it");
@@ -251,7 +235,7 @@ TEST_CASE("what is no bundle is not overwritten") {
 }
 
 TEST_CASE("whenever the writer is killed, the former bundle or the new one is there, whole") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   auto const path = folder / "digits";
   sc::predictor<mlp, inference> former(1), next(2), net(3);
   former.save(path);

@@ -15,14 +15,18 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 #include <vector>
+
+#include "scratch_folder.hpp"
 
 namespace sc = stagecraft;
 namespace fs = std::filesystem;
 using namespace sc::layers;  // NOLINT: as a program writes it
 
 namespace {
+
+using tests::contains;
+using tests::error_of;
 
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{8, sc::relu}, dropout{0.2F}, dense{10}>;
 inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
@@ -35,11 +39,7 @@ auto const& digits() {
   return data;
 }
 
-struct scratch {
-  fs::path path = fs::temp_directory_path() / ("stagecraft_checkpoints_" + std::to_string(::getpid()));
-  scratch() { fs::create_directories(path); }
-  ~scratch() { fs::remove_all(path); }
-  [[nodiscard]] std::string operator/(char const* name) const { return path / name; }
+struct scratch : tests::scratch_folder {
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> result;
     for (auto const& entry : fs::directory_iterator(path)) result.push_back(entry.path().filename());
@@ -47,21 +47,6 @@ struct scratch {
     return result;
   }
 };
-
-template <class Function>
-std::string error_of(Function const& function) {
-  try {
-    function();
-  } catch (sc::error const& problem) {
-    return problem.what();
-  }
-  return "no error";
-}
-bool contains(std::string const& text, std::string_view part) {
-  bool const found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE(text);
-  return found;
-}
 
 /// Sets a value of the logs after each epoch, as if it had been measured.
 struct measured : sc::callback {

@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "scratch_folder.hpp"
+
 namespace sc = stagecraft;
 namespace fs = std::filesystem;
 
@@ -27,16 +29,16 @@ static_assert(sc::io::bytes_of(std::array<std::int64_t, 3>{1LL << 40, 0, 1LL << 
 
 namespace {
 
+using tests::contains;
+
+template <class Function>
+std::string error_of(Function const& function) {
+  return tests::error_of<sc::file_error>(function);
+}
+
 std::string const golden = std::string(STAGECRAFT_GOLDEN_DIR) + "/tensor_files/";
 
 /// A folder that is gone at the end.
-struct scratch {
-  fs::path path = fs::temp_directory_path() / ("stagecraft_tensor_files_" + std::to_string(::getpid()));
-  scratch() { fs::create_directories(path); }
-  ~scratch() { fs::remove_all(path); }
-  [[nodiscard]] std::string operator/(char const* name) const { return path / name; }
-};
-
 sc::tensor_file some_tensors() {
   sc::tensor_file file;
   file.tensors.push_back(
@@ -72,22 +74,6 @@ std::vector<std::byte> npy(std::string_view header, std::size_t bytes) {
   return file;
 }
 
-/// What the error says, with its code.
-template <class Function>
-std::string error_of(Function const& function) {
-  try {
-    function();
-  } catch (sc::file_error const& problem) {
-    return problem.what();
-  }
-  return "no error";
-}
-bool contains(std::string const& text, std::string_view part) {
-  bool const found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE(text);
-  return found;
-}
-
 void check_golden(sc::tensor_file const& file) {
   REQUIRE(file.find("dense/kernel:0") != nullptr);
   CHECK(file.find("dense/kernel:0")->shape == std::vector<std::int64_t>{2, 3});
@@ -102,7 +88,7 @@ void check_golden(sc::tensor_file const& file) {
 }  // namespace
 
 TEST_CASE("what is written is read again, and beside it nothing is left") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   auto file = some_tensors();
   file.metadata.emplace_back("format", "test");
   sc::write_safetensors(folder / "w.safetensors", file);
@@ -136,7 +122,7 @@ TEST_CASE("what NumPy and safetensors wrote is read") {
 }
 
 TEST_CASE("files that cannot be read or written are errors with the system's reason") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   CHECK(contains(error_of([] { (void)sc::read_safetensors("/nowhere/w.safetensors"); }),
                  "/nowhere/w.safetensors: expected a readable file, found: No such file or directory [E5001]"));
   CHECK(contains(error_of([&] { (void)sc::read_npz(folder.path); }), "Is a directory [E5001]"));
@@ -226,7 +212,7 @@ TEST_CASE("hostile NumPy arrays are refused") {
 }
 
 TEST_CASE("hostile archives are refused") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   sc::write_npz(folder / "w.npz", some_tensors());
   auto const whole = bytes_of_file(folder / "w.npz");
   auto const directory = sc::io::number_at<4>(whole.data() + whole.size() - 6);

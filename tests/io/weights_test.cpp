@@ -12,17 +12,19 @@
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <array>
 #include <doctest/doctest.h>
-#include <filesystem>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 #include <vector>
 
+#include "scratch_folder.hpp"
+
 namespace sc = stagecraft;
-namespace fs = std::filesystem;
 using namespace sc::layers;  // NOLINT: as a program writes it
 
 namespace {
+
+using tests::contains;
+using tests::error_of;
 
 using encoder = sc::sequential<dense{3, sc::relu}, batch_normalization{}>;
 struct classifier : sc::functional<classifier> {
@@ -38,32 +40,10 @@ using other = sc::sequential<input{3}, dense{2}, dense{5}>;
 inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{}, .batch_size = 2};
 inline constexpr auto inference = sc::inference{.batch_size = 2};
 
-struct scratch {
-  fs::path path = fs::temp_directory_path() / ("stagecraft_weights_" + std::to_string(::getpid()));
-  scratch() { fs::create_directories(path); }
-  ~scratch() { fs::remove_all(path); }
-  [[nodiscard]] std::string operator/(char const* name) const { return path / name; }
-};
-
-template <class Function>
-std::string error_of(Function const& function) {
-  try {
-    function();
-  } catch (sc::error const& problem) {
-    return problem.what();
-  }
-  return "no error";
-}
-bool contains(std::string const& text, std::string_view part) {
-  bool const found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE(text);
-  return found;
-}
-
 }  // namespace
 
 TEST_CASE("a trainer's weights are read by a predictor, from each format") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   sc::trainer<classifier, training> const trained(3);
   for (char const* const name : {"w.safetensors", "w.npz"}) {
     trained.save_weights(folder / name);
@@ -103,7 +83,7 @@ TEST_CASE("a trainer's weights are read by a predictor, from each format") {
 }
 
 TEST_CASE("each difference is named in one error, which changes nothing") {
-  scratch const folder;
+  tests::scratch_folder const folder;
   sc::predictor<other, inference> const theirs(5);
   theirs.save_weights(folder / "w.safetensors");
   sc::predictor<classifier, inference> model;

@@ -140,7 +140,7 @@ class narrow_storage {
   static constexpr bool is_stored_narrow(int call) {
     return is_half(Plan::program.calls[static_cast<std::size_t>(call)].stored);
   }
-  /// Behind what steps, losses and the infeed need.
+  /// Where a widened output lies in the room, in floats: behind what steps, losses and the infeed need.
   template <std::size_t Output>
   static constexpr long long output_offset() {
     long long most = 0, inputs = 0;

@@ -251,7 +251,7 @@ struct layer : layer_base {
       return mask;
   }
 
-  /// Of a layer that looks at masks.
+  /// A call of a layer that looks at masks has no more inputs than these, its masks' sources among them.
   static constexpr std::size_t most_inputs = 28;
   /// How many of its inputs' masks a layer looks at.
   static constexpr std::size_t count_masked(std::size_t given) {

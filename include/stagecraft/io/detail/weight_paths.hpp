@@ -25,7 +25,7 @@ template <class M>
          std::string(graph_of<M>.parameters[weight].name.view()) + ":0";
 }
 
-/// Of all weights, in Keras's order.
+/// The paths of all weights, in Keras's order.
 template <class M>
 [[nodiscard]] std::vector<std::string> weight_paths() {
   std::vector<std::string> paths;
