@@ -141,6 +141,7 @@ class model_builder {
   constexpr void take_name(std::string_view what, fixed_name const& name);
   constexpr int instance_of(detail::model_description const& model);
   constexpr bool is_layer_again(int known, detail::call_record const& record);
+  constexpr parameter whole_state(parameter weight, int layer);
   constexpr void check_shared_weights(int layer, parameter_list const& weights);
 
   constexpr detail::nested_frame* bound_frame() {
@@ -265,8 +266,8 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
     layer.first_parameter = static_cast<int>(parameters.size());
     layer.parameter_count = record.parameters->count;
     for (int i = 0; i < record.parameters->count; ++i) {
-      parameters.push_back(record.parameters->entries[i]);
-      if (record.layer->trainable) continue;
+      parameters.push_back(whole_state(record.parameters->entries[i], index));
+      if (record.layer->trainable || parameters.back().between_batches) continue;
       parameters.back().trainable = false;
       parameters.back().frozen = true;
     }
@@ -297,13 +298,27 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   return append(call);
 }
 
+/// A weight as it is; of what is kept between batches, whose layer was asked for few samples, that of all. E1087.
+constexpr parameter model_builder::whole_state(parameter weight, int layer) {
+  if (!weight.between_batches || problem.failed()) return weight;
+  int const batch = nested_models[0].batch_size;
+  if (batch < 1)
+    problem.report(1087, "layer '", layers[layer].name, "' keeps its state '", weight.name,
+                   "' from batch to batch, but no input says how many samples a batch has; write "
+                   "input{...}.of_batch_size(...)");
+  else
+    weight.shape.dimensions[0] = batch;
+  return weight;
+}
+
 constexpr void model_builder::check_shared_weights(int index, parameter_list const& weights) {
   auto const& layer = layers[index];
   for (int i = 0; i < layer.parameter_count && i < weights.count; ++i) {
     auto const& known = parameters[layer.first_parameter + i];
-    if (!(known.shape == weights.entries[i].shape))
+    if (!(known.shape == whole_state(weights.entries[i], index).shape))
       problem.report(1008, "layer '", layer.name, "' is called again with inputs for which its weight '", known.name,
-                     "' would have shape ", weights.entries[i].shape, ", but it was made with ", known.shape);
+                     "' would have shape ", whole_state(weights.entries[i], index).shape, ", but it was made with ",
+                     known.shape);
   }
 }
 

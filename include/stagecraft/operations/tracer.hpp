@@ -55,6 +55,18 @@ class tracer {
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
+  /// What a layer keeps of each sample from batch to batch, 0 at first: a weight of this shape, (batch, ...), that is not
+  /// trained, and that `update` gives its next value, in training, evaluation and prediction. What is computed of it has
+  /// no gradient beyond it. `reset_states` of trainers and predictors sets it to 0. Errors: E1087 a model whose inputs fix
+  /// no batch size; E1070 more axes than a weight has.
+  constexpr tensor state(std::string_view name, extents const& shape) {
+    parameter described{.name = name, .shape = {}, .trainable = false, .between_batches = true};
+    for (int const length : shape) described.shape.push_back(length);
+    if (shape.rank > stagecraft::shape::max_rank) list_->fail("state '", name, "' has shape ", shape);
+    tensor const kept = weight(described);
+    list_->node_of(kept.id).has_gradient = false;
+    return kept;
+  }
   /// What `inside` gives; the weights that it makes are named "name/kernel" and so on: TensorFlow's name_scope.
   template <class Inside>
   constexpr auto name_scope(fixed_name const& name, Inside const& inside) {
