@@ -13,15 +13,16 @@ struct stateful : sc::functional<stateful> {
     auto x = input{4, 3}.of_batch_size(2)(model);
     auto a = lstm(3, {.return_sequences = true, .stateful = true, .name = "a"})(x);
     auto b = bidirectional(gru(2, {.return_sequences = true, .stateful = true}), {.name = "b"})(a);
-    auto c = rnn(stacked_rnn_cells(lstm_cell(2), lstm_cell(3)),
-                 {.go_backwards = true, .stateful = true, .name = "c"})(b);
+    auto c =
+        rnn(stacked_rnn_cells(lstm_cell(2), lstm_cell(3)), {.go_backwards = true, .stateful = true, .name = "c"})(b);
     auto d = simple_rnn(3, {.return_sequences = true, .stateful = true, .name = "d"})(masking()(x));
     auto e = conv_lstm1d(2, 2, {.padding = sc::padding::same, .stateful = true, .name = "e"})(reshape(4, 3, 1)(x));
     return dense(2)(concatenate()(c, flatten()(d), flatten()(e)));
   }
 };
-constexpr auto training = sc::training{
-    .optimizer = sc::optimizers::sgd{.learning_rate = 0.05F}, .loss = sc::losses::mean_squared_error{}, .batch_size = 2};
+constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.05F},
+                                       .loss = sc::losses::mean_squared_error{},
+                                       .batch_size = 2};
 constexpr auto inference = sc::inference{.batch_size = 2};
 
 static_assert(sc::is_stateful<stateful>);

@@ -14,6 +14,7 @@
 #include <stagecraft/graph/masks_of_calls.hpp>
 #include <stagecraft/graph/model_instance.hpp>
 #include <stagecraft/graph/node.hpp>
+#include <stagecraft/graph/state_shape.hpp>
 #include <stagecraft/graph/symbolic_tensor.hpp>
 #include <concepts>
 #include <span>
@@ -141,7 +142,9 @@ class model_builder {
   constexpr void take_name(std::string_view what, fixed_name const& name);
   constexpr int instance_of(detail::model_description const& model);
   constexpr bool is_layer_again(int known, detail::call_record const& record);
-  constexpr parameter whole_state(parameter weight, int layer);
+  constexpr parameter weight_of_layer(parameter const& weight, int layer) {
+    return detail::with_batch_size(weight, nested_models[0].batch_size, layers[layer].name, problem);
+  }
   constexpr void check_shared_weights(int layer, parameter_list const& weights);
 
   constexpr detail::nested_frame* bound_frame() {
@@ -266,10 +269,8 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
     layer.first_parameter = static_cast<int>(parameters.size());
     layer.parameter_count = record.parameters->count;
     for (int i = 0; i < record.parameters->count; ++i) {
-      parameters.push_back(whole_state(record.parameters->entries[i], index));
-      if (record.layer->trainable || parameters.back().between_batches) continue;
-      parameters.back().trainable = false;
-      parameters.back().frozen = true;
+      parameters.push_back(weight_of_layer(record.parameters->entries[i], index));
+      if (!record.layer->trainable) parameters.back().freeze();
     }
   } else {
     check_shared_weights(index, *record.parameters);
@@ -298,27 +299,13 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   return append(call);
 }
 
-/// A weight as it is; of what is kept between batches, whose layer was asked for few samples, that of all. E1087.
-constexpr parameter model_builder::whole_state(parameter weight, int layer) {
-  if (!weight.between_batches || problem.failed()) return weight;
-  int const batch = nested_models[0].batch_size;
-  if (batch < 1)
-    problem.report(1087, "layer '", layers[layer].name, "' keeps its state '", weight.name,
-                   "' from batch to batch, but no input says how many samples a batch has; write "
-                   "input{...}.of_batch_size(...)");
-  else
-    weight.shape.dimensions[0] = batch;
-  return weight;
-}
-
 constexpr void model_builder::check_shared_weights(int index, parameter_list const& weights) {
   auto const& layer = layers[index];
   for (int i = 0; i < layer.parameter_count && i < weights.count; ++i) {
-    auto const& known = parameters[layer.first_parameter + i];
-    if (!(known.shape == whole_state(weights.entries[i], index).shape))
+    auto const known = parameters[layer.first_parameter + i], again = weight_of_layer(weights.entries[i], index);
+    if (!(known.shape == again.shape))
       problem.report(1008, "layer '", layer.name, "' is called again with inputs for which its weight '", known.name,
-                     "' would have shape ", whole_state(weights.entries[i], index).shape, ", but it was made with ",
-                     known.shape);
+                     "' would have shape ", again.shape, ", but it was made with ", known.shape);
   }
 }
 

@@ -47,6 +47,12 @@ struct parameter {
             .groups = groups};
   }
 
+  /// Makes it a weight of a layer that is not trainable, which keeps its states from batch to batch all the same.
+  constexpr void freeze() noexcept {
+    if (between_batches) return;
+    trainable = false;
+    frozen = true;
+  }
   /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
   /// between batches even if the layer is frozen.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }

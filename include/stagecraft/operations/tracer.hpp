@@ -6,26 +6,15 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/operations/loop_products.hpp>
+#include <stagecraft/operations/matmul_options.hpp>
+#include <stagecraft/operations/scanned.hpp>
 #include <stagecraft/operations/tensor.hpp>
 #include <array>
 
 namespace stagecraft::operations {
 
-/// Both transposes of a product, as in tf.linalg.matmul.
-struct matmul_options {
-  bool transpose_a = false;  ///< whether the last two axes of a change places first
-  bool transpose_b = false;  ///< whether those of b do
-};
-
 constexpr void softmax_rule(composite_gradient&);
 constexpr void dropout_rule(composite_gradient&);
-
-/// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
-template <std::size_t States>
-struct scanned {
-  std::array<tensor, States> all{};
-  std::array<tensor, States> last{};
-};
 
 /// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. What does not fit is
 /// E1070, and the tensor is given back as it was. Costs nothing at run time: it exists while the compiler traces.
@@ -55,10 +44,9 @@ class tracer {
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
-  /// What a layer keeps of each sample from batch to batch, 0 at first: a weight of this shape, (batch, ...), that is not
-  /// trained, and that `update` gives its next value, in training, evaluation and prediction. What is computed of it has
-  /// no gradient beyond it. `reset_states` of trainers and predictors sets it to 0. Errors: E1087 a model whose inputs fix
-  /// no batch size; E1070 more axes than a weight has.
+  /// What a layer keeps of each sample from batch to batch, 0 at first: a weight of this shape, (batch, ...), that has
+  /// no gradient, and that `update` gives its next value in evaluation and prediction as well. `reset_states` of
+  /// trainers sets it to 0. Errors: E1087 a model whose inputs fix no batch size; E1070 more axes than a weight has.
   constexpr tensor state(std::string_view name, extents const& shape) {
     parameter described{.name = name, .shape = {}, .trainable = false, .between_batches = true};
     for (int const length : shape) described.shape.push_back(length);
@@ -280,13 +268,13 @@ class tracer {
 
   // Weights that change.
 
-  /// The weight has this value when the step has ended.
+  /// The weight has this value when the step of training has ended; a `state` when any step has.
   constexpr void update(tensor written, tensor value) {
     if (!written.node().what.is<operations::weight>())
       failed(written, "is not a weight, and cannot be updated");
     else if (written.shape() != value.shape())
       failed(written, "cannot be updated to a value of shape ", value.shape());
-    else
+    else if (training_ || (*weights_)[written.node().what.as<operations::weight>().index].between_batches)
       append(operations::update{}, value.shape(),
              {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
   }

@@ -44,8 +44,7 @@ template <class Session>
 auto call_model(Session& session, sample_set const& x) {
   batch_loader<Session> const data(x);
   check_one_batch(data.count(), Session::batch);
-  if constexpr (Session::graph.is_stateful())
-    check_full_batches("x", data.count(), Session::batch, Session::batch);
+  if constexpr (Session::graph.is_stateful()) check_full_batches("x", data.count(), Session::batch, Session::batch);
   auto const rows = std::span(samples_of_batch<Session::batch>).first(data.count());
   std::array<float const*, Session::output_count> results{};
   session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
