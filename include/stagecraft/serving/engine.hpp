@@ -3,8 +3,8 @@
 // the embedded application runtime.
 #pragma once
 
+#include <stagecraft/serving/detail/call_failure.hpp>
 #include <stagecraft/serving/detail/call_queue.hpp>
-#include <stagecraft/serving/detail/failure_class.hpp>
 #include <stagecraft/serving/engine_statistics.hpp>
 #include <stagecraft/serving/program.hpp>
 #include <stagecraft/serving/reply.hpp>
@@ -157,8 +157,7 @@ class engine {
       counts_.failed_calls += static_cast<std::int64_t>(dropped.size());
     }
     wake_.notify_all();
-    for (auto const& call : dropped)
-      call->finish(std::make_exception_ptr(runtime_stopped("E5081", "the engine was stopped before the call was run")));
+    for (auto const& call : dropped) call->finish(detail::call_failure::of_stop());
     if (thread_.joinable()) thread_.join();
   }
 
@@ -183,21 +182,25 @@ class engine {
     }
   }
 
+  [[nodiscard]] static bool goes_on(detail::call_failure const& failure) {
+    return failure.what != detail::call_failure::kind::unrecoverable;
+  }
+
   /// After an execution that was not carried out to its end; false if it was the last one.
   bool end_execution(std::exception_ptr const& why) {
     std::vector<call_pointer> failed;
-    detail::failure_class found;
+    detail::call_failure found;
     {
       std::scoped_lock const lock(mutex_);
       bool const was_asked_for = std::exchange(ended_, false) && in_flight_ == 0;
       if (!was_asked_for) {
         ++counts_.failures;
-        found = detail::class_of(why);
+        found = detail::call_failure::of(why);
         for (auto const& batches : in_program_)
           for (auto const& each : batches)
             for (auto const& part : each) failed.push_back(part.call);
         queue_.take_begun(failed);
-        if (!found.goes_on) {
+        if (!goes_on(found)) {
           queue_.take_all(failed, true);
           accepts_ = runs_ = false;
         }
@@ -208,8 +211,8 @@ class engine {
       for (auto& batches : in_program_) batches.clear();
       in_flight_ = 0;
     }
-    for (auto const& call : failed) call->finish(found.answer);
-    return found.goes_on;
+    for (auto const& call : failed) call->finish(found);
+    return goes_on(found);
   }
 
   /// Takes the next samples of the queue, or none.

@@ -5,7 +5,6 @@
 #include <stagecraft/serving/detail/call_record.hpp>
 #include <stagecraft/serving/serving_errors.hpp>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,9 +36,9 @@ class reply {
     auto const call = std::exchange(call_, nullptr);
     if (!call->wait_until(call->deadline)) {
       call->abandoned = true;
-      throw deadline_exceeded("E5083", "the call was not answered in its time");
+      detail::call_failure::of_time().raise();
     }
-    if (auto const failure = call->failure()) std::rethrow_exception(failure);
+    call->failure().raise();
     return std::move(call->outputs);
   }
 

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <stagecraft/serving/detail/call_record.hpp>
-#include <stagecraft/serving/serving_errors.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -46,8 +44,7 @@ class call_queue {
       auto const& call = calls_.front();
       bool const is_late = call->deadline <= now;
       if (!call->abandoned && !is_late) break;
-      if (is_late)
-        call->finish(std::make_exception_ptr(deadline_exceeded("E5083", "the call was not answered in its time")));
+      if (is_late) call->finish(call_failure::of_time());
       (void)pop();
       ++dropped;
     }

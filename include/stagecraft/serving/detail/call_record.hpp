@@ -2,11 +2,11 @@
 // One call of a running program, from its inputs to its answer.
 #pragma once
 
+#include <stagecraft/serving/detail/call_failure.hpp>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -29,7 +29,7 @@ struct call_record {
   std::atomic<bool> abandoned = false;
 
   /// The answer is there, or why there is none. Only the first one counts.
-  void finish(std::exception_ptr why = nullptr) {
+  void finish(call_failure why = {}) {
     {
       std::scoped_lock const lock(mutex_);
       if (finished_) return;
@@ -48,7 +48,7 @@ struct call_record {
     }
     return answered_.wait_until(lock, when, is_there);
   }
-  [[nodiscard]] std::exception_ptr failure() {
+  [[nodiscard]] call_failure failure() {
     std::scoped_lock const lock(mutex_);
     return failure_;
   }
@@ -57,7 +57,7 @@ struct call_record {
   std::mutex mutex_;
   std::condition_variable answered_;
   bool finished_ = false;
-  std::exception_ptr failure_;
+  call_failure failure_;
 };
 
 }  // namespace stagecraft::serving::detail
