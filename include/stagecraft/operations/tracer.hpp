@@ -229,6 +229,13 @@ class tracer {
     return concatenate(rows);
   }
 
+  /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a layer. Its first
+  /// axis is the batch.
+  constexpr void add_loss(tensor value) {
+    if (list_->open_loops > 0) list_->fail("a loss is added inside a scan; add what the scan gives behind it");
+    list_->losses.push_back(value.id);
+  }
+
   // Groups.
 
   /// The operations that `inside` appends and gives the last of, as one that a machine may know by its name. It is a
