@@ -332,14 +332,13 @@ class pipeline_pass {
       }
     [&]<std::size_t... Output>(std::index_sequence<Output...>) {
       (finish_output<Output>(memory), ...);
-      all.call_results(all.results,
-                       step_view<Session>({.replica = own.replica,
-                                           .step = static_cast<int>(memory.micro_batch),
-                                           .valid_samples = memory.valid_samples,
-                                           .training = trains,
-                                           .total_loss = total},
-                                          losses, {prediction<Output>(memory)...}, as_const<void const>(targets),
-                                          as_const<float const>(scales)));
+      all.call_results(all.results, step_view<Session>({.replica = own.replica,
+                                                        .step = static_cast<int>(memory.micro_batch),
+                                                        .valid_samples = memory.valid_samples,
+                                                        .training = trains,
+                                                        .total_loss = total},
+                                                       losses, {prediction<Output>(memory)...},
+                                                       as_const<void const>(targets), as_const<float const>(scales)));
     }(output_indices{});
   }
   template <std::size_t Output>

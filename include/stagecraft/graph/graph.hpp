@@ -57,7 +57,7 @@ struct graph_view {
   [[nodiscard]] constexpr std::span<shape const> shapes_of_outputs(int index) const {
     auto const& node = call(index);
     return node.output_count == 1 && node.loss_count == 0 ? std::span<shape const>(&node.shape, 1)
-                                  : output_shapes.subspan(node.first_output, node.output_count);
+                                                          : output_shapes.subspan(node.first_output, node.output_count);
   }
   /// What a call of a nested model takes.
   [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
@@ -115,10 +115,9 @@ struct graph {
 namespace detail {
 
 constexpr graph_sizes sizes_of(traced_graph const& traced) {
-  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),
-          traced.inputs.size(),        traced.nested_models.size(), traced.nested_inputs.size(),
-          traced.model_outputs.size(), traced.ends.size(), traced.output_shapes.size(), traced.masks.size(),
-          traced.traced_calls.size()};
+  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),         traced.inputs.size(),
+          traced.nested_models.size(), traced.nested_inputs.size(), traced.model_outputs.size(), traced.ends.size(),
+          traced.output_shapes.size(), traced.masks.size(),         traced.traced_calls.size()};
 }
 
 constexpr std::size_t count_ordered(std::span<call_info const> calls) {

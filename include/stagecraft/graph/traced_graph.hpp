@@ -21,8 +21,8 @@ struct traced_graph {
   growing_array<nested_input_info> nested_inputs;
   growing_array<int> model_outputs;
   growing_array<int> ends;
-  growing_array<shape> output_shapes;  ///< of calls with several outputs
-  growing_array<traced_mask> masks;    ///< by the numbers that calls have, from 1 on
+  growing_array<shape> output_shapes;      ///< of calls with several outputs
+  growing_array<traced_mask> masks;        ///< by the numbers that calls have, from 1 on
   growing_array<known_call> traced_calls;  ///< all calls, those that no output needs among them
 };
 

@@ -17,9 +17,9 @@ struct activity_penalty : layer<activity_penalty> {
   static constexpr bool is_penalty = true;
   static constexpr int index = 0;
 
-  float l1 = 0;           ///< the factor of the sum of absolute values
-  float l2 = 0;           ///< the factor of the sum of squares
-  bool is_mean = true;    ///< the mean of x, in place of them
+  float l1 = 0;         ///< the factor of the sum of absolute values
+  float l2 = 0;         ///< the factor of the sum of squares
+  bool is_mean = true;  ///< the mean of x, in place of them
 
   constexpr activity_penalty() = default;
   constexpr activity_penalty(float l1_, float l2_) : l1(l1_), l2(l2_), is_mean(false) {}

@@ -122,9 +122,9 @@ template <class M>
 constexpr graph_view view_graph() {
   static_assert(report<findings<M>.problem>());
   auto const& records = frozen_graph<M>;
-  return {records.layers,        records.parameters,    records.calls, records.inputs,        records.nested_models,
-          records.nested_inputs, records.model_outputs, records.ends,  records.output_shapes, records.masks,
-          call_order<M>};
+  return {records.layers,        records.parameters,    records.calls,         records.inputs,
+          records.nested_models, records.nested_inputs, records.model_outputs, records.ends,
+          records.output_shapes, records.masks,         call_order<M>};
 }
 
 }  // namespace detail

@@ -335,8 +335,7 @@ constexpr auto draft_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
                                          leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
-  return planner<graph.calls.size(), graph.inputs.size(), graph.ends.size()>(graph, needs, Batch, Mode, Logits,
-                                                                                      Stored)
+  return planner<graph.calls.size(), graph.inputs.size(), graph.ends.size()>(graph, needs, Batch, Mode, Logits, Stored)
       .make();
 }
 

@@ -39,9 +39,8 @@ class pass_tile_planner {
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr auto const& pass = pass_plan_of<typename Job::planned, Pass>;
   static constexpr auto const& device = device_tiles_of<Job, table.device_of_pass(Pass)>;
-  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
-                               outputs = graph.ends.size(), weights = graph.parameters.size(),
-                               steps = pass.steps.size();
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size(),
+                               weights = graph.parameters.size(), steps = pass.steps.size();
   using result = pass_tiles<calls, edges, outputs, weights, steps>;
 
  public:

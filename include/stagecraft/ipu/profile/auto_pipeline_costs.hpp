@@ -105,8 +105,7 @@ struct auto_pipeline_costs {
     }
     constexpr auto const& graph = Job::graph;
     if constexpr (trains)
-      for (std::size_t output = 0; output < graph.ends.size(); ++output)
-        cycles[count - 1] += loss_cycles(output);
+      for (std::size_t output = 0; output < graph.ends.size(); ++output) cycles[count - 1] += loss_cycles(output);
   }
 
   [[nodiscard]] constexpr partition_costs costs(bool within_memory) const {
