@@ -25,24 +25,6 @@ namespace layers {
 struct activity_penalty;  // layers/activity_penalty.hpp
 }  // namespace layers
 
-namespace detail {
-/// What is known of a model before it is traced.
-struct model_description {
-  model_kind kind;
-  std::string_view class_name;
-  std::string_view name;  // empty: made from the class name
-};
-
-/// A model while its layers are being traced.
-struct nested_frame {
-  int model = 0;                           // index of nested_models
-  std::span<symbolic_tensor const> bound;  // what its inputs are given
-  std::size_t next_bound = 0;
-  int scope = 0;
-};
-
-}  // namespace detail
-
 /// A model under construction.
 class model_builder {
  public:

@@ -7,7 +7,6 @@
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/operations/loop_products.hpp>
 #include <stagecraft/operations/tensor.hpp>
-#include <array>
 
 namespace stagecraft::operations {
 
@@ -19,13 +18,6 @@ struct matmul_options {
 
 constexpr void softmax_rule(composite_gradient&);
 constexpr void dropout_rule(composite_gradient&);
-
-/// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
-template <std::size_t States>
-struct scanned {
-  std::array<tensor, States> all{};
-  std::array<tensor, States> last{};
-};
 
 /// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. What does not fit is
 /// E1070, and the tensor is given back as it was. Costs nothing at run time: it exists while the compiler traces.
