@@ -7,10 +7,10 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
+constexpr dense penalized{3, {.activity_regularizer = sc::regularizers::l2{0.1F}}};
+
 #ifdef STAGECRAFT_BAD
-using net = sc::sequential<input{5, 4},
-                           time_distributed{dense{3, {.activity_regularizer = sc::regularizers::l2{0.1F}}}},  // <- here
-                           flatten{}, dense{2}>;
+using net = sc::sequential<input{5, 4}, time_distributed{penalized}, flatten{}, dense{2}>;  // <- here
 #else
 using net =
     sc::sequential<input{5, 4}, time_distributed{dense{3}}, activity_regularization{{.l2 = 0.1F}}, flatten{}, dense{2}>;
