@@ -7,9 +7,7 @@
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/operations/loop_products.hpp>
 #include <stagecraft/operations/matmul_options.hpp>
-#include <stagecraft/operations/scanned.hpp>
 #include <stagecraft/operations/tensor.hpp>
-#include <array>
 
 namespace stagecraft::operations {
 
@@ -227,6 +225,13 @@ class tracer {
       rows.push_back(reshape(one, {batch, static_cast<int>(one.shape().size() / batch)}));
     }
     return concatenate(rows);
+  }
+
+  /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a layer. Its first
+  /// axis is the batch.
+  constexpr void add_loss(tensor value) {
+    if (list_->open_loops > 0) list_->fail("a loss is added inside a scan; add what the scan gives behind it");
+    list_->losses.push_back(value.id);
   }
 
   // Groups.
