@@ -141,9 +141,6 @@ class model_builder {
   constexpr void take_name(std::string_view what, fixed_name const& name);
   constexpr int instance_of(detail::model_description const& model);
   constexpr bool is_layer_again(int known, detail::call_record const& record);
-  constexpr parameter weight_of_layer(parameter const& weight, int layer) {
-    return detail::with_batch_size(weight, nested_models[0].batch_size, layers[layer].name, problem);
-  }
   constexpr void check_shared_weights(int layer, parameter_list const& weights);
 
   constexpr detail::nested_frame* bound_frame() {
@@ -268,7 +265,7 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
     layer.first_parameter = static_cast<int>(parameters.size());
     layer.parameter_count = record.parameters->count;
     for (int i = 0; i < record.parameters->count; ++i) {
-      parameters.push_back(weight_of_layer(record.parameters->entries[i], index));
+      parameters.push_back(detail::whole_weight(record.parameters->entries[i], nested_models[0], layer.name, problem));
       if (!record.layer->trainable) parameters.back().freeze();
     }
   } else {
@@ -304,7 +301,8 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
 constexpr void model_builder::check_shared_weights(int index, parameter_list const& weights) {
   auto const& layer = layers[index];
   for (int i = 0; i < layer.parameter_count && i < weights.count; ++i) {
-    auto const known = parameters[layer.first_parameter + i], again = weight_of_layer(weights.entries[i], index);
+    auto const known = parameters[layer.first_parameter + i],
+               again = detail::whole_weight(weights.entries[i], nested_models[0], layer.name, problem);
     if (!(known.shape == again.shape))
       problem.report(1008, "layer '", layer.name, "' is called again with inputs for which its weight '", known.name,
                      "' would have shape ", again.shape, ", but it was made with ", known.shape);

@@ -42,9 +42,8 @@ class tracer {
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
-  /// What a layer keeps of each sample from batch to batch, 0 at first: a weight of this shape, (batch, ...), that has
-  /// no gradient, and that `update` gives its next value in evaluation and prediction as well. `reset_states` of
-  /// trainers sets it to 0. Errors: E1087 a model whose inputs fix no batch size; E1070 more axes than a weight has.
+  /// What a layer keeps of each sample from batch to batch, (batch, ...): 0 at first, then what `update` says in any
+  /// step. It has no gradient. Errors: E1087 a model whose inputs fix no batch size; E1070 more axes than a weight has.
   constexpr tensor state(std::string_view name, extents const& shape) {
     parameter described{.name = name, .shape = {}, .trainable = false, .between_batches = true};
     for (int const length : shape) described.shape.push_back(length);
@@ -233,8 +232,6 @@ class tracer {
     if (list_->open_loops > 0) list_->fail("a loss is added inside a scan; add what the scan gives behind it");
     list_->losses.push_back(value.id);
   }
-
-  // Groups.
 
   /// The operations that `inside` appends and gives the last of, as one that a machine may know by its name. It is a
   /// function of `reads` and `numbers` alone. `rule` is a gradient to use in place of the one that follows from what is
