@@ -56,43 +56,44 @@ inline constexpr diagnostic application_problem = [] {
     return problem;
   }
   if (has_pre) {
-    if (given.sizes.size() != pre.read) {
+    if (static_cast<int>(given.sizes.size()) != pre.read) {
       problem.report(5090, "preprocessing_step reads ", pre.read, " arrays, but its preprocessing_step_signature has ",
-                     given.sizes.size());
+                     static_cast<int>(given.sizes.size()));
       return problem;
     }
     for (std::size_t i = 0; i < given.sizes.size(); ++i)
       if (given.sizes[i] != pre.sizes[i]) {
-        problem.report(5090, "preprocessing_step reads ", pre.sizes[i], " numbers as array ", i,
+        problem.report(5090, "preprocessing_step reads ", pre.sizes[i], " numbers as array ", static_cast<int>(i),
                        ", but its preprocessing_step_signature has ", given.sizes[i]);
         return problem;
       }
-    if (static_cast<int>(pre.written) != Session::input_count()) {
+    if (pre.written != Session::input_count()) {
       problem.report(5090, "preprocessing_step writes ", pre.written, " arrays, but the model has ",
                      Session::input_count(), " inputs");
       return problem;
     }
-    for (std::size_t i = 0; i < pre.written; ++i)
-      if (static_cast<long long>(pre.sizes[pre.read + i]) != Session::input_shape(static_cast<int>(i)).size()) {
-        problem.report(5090, "preprocessing_step writes ", pre.sizes[pre.read + i], " numbers as array ", i,
-                       ", but that input of the model has ", Session::input_shape(static_cast<int>(i)).size());
+    for (std::size_t i = 0; static_cast<int>(i) < pre.written; ++i)
+      if (pre.sizes[static_cast<std::size_t>(pre.read) + i] != Session::input_shape(static_cast<int>(i)).size()) {
+        problem.report(5090, "preprocessing_step writes ", pre.sizes[static_cast<std::size_t>(pre.read) + i],
+                       " numbers as array ", static_cast<int>(i), ", but that input of the model has ",
+                       Session::input_shape(static_cast<int>(i)).size());
         return problem;
       }
   }
   if (has_post) {
-    if (post.read != Session::output_count) {
-      problem.report(5090, "postprocessing_step reads ", post.read, " arrays, but the model has ",
-                     Session::output_count, " outputs");
+    constexpr int outputs = Session::output_count;
+    if (post.read != outputs) {
+      problem.report(5090, "postprocessing_step reads ", post.read, " arrays, but the model has ", outputs, " outputs");
       return problem;
     }
-    for (std::size_t i = 0; i < post.read; ++i)
-      if (static_cast<long long>(post.sizes[i]) != Session::output_shape(i).size()) {
-        problem.report(5090, "postprocessing_step reads ", post.sizes[i], " numbers as array ", i,
+    for (std::size_t i = 0; static_cast<int>(i) < post.read; ++i)
+      if (post.sizes[i] != Session::output_shape(i).size()) {
+        problem.report(5090, "postprocessing_step reads ", post.sizes[i], " numbers as array ", static_cast<int>(i),
                        ", but that output of the model has ", Session::output_shape(i).size());
         return problem;
       }
   }
-  constexpr std::size_t outputs = has_post ? post.written : Session::output_count;
+  constexpr int outputs = has_post ? post.written : static_cast<int>(Session::output_count);
   if (Options.output_names.count != 0 && Options.output_names.count != outputs)
     problem.report(5093, "output_names has ", Options.output_names.count, " names, but there are ", outputs,
                    " outputs");
@@ -112,9 +113,9 @@ class processing_feed final : public program_feed {
     rooms_.resize(static_cast<std::size_t>(replicas));
     for (auto& room : rooms_) {
       if constexpr (has_pre)
-        for (std::size_t i = 0; i < pre::read; ++i) room.before.emplace_back(batch * pre::sizes[i]);
+        for (int i = 0; i < pre::read; ++i) room.before.emplace_back(batch * size_of(pre::sizes, i));
       if constexpr (has_post)
-        for (std::size_t i = 0; i < post::written; ++i) room.after.emplace_back(batch * post::sizes[post::read + i]);
+        for (int i = 0; i < post::written; ++i) room.after.emplace_back(batch * size_of(post::sizes, post::read + i));
     }
   }
 
@@ -123,10 +124,10 @@ class processing_feed final : public program_feed {
       return outer_.feed(replica, inputs);
     } else {
       auto& room = rooms_[static_cast<std::size_t>(replica)];
-      std::array<float*, pre::read> given;
+      std::array<float*, std::size_t{pre::read}> given;
       for (std::size_t i = 0; i < given.size(); ++i) given[i] = room.before[i].data();
       int const samples = outer_.feed(replica, given.data());
-      std::array<float const*, pre::read> from;
+      std::array<float const*, std::size_t{pre::read}> from;
       for (std::size_t i = 0; i < from.size(); ++i) from[i] = given[i];
       if (samples >= 0)
         for (std::size_t i = 0; i < batch_; ++i) pre::template call<Preprocessing>(from.data(), inputs, i);
@@ -138,8 +139,8 @@ class processing_feed final : public program_feed {
       outer_.take(replica, outputs);
     } else {
       auto& room = rooms_[static_cast<std::size_t>(replica)];
-      std::array<float*, post::written> to;
-      std::array<float const*, post::written> results;
+      std::array<float*, std::size_t{post::written}> to;
+      std::array<float const*, std::size_t{post::written}> results;
       for (std::size_t i = 0; i < to.size(); ++i) results[i] = to[i] = room.after[i].data();
       for (std::size_t i = 0; i < batch_; ++i) post::template call<Postprocessing>(outputs, to.data(), i);
       outer_.take(replica, results.data());
@@ -148,6 +149,9 @@ class processing_feed final : public program_feed {
   void cancel() noexcept override { outer_.cancel(); }
 
  private:
+  [[nodiscard]] static std::size_t size_of(auto const& sizes, int place) {
+    return static_cast<std::size_t>(sizes[static_cast<std::size_t>(place)]);
+  }
   struct replica_room {
     std::vector<std::vector<float>> before, after;
   };
@@ -209,9 +213,9 @@ class interface_specs {
 /// one source file with
 ///
 ///     inline constexpr auto inference = sc::inference{.batch_size = 4, .steps_per_execution = 8};
-///     inline constexpr auto options = sc::serving::application_options{.output_names = {"probabilities"}};
+///     inline constexpr auto around = sc::serving::application_options{.output_names = {"probabilities"}};
 ///     extern "C" stagecraft_application const* stagecraft_get_application() {
-///       return sc::serving::application<models::digits, inference, options>::table();
+///       return sc::serving::application<models::digits, inference, around>::table();
 ///     }
 ///
 /// which CMake compiles by `stagecraft_add_application(digits SOURCES digits.cpp)`, and `stagecraft compile` by itself.
@@ -248,13 +252,13 @@ class application {
     if constexpr (!std::is_same_v<postprocessing, no_processing>) {
       using spans = decltype(detail::spans_of<postprocessing>());
       result.clear();
-      for (std::size_t i = spans::read; i < spans::sizes.size(); ++i) {
-        auto const size = static_cast<std::int64_t>(spans::sizes[i]);
-        result.push_back({"output_" + std::to_string(i - spans::read), {}});
+      for (int i = 0; i < spans::written; ++i) {
+        auto const size = std::int64_t{spans::sizes[static_cast<std::size_t>(spans::read + i)]};
+        result.push_back({"output_" + std::to_string(i), {}});
         if (size > 1) result.back().shape.push_back(size);
       }
     }
-    for (std::size_t i = 0; i < options.output_names.count; ++i)
+    for (std::size_t i = 0; static_cast<int>(i) < options.output_names.count; ++i)
       result[i].name = std::string(options.output_names.names[i].view());
     return result;
   }

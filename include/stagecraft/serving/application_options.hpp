@@ -12,7 +12,7 @@ namespace stagecraft::serving {
 struct output_name_list {
   static constexpr std::size_t capacity = 16;
   fixed_name names[capacity]{};
-  std::size_t count = 0;  ///< 0: "output_0", "output_1" and so on
+  int count = 0;  ///< 0: "output_0", "output_1" and so on
 
   constexpr output_name_list() = default;
   template <std::convertible_to<fixed_name>... Names>
@@ -30,13 +30,13 @@ struct spec {
   static constexpr auto name = Name;
   static constexpr std::size_t rank = sizeof...(Extent);
   static constexpr long long extents[rank + 1]{Extent..., 0};
-  static constexpr std::size_t size = (std::size_t{1} * ... * std::size_t{Extent});
+  static constexpr int size = (1 * ... * Extent);
 };
 
 /// The inputs of a preprocessing step.
 template <class... Specs>
 struct signature {
-  static constexpr std::size_t count = sizeof...(Specs);
+  static constexpr int count = sizeof...(Specs);
 };
 
 /// Graphcore's arguments of export_for_ipu_serving that an application is compiled with.

@@ -25,22 +25,22 @@ inline constexpr bool is_step_span<std::span<Number, Extent>> =
 template <class Function>
 struct step_spans {
   static constexpr bool is_valid = false;
-  static constexpr std::size_t read = 0, written = 0;
-  static constexpr std::array<std::size_t, 0> sizes{};
+  static constexpr int read = 0, written = 0;
+  static constexpr std::array<int, 0> sizes{};
 };
 template <class... Spans>
   requires(is_step_span<Spans> && ...)
 struct step_spans<void (*)(Spans...)> {
   static constexpr std::array<bool, sizeof...(Spans)> reads{std::is_const_v<typename Spans::element_type>...};
-  static constexpr std::array<std::size_t, sizeof...(Spans)> sizes{Spans::extent...};
-  static constexpr std::size_t read = [] {
+  static constexpr std::array<int, sizeof...(Spans)> sizes{static_cast<int>(Spans::extent)...};
+  static constexpr int read = [] {
     std::size_t count = 0;
     while (count < reads.size() && reads[count]) ++count;
-    return count;
+    return static_cast<int>(count);
   }();
-  static constexpr std::size_t written = sizes.size() - read;
+  static constexpr int written = static_cast<int>(sizes.size()) - read;
   static constexpr bool is_valid = [] {
-    for (std::size_t i = read; i < reads.size(); ++i)
+    for (auto i = static_cast<std::size_t>(read); i < reads.size(); ++i)
       if (reads[i]) return false;
     return read > 0 && written > 0;
   }();
@@ -51,10 +51,10 @@ struct step_spans<void (*)(Spans...)> {
     [&]<std::size_t... Place>(std::index_sequence<Place...>) {
       Step::call(Spans(
           [&] {
-            if constexpr (Place < read)
+            if constexpr (static_cast<int>(Place) < read)
               return from[Place] + sample * Spans::extent;
             else
-              return to[Place - read] + sample * Spans::extent;
+              return to[static_cast<int>(Place) - read] + sample * Spans::extent;
           }(),
           Spans::extent)...);
     }(std::index_sequence_for<Spans...>{});
@@ -72,11 +72,11 @@ constexpr auto spans_of() {
 /// The sizes of a signature's specs, and what they are at run time.
 template <class Signature>
 struct signature_facts {
-  static constexpr std::array<std::size_t, 0> sizes{};
+  static constexpr std::array<int, 0> sizes{};
 };
 template <class... Specs>
 struct signature_facts<signature<Specs...>> {
-  static constexpr std::array<std::size_t, sizeof...(Specs)> sizes{Specs::size...};
+  static constexpr std::array<int, sizeof...(Specs)> sizes{Specs::size...};
   [[nodiscard]] static std::vector<tensor_spec> specs() {
     return {tensor_spec{std::string(Specs::name.view()),
                         std::vector<std::int64_t>(Specs::extents, Specs::extents + Specs::rank)}...};
