@@ -125,7 +125,7 @@ def by_hand():
     node = helper.make_node
     image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 3, 8, 8])
     size = helper.make_tensor_value_info("size", TensorProto.FLOAT, ["batch", 2])
-    outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in ("digit", "map")]
+    outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("digit", ["batch", 5]), ("map", ["batch", 6, 4, 4]))]
     nodes = [
         node("Sub", ["image", "mean"], ["a"]),
         node("Div", ["a", "deviation"], ["b"]),

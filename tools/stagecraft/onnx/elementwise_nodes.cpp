@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ONNX's nodes that treat each number alone, normalize along channels, or join tensors.
 #include "onnx_trace.hpp"
+#include "option_values.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,9 @@ namespace stagecraft::tool {
 namespace {
 
 using trace = onnx_trace;
+
+/// The shortest number that is this float: 0.9, not 0.8999999761581421.
+double shortest(float number) { return std::stod(number_text(number)); }
 
 /// A layer that changes neither axes nor lengths.
 void set_alike(trace& to, onnx_node const& node, std::string const& class_name, json const& config,
@@ -33,8 +37,15 @@ void clip(trace& to, onnx_node const& node) {
   bool const is_rectified = least && least->values.size() == 1 && least->values[0] == 0;
   bool const is_open = !most || (most->values.size() == 1 && most->values[0] > 3e38);
   if (!is_rectified || (most && most->values.size() != 1)) throw unsupported("has other limits than 0 and a number");
-  if (is_open) return set_alike(to, node, "ReLU", json::object(), true);
-  set_alike(to, node, "ReLU", {{"max_value", most->values[0]}}, true);
+  if (is_open) return set_alike(to, node, "Activation", {{"activation", "relu"}}, true);
+  auto x = to.tensor(node, 0);
+  auto const& before = to.layer(x);  // PyTorch writes relu6 as Relu and Clip
+  if (before.class_name == "Activation" && before.config["activation"] == "relu" &&
+      to.only_user(node.inputs[0]) == &node)
+    x.layer = before.inputs[0];
+  x.layer = to.call("ReLU", {{"max_value", most->values[0]}}, {x}).layer;
+  x.is_nonnegative = true;
+  to.set(node, x);
 }
 
 /// The place of one of the graph's axes among a tensor's own; -1 if it has length 1 and is not there.
@@ -171,7 +182,8 @@ void concat(trace& to, onnx_node const& node) {
 void batch_normalization(trace& to, onnx_node const& node) {
   auto x = to.tensor(node, 0);
   x = x.rank > 2 ? to.channels_last(x) : to.in_order(x);
-  json const config{{"epsilon", node.real("epsilon", 1e-5F)}, {"momentum", node.real("momentum", 0.9F)}};
+  json const config{{"epsilon", shortest(node.real("epsilon", 1e-5F))},
+                    {"momentum", shortest(node.real("momentum", 0.9F))}};
   auto y = to.call("BatchNormalization", config, {x},
                    {to.required(node, 1), to.required(node, 2), to.required(node, 3), to.required(node, 4)},
                    to.name_of(node, node.inputs[1]));
@@ -184,7 +196,7 @@ void layer_normalization(trace& to, onnx_node const& node) {
   auto const x = to.in_order(to.tensor(node, 0));
   if (axis != -1 && axis != x.rank - 1) throw unsupported("is along more axes than the last");
   auto const scale = to.constant(node, 1), shift = to.constant(node, 2);
-  json config{{"epsilon", node.real("epsilon", 1e-5F)}};
+  json config{{"epsilon", shortest(node.real("epsilon", 1e-5F))}};
   std::vector<onnx_constant> weights;
   if (!scale) config["scale"] = false;
   if (!shift) config["center"] = false;
@@ -201,7 +213,7 @@ void dropout(trace& to, onnx_node const& node) {
   auto const ratio = to.constant(node, 1);
   double const rate = ratio && !ratio->values.empty() ? ratio->values[0] : 0.5;
   if (rate == 0) return to.set(node, to.tensor(node, 0));
-  set_alike(to, node, "Dropout", {{"rate", rate}}, to.tensor(node, 0).is_nonnegative);
+  set_alike(to, node, "Dropout", {{"rate", shortest(static_cast<float>(rate))}}, to.tensor(node, 0).is_nonnegative);
 }
 
 void cast(trace& to, onnx_node const& node) {
@@ -220,15 +232,15 @@ void add_elementwise_converters(std::map<std::string, onnx_converter>& to) {
   to["Softsign"] = activation("softsign");
   to["Exp"] = activation("exponential", true), to["Gelu"] = activation("gelu"), to["Swish"] = activation("swish");
   to["LeakyRelu"] = [](trace& t, onnx_node const& node) {
-    set_alike(t, node, "LeakyReLU", {{"alpha", node.real("alpha", 0.01F)}});
+    set_alike(t, node, "LeakyReLU", {{"alpha", shortest(node.real("alpha", 0.01F))}});
   };
   to["Elu"] = [](trace& t, onnx_node const& node) {
     float const alpha = node.real("alpha", 1);
     if (alpha == 1) return set_alike(t, node, "Activation", {{"activation", "elu"}});
-    set_alike(t, node, "ELU", {{"alpha", alpha}});
+    set_alike(t, node, "ELU", {{"alpha", shortest(alpha)}});
   };
   to["ThresholdedRelu"] = [](trace& t, onnx_node const& node) {
-    set_alike(t, node, "ThresholdedReLU", {{"theta", node.real("alpha", 1)}});
+    set_alike(t, node, "ThresholdedReLU", {{"theta", shortest(node.real("alpha", 1))}});
   };
   to["HardSigmoid"] = [](trace& t, onnx_node const& node) {
     if (std::fabs(node.real("alpha", 0.2F) - 0.2F) > 1e-6F || node.real("beta", 0.5F) != 0.5F)
