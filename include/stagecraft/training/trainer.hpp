@@ -23,6 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -95,13 +96,12 @@ class model_trainer
       validation = {x.slice(train_count, rest), y.slice(train_count, rest),
                     part(options.sample_weight, train_count, rest)};
     }
-    bool const validates = validation.given();
-    auto const validation_loader =
-        validates ? loader(validation.x, validation.y, validation.sample_weight, {}, loader::validation_names) : data;
-    int const validation_batches = batches_of(validation_loader, batch_size);
-    int const validation_steps = validates ? evaluation_steps(loader::validation_names.x, "validation_steps",
-                                                              options.validation_steps, validation_batches)
-                                           : 0;
+    std::optional<loader> validation_loader;
+    std::optional<epoch_order> validation_order;
+    std::optional<batches_to_run> validates;
+    if (validation.given())
+      validates.emplace(
+          evaluation_of(validation, batch_size, options.validation_steps, validation_loader, validation_order));
 
     auto const order_seed = this->begin_fit(options.initial_epoch);
     epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
@@ -110,41 +110,43 @@ class model_trainer
       throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
                                     " samples (one batch, with drop_remainder), found " + std::to_string(data.count()));
     int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
-    step_counts const counts{steps,
-                             steps_of_training_execution(steps, training.steps_per_execution,
-                                                         options_of<M, Training>.accumulation_steps(), replicas)};
+    return run_epochs(options, {data, order, batch_size, batches, steps}, validates ? &*validates : nullptr);
+  }
 
-    training_history history;
-    callbacks::progbar_logger bar;
-    callback_list callbacks(options.callbacks);
-    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
-    callbacks.append(history);
-    callbacks.set_model(*this);
-    callbacks.set_params({options.verbose, options.epochs, steps, validates});
+  /// The same on a dataset, <stagecraft/data/data.hpp>: batch after batch, of samples that need not fit in memory. An
+  /// epoch is a pass over all of them, or the next `steps_per_epoch` batches. Gives the bits that the same samples in
+  /// memory give, in the same order. Errors as above, and E4063 to E4066; those of samples, such as E4004, when their
+  /// batch comes. Definition: tf.keras.Model.fit.
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
+    static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
+    fit_options const common = options.common();
+    check_options(common);
+    auto const stream = dataset.open(training.batch_size, options.drop_remainder);
+    if (common.steps_per_epoch > 0)
+      stream->continue_epoch(common.initial_epoch, common.steps_per_epoch / replicas * replicas);
+    else
+      stream->begin_epoch(common.initial_epoch);
+    loader const data = load_from(*stream, common.class_weight);
+    epoch_order order(*stream);
+    int const batches = stream->batches_of_pass("steps_per_epoch", common.steps_per_epoch);
+    int const steps = steps_of_replica("dataset", "steps_per_epoch", common.steps_per_epoch, batches, replicas);
+    stream->expect_batches(steps * replicas);
 
-    using training_results = results<run_kind::training>;
-    logs none, step_logs = training_results::make_logs(), epoch_logs = step_logs;
-    runner<run_kind::training> trained(*this, callbacks, counts, data, order, batch_size, batches);
-    std::optional<evaluator> validator;
-    if (validates) validator.emplace(*this, callbacks, validation_steps, validation_loader, batch_size);
-    this->stop_training = false;
-    this->session().begin_accumulation();
-    callbacks.on_train_begin(none);
-    for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
-      if (options.steps_per_epoch > 0)
-        order.continue_epoch(epoch, steps * replicas, batches);
-      else
-        order.begin_epoch(epoch);
-      training_results means;
-      callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
-      epoch_logs = step_logs;
-      if (validates && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
-      this->end_epoch(epoch);
-      callbacks.on_epoch_end(epoch, epoch_logs);
-    }
-    callbacks.on_train_end(epoch_logs);
-    return history;
+    std::optional<loader> validation_loader;
+    std::optional<epoch_order> validation_order;
+    std::optional<batches_to_run> validates;
+    std::shared_ptr<typename decltype(stream)::element_type> held_out;
+    if (common.validation_data.given())
+      validates.emplace(evaluation_of(common.validation_data, training.batch_size, common.validation_steps,
+                                      validation_loader, validation_order));
+    else if (options.validation_data.open)
+      validates.emplace(evaluation_of(*(held_out = options.validation_data.open(training.batch_size)),
+                                      "validation_steps", common.validation_steps, validation_loader, validation_order,
+                                      loader::validation_names));
+    static_cast<void>(this->begin_fit(common.initial_epoch));
+    return run_epochs(common, {data, order, training.batch_size, batches, steps}, validates ? &*validates : nullptr);
   }
 
   /// The loss and the metrics over all samples, without dropout. Runs `steps_per_execution` steps at once; the last
@@ -153,13 +155,19 @@ class model_trainer
   evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const data(x, y, options.sample_weight, {});
-    callbacks::progbar_logger bar;
-    callback_list callbacks(options.callbacks);
-    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
-    callbacks.set_model(*this);
-    int const steps = evaluation_steps("x", "steps", options.steps, batches_of(data, batch_size));
-    callbacks.set_params({options.verbose, 1, steps, false});
-    return evaluator(*this, callbacks, steps, data, batch_size).run().report();
+    epoch_order order(data.count(), false, 0);
+    int const batches = order.batches(batch_size);
+    return run_evaluation(options,
+                          {data, order, batch_size, batches, evaluation_steps("x", "steps", options.steps, batches)});
+  }
+  /// The same of a dataset: see `fit`.
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  evaluation evaluate(Data const& dataset, typename Data::evaluate_options const& options = {}) {
+    auto const stream = dataset.open(training.batch_size, false);
+    std::optional<loader> data;
+    std::optional<epoch_order> order;
+    return run_evaluation(options.common(), evaluation_of(*stream, "steps", options.steps, data, order, {}));
   }
 
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
@@ -168,6 +176,12 @@ class model_trainer
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     return detail::run_prediction<base>(*this, x, options);
+  }
+  /// The same of a dataset: see `fit`. Of elements (x, y) it takes x.
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    return detail::run_streamed_prediction<base>(*this, dataset, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
@@ -232,18 +246,26 @@ class model_trainer
   template <run_kind Kind>
   using runner = step_runner<base, Kind>;
 
+  /// The batches of an epoch, of which each replica takes `steps`.
+  struct batches_to_run {
+    loader const& data;
+    epoch_order& order;
+    int batch_size, batches, steps;
+  };
+
   /// Evaluates the same samples, once or again and again.
   class evaluator {
    public:
-    evaluator(base& model, callback_list& callbacks, int steps, loader const& data, int batch_size)
+    evaluator(base& model, callback_list& callbacks, batches_to_run const& of)
         : callbacks_(callbacks),
-          order_(data.count(), false, 0),
-          runner_(model, callbacks, {steps, training.steps_per_execution}, data, order_, batch_size,
-                  batches_of(data, batch_size)) {}
+          order_(of.order),
+          runner_(model, callbacks, {of.steps, training.steps_per_execution}, of.data, of.order, of.batch_size,
+                  of.batches) {}
     results<run_kind::evaluation> run() {
       results<run_kind::evaluation> means;
       logs none, step_logs = means.make_logs();
       callbacks_.on_test_begin(none);
+      order_.begin_epoch(0);
       runner_.run(means, step_logs);
       callbacks_.on_test_end(step_logs);
       return means;
@@ -251,13 +273,84 @@ class model_trainer
 
    private:
     callback_list& callbacks_;
-    epoch_order order_;
+    epoch_order& order_;
     runner<run_kind::evaluation> runner_;
   };
 
-  static int batches_of(loader const& data, int batch_size) {
-    return static_cast<int>((data.count() + batch_size - 1) / batch_size);
+  training_history run_epochs(fit_options const& options, batches_to_run const& of, batches_to_run const* validation) {
+    step_counts const counts{of.steps,
+                             steps_of_training_execution(of.steps, training.steps_per_execution,
+                                                         options_of<M, Training>.accumulation_steps(), replicas)};
+
+    training_history history;
+    callbacks::progbar_logger bar;
+    callback_list callbacks(options.callbacks);
+    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    callbacks.append(history);
+    callbacks.set_model(*this);
+    callbacks.set_params({options.verbose, options.epochs, of.steps, validation != nullptr});
+
+    using training_results = results<run_kind::training>;
+    logs none, step_logs = training_results::make_logs(), epoch_logs = step_logs;
+    runner<run_kind::training> trained(*this, callbacks, counts, of.data, of.order, of.batch_size, of.batches);
+    std::optional<evaluator> validator;
+    if (validation != nullptr) validator.emplace(*this, callbacks, *validation);
+    this->stop_training = false;
+    this->session().begin_accumulation();
+    callbacks.on_train_begin(none);
+    for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
+      if (options.steps_per_epoch > 0)
+        of.order.continue_epoch(epoch, of.steps * replicas, of.batches);
+      else
+        of.order.begin_epoch(epoch);
+      training_results means;
+      callbacks.on_epoch_begin(epoch, none);
+      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
+      epoch_logs = step_logs;
+      if (validator && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
+      this->end_epoch(epoch);
+      callbacks.on_epoch_end(epoch, epoch_logs);
+    }
+    callbacks.on_train_end(epoch_logs);
+    return history;
   }
+
+  evaluation run_evaluation(evaluate_options const& options, batches_to_run const& of) {
+    callbacks::progbar_logger bar;
+    callback_list callbacks(options.callbacks);
+    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    callbacks.set_model(*this);
+    callbacks.set_params({options.verbose, 1, of.steps, false});
+    return evaluator(*this, callbacks, of).run().report();
+  }
+
+  /// A loader of what a stream holds, whose first sample has come.
+  template <class Stream>
+  static loader load_from(Stream& stream, std::vector<class_weight_entry> const& class_weight,
+                          typename loader::argument_names const& names = {}) {
+    for (std::size_t i = 0; i < session_type::output_count; ++i)
+      if (session_type::sparse_targets(i)) stream.expect_classes(i, session_type::output_shape(i).back());
+    return loader(stream.x(), stream.y(), stream.sample_weight(), class_weight, names);
+  }
+  static batches_to_run evaluation_of(labelled_samples const& of, int batch_size, int asked,
+                                      std::optional<loader>& data, std::optional<epoch_order>& order) {
+    constexpr auto names = loader::validation_names;
+    auto const& loads = data.emplace(of.x, of.y, of.sample_weight, std::vector<class_weight_entry>{}, names);
+    int const batches = order.emplace(loads.count(), false, 0).batches(batch_size);
+    return {loads, *order, batch_size, batches, evaluation_steps(names.x, "validation_steps", asked, batches)};
+  }
+  template <class Stream>
+  static batches_to_run evaluation_of(Stream& stream, char const* option, int asked, std::optional<loader>& data,
+                                      std::optional<epoch_order>& order, typename loader::argument_names const& names) {
+    check_at_least(option, asked, 0);
+    stream.begin_epoch(0);
+    auto const& loads = data.emplace(load_from(stream, {}, names));
+    int const batches = stream.batches_of_pass(option, asked);
+    int const steps = evaluation_steps("dataset", option, asked, batches);
+    stream.expect_batches(steps * replicas);
+    return {loads, order.emplace(stream), training.batch_size, batches, steps};
+  }
+
   static int evaluation_steps(char const* argument, char const* option, int asked, int batches) {
     check_at_least(option, asked, 0);
     return steps_of_replica(argument, option, asked, batches, replicas);
