@@ -105,8 +105,8 @@ auto run_streamed_prediction(Trained& model, Data const& data, typename Data::pr
   using session = typename Trained::session_type;
   check_at_least("steps", options.steps, 0);
   auto const stream = data.open(session::batch, false);
-  stream->begin_epoch(0);
   int const batches = stream->batches_of_pass("steps", options.steps);
+  stream->begin_epoch(0);
   check_steps("steps", options.steps, batches);
   int const taken = options.steps > 0 ? options.steps : batches;
   stream->expect_batches(taken);

@@ -124,13 +124,13 @@ class model_trainer
     fit_options const common = options.common();
     check_options(common);
     auto const stream = dataset.open(training.batch_size, options.drop_remainder);
+    int const batches = stream->batches_of_pass("steps_per_epoch", common.steps_per_epoch);
     if (common.steps_per_epoch > 0)
       stream->continue_epoch(common.initial_epoch, common.steps_per_epoch / replicas * replicas);
     else
       stream->begin_epoch(common.initial_epoch);
     loader const data = load_from(*stream, common.class_weight);
     epoch_order order(*stream);
-    int const batches = stream->batches_of_pass("steps_per_epoch", common.steps_per_epoch);
     int const steps = steps_of_replica("dataset", "steps_per_epoch", common.steps_per_epoch, batches, replicas);
     stream->expect_batches(steps * replicas);
 
@@ -343,9 +343,9 @@ class model_trainer
   static batches_to_run evaluation_of(Stream& stream, char const* option, int asked, std::optional<loader>& data,
                                       std::optional<epoch_order>& order, typename loader::argument_names const& names) {
     check_at_least(option, asked, 0);
+    int const batches = stream.batches_of_pass(option, asked);
     stream.begin_epoch(0);
     auto const& loads = data.emplace(load_from(stream, {}, names));
-    int const batches = stream.batches_of_pass(option, asked);
     int const steps = evaluation_steps("dataset", option, asked, batches);
     stream.expect_batches(steps * replicas);
     return {loads, order.emplace(stream), training.batch_size, batches, steps};
