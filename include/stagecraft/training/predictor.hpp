@@ -61,6 +61,8 @@ class model_predictor
   using base::adapt, base::get_weights, base::name, base::session, base::set_weights;
   /// Weights from and to files: <stagecraft/io/weights.hpp>; bundles: <stagecraft/io/bundle.hpp>.
   using base::load, base::load_weights, base::save, base::save_weights;
+  /// Applications: <stagecraft/serving/export.hpp>.
+  using base::export_for_ipu_serving;
   /// A weight as an xtensor expression over the model's own memory, to be read: `model.weight<"dense/kernel">()`.
   /// E4032 for an unknown name.
   template <fixed_name Name>

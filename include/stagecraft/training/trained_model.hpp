@@ -6,6 +6,7 @@
 #include <stagecraft/engine/training_progress.hpp>
 #include <stagecraft/training/adaptation.hpp>
 #include <stagecraft/training/callbacks/trainable.hpp>
+#include <stagecraft/training/export_options.hpp>
 #include <stagecraft/training/optimizer_weights.hpp>
 #include <stagecraft/training/weight_files.hpp>
 #include <stagecraft/training/weight_views.hpp>
@@ -164,6 +165,20 @@ class trained_model : public trainable {
       load_bundle_of(detail::file_functions{}, *this, path);
     else
       detail::refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
+  }
+
+  /// Compiles the model with its weights as an application in a folder, which needs no compiler to run and can be
+  /// served, and returns it: a serving::embedded_runtime, to be called like a predictor. Iterations are the
+  /// steps_per_execution, unless they are given. Takes as long as a compiler does: some ten seconds. Needs
+  /// <stagecraft/serving/export.hpp>: E5020 without. Throws file_error: E5091 the folder is not empty, E5092 the batch
+  /// size is not known, E5093 names of other outputs, E5041 files cannot be written, E5094 the compiler has failed;
+  /// link_error E5087 to E5089. Definition: keras.Model.export_for_ipu_serving.
+  auto export_for_ipu_serving(std::string const& export_dir, export_options const& options = {},
+                              int iterations = 0) const {
+    if constexpr (requires { export_application_of(detail::file_functions{}, *this, export_dir, options, iterations); })
+      return export_application_of(detail::file_functions{}, *this, export_dir, options, iterations);
+    else
+      detail::refuse_files<M, "export_for_ipu_serving", "stagecraft/serving/export.hpp">();
   }
 
   /// The session that carries out the steps.
