@@ -34,10 +34,13 @@ class rows {
  public:
   template <class Given>
   explicit rows(Given&& given) {
-    if constexpr (std::is_lvalue_reference_v<Given>)
+    if constexpr (std::is_lvalue_reference_v<Given>) {
       read(given);
-    else
-      read(*keep_alive(std::make_shared<Array const>(std::forward<Given>(given))));
+    } else {
+      auto kept = std::make_shared<Array const>(std::forward<Given>(given));
+      read(*kept);
+      if (!kept_) kept_ = std::move(kept);
+    }
   }
 
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
@@ -54,20 +57,17 @@ class rows {
   using extents = std::conditional_t<rank != dynamic_rank, std::array<std::size_t, rank == dynamic_rank ? 0 : rank - 1>,
                                      std::vector<std::size_t>>;
 
-  template <class Kept>
-  Kept const* keep_alive(std::shared_ptr<Kept const> what) {
-    auto const* const result = what.get();
-    kept_ = std::move(what);
-    return result;
-  }
   void read(Array const& from) {
     if constexpr (SequenceData<Array>) {
       numbers_ = from.data();
       count_ = static_cast<std::int64_t>(from.size());
     } else {
       auto const* numbers = stagecraft::detail::row_major_numbers(from);
-      if (numbers == nullptr)
-        numbers = keep_alive(std::make_shared<decltype(data::detail::owned(from)) const>(from))->data();
+      if (numbers == nullptr) {
+        auto const evaluated = std::make_shared<decltype(data::detail::owned(from)) const>(from);
+        numbers = evaluated->data();
+        kept_ = evaluated;
+      }
       numbers_ = numbers;
       if (from.dimension() == 0 || from.dimension() > shape::max_rank + 1)
         stagecraft::detail::throw_data_error(
