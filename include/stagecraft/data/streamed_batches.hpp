@@ -53,6 +53,8 @@ class streamed_batches : public batch_supply {
     expected_ = count;
     firsts_.assign(static_cast<std::size_t>(count) + 1, 0);
   }
+  /// All batches are full ones, as a stateful model needs them: E4019 for others.
+  void expect_full_batches() noexcept { is_full_ = true; }
   /// Targets of an output are class numbers: E4004 for others.
   void expect_classes(std::size_t output, int classes) {
     classes_.resize(std::max(classes_.size(), output + 1));
@@ -79,6 +81,7 @@ class streamed_batches : public batch_supply {
     if (number != number_) {
       count_ = next();
       number_ = number;
+      if (is_full_) check_full_batches((prefix_ + "x").c_str(), count_, batch_size(), batch_size());
       auto const at = static_cast<std::size_t>(number);
       if (at + 1 < firsts_.size()) firsts_[at + 1] = firsts_[at] + count_;
       check_classes();
@@ -186,7 +189,7 @@ class streamed_batches : public batch_supply {
   std::int64_t expected_ = 0, taken_ = 0;  // batches of an epoch; those that the pass has given
   std::ptrdiff_t samples_ = 0;             // that the pass has given
   int number_ = -1, count_ = 0;
-  bool has_begun_ = false, continues_ = false;
+  bool has_begun_ = false, continues_ = false, is_full_ = false;
 };
 
 }  // namespace stagecraft::data

@@ -44,6 +44,7 @@ template <class Session>
 auto call_model(Session& session, sample_set const& x) {
   batch_loader<Session> const data(x);
   check_one_batch(data.count(), Session::batch);
+  if constexpr (Session::graph.is_stateful()) check_full_batches("x", data.count(), Session::batch, Session::batch);
   auto const rows = std::span(samples_of_batch<Session::batch>).first(data.count());
   std::array<float const*, Session::output_count> results{};
   session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
@@ -90,6 +91,7 @@ auto run_prediction(Trained& model, sample_set const& x, predict_options const& 
   using session = typename Trained::session_type;
   int const batch_size = batch_size_to_use(options.batch_size, session::batch);
   batch_loader<session> const data(x);
+  if constexpr (session::graph.is_stateful()) check_full_batches("x", data.count(), batch_size, session::batch);
   epoch_order const order(data.count(), false, 0);
   int const batches = order.batches(batch_size);
   check_at_least("steps", options.steps, 0);
@@ -110,6 +112,7 @@ auto run_streamed_prediction(Trained& model, Data const& data, typename Data::pr
   check_steps("steps", options.steps, batches);
   int const taken = options.steps > 0 ? options.steps : batches;
   stream->expect_batches(taken);
+  if constexpr (session::graph.is_stateful()) stream->expect_full_batches();
   epoch_order const order(*stream);
   return predict_batches(model, batch_loader<session>(stream->x()), order, std::ptrdiff_t{taken} * session::batch,
                          session::batch, taken, options.common());

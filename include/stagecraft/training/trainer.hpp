@@ -10,6 +10,7 @@
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/history.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
+#include <stagecraft/training/epoch_batches.hpp>
 #include <stagecraft/training/execution_rules.hpp>
 #include <stagecraft/training/invalid_trainer.hpp>
 #include <stagecraft/training/replica_results.hpp>
@@ -73,10 +74,12 @@ class model_trainer
   /// with `asynchronous_callbacks` once per step, see step_runner.
   /// With replicas, each takes every so many-th batch. `steps_per_epoch` and its like count batches of all of them, and
   /// callbacks see steps of each; batches that do not fill all replicas are left out.
+  /// What stateful layers keep goes from each batch to the next one, through epochs and validation, until
+  /// `reset_states`: `.shuffle = false` leaves sequences in their places.
   /// NaN in data is not looked for: it makes the loss NaN, at which `callbacks::terminate_on_nan` stops.
   /// Errors: E2022, E2026 for a model with stages of which it is not said how its weights are updated, so that it can
-  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017,
-  /// E4018, E4041. Definition: tf.keras.Model.fit.
+  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017
+  /// to E4019, E4041. Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
     check_options(options);
@@ -96,12 +99,10 @@ class model_trainer
       validation = {x.slice(train_count, rest), y.slice(train_count, rest),
                     part(options.sample_weight, train_count, rest)};
     }
-    std::optional<loader> validation_loader;
-    std::optional<epoch_order> validation_order;
-    std::optional<batches_to_run> validates;
-    if (validation.given())
-      validates.emplace(
-          evaluation_of(validation, batch_size, options.validation_steps, validation_loader, validation_order));
+    std::optional<batches_to_run> held_out;
+    if (validation.given()) held_out.emplace(validation_batches(validation, batch_size, options.validation_steps));
+    if constexpr (keeps_states)
+      check_full_batches("x", options.drop_remainder ? batch_size : data.count(), batch_size, training.batch_size);
 
     auto const order_seed = this->begin_fit(options.initial_epoch);
     epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
@@ -110,7 +111,8 @@ class model_trainer
       throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
                                     " samples (one batch, with drop_remainder), found " + std::to_string(data.count()));
     int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
-    return run_epochs(options, {data, order, batch_size, batches, steps}, validates ? &*validates : nullptr);
+    batches_to_run of{data, std::move(order), batch_size, batches, steps};
+    return run_epochs(options, of, held_out ? &*held_out : nullptr);
   }
 
   /// The same on a dataset, <stagecraft/data/data.hpp>: batch after batch, of samples that need not fit in memory. An
@@ -124,29 +126,19 @@ class model_trainer
     fit_options const common = options.common();
     check_options(common);
     auto const stream = dataset.open(training.batch_size, options.drop_remainder);
-    int const batches = stream->batches_of_pass("steps_per_epoch", common.steps_per_epoch);
-    if (common.steps_per_epoch > 0)
-      stream->continue_epoch(common.initial_epoch, common.steps_per_epoch / replicas * replicas);
-    else
-      stream->begin_epoch(common.initial_epoch);
-    loader const data = load_from(*stream, common.class_weight);
-    epoch_order order(*stream);
-    int const steps = steps_of_replica("dataset", "steps_per_epoch", common.steps_per_epoch, batches, replicas);
-    stream->expect_batches(steps * replicas);
-
-    std::optional<loader> validation_loader;
-    std::optional<epoch_order> validation_order;
-    std::optional<batches_to_run> validates;
-    std::shared_ptr<typename decltype(stream)::element_type> held_out;
-    if (common.validation_data.given())
-      validates.emplace(evaluation_of(common.validation_data, training.batch_size, common.validation_steps,
-                                      validation_loader, validation_order));
-    else if (options.validation_data.open)
-      validates.emplace(evaluation_of(*(held_out = options.validation_data.open(training.batch_size)),
-                                      "validation_steps", common.validation_steps, validation_loader, validation_order,
-                                      loader::validation_names));
+    auto of = batches_to_run::of_stream(*stream, "steps_per_epoch", common.steps_per_epoch, common.initial_epoch,
+                                        common.steps_per_epoch > 0, common.class_weight);
+    std::optional<batches_to_run> held_out;
+    std::shared_ptr<typename decltype(stream)::element_type> validation;
+    if (common.validation_data.given()) {
+      held_out.emplace(validation_batches(common.validation_data, training.batch_size, common.validation_steps));
+    } else if (options.validation_data.open) {
+      validation = options.validation_data.open(training.batch_size);
+      held_out.emplace(batches_to_run::of_stream(*validation, "validation_steps", common.validation_steps, 0, false, {},
+                                                 loader::validation_names));
+    }
     static_cast<void>(this->begin_fit(common.initial_epoch));
-    return run_epochs(common, {data, order, training.batch_size, batches, steps}, validates ? &*validates : nullptr);
+    return run_epochs(common, of, held_out ? &*held_out : nullptr);
   }
 
   /// The loss and the metrics over all samples, without dropout. Runs `steps_per_execution` steps at once; the last
@@ -154,20 +146,17 @@ class model_trainer
   /// not fill all of them are left out, with a warning. Errors as `fit`. Definition: tf.keras.Model.evaluate.
   evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
-    loader const data(x, y, options.sample_weight, {});
-    epoch_order order(data.count(), false, 0);
-    int const batches = order.batches(batch_size);
-    return run_evaluation(options,
-                          {data, order, batch_size, batches, evaluation_steps("x", "steps", options.steps, batches)});
+    auto of =
+        batches_to_run::to_evaluate(loader(x, y, options.sample_weight, {}), "x", batch_size, "steps", options.steps);
+    return run_evaluation(options, of);
   }
   /// The same of a dataset: see `fit`.
   template <class Data>
     requires requires { typename Data::fit_options; }
   evaluation evaluate(Data const& dataset, typename Data::evaluate_options const& options = {}) {
     auto const stream = dataset.open(training.batch_size, false);
-    std::optional<loader> data;
-    std::optional<epoch_order> order;
-    return run_evaluation(options.common(), evaluation_of(*stream, "steps", options.steps, data, order, {}));
+    auto of = batches_to_run::of_stream(*stream, "steps", options.steps, 0, false);
+    return run_evaluation(options.common(), of);
   }
 
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
@@ -239,6 +228,7 @@ class model_trainer
 
  private:
   using loader = batch_loader<session_type>;
+  static constexpr bool keeps_states = session_type::graph.is_stateful();
 
   /// Without a warning.
   model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
@@ -246,17 +236,12 @@ class model_trainer
   template <run_kind Kind>
   using runner = step_runner<base, Kind>;
 
-  /// The batches of an epoch, of which each replica takes `steps`.
-  struct batches_to_run {
-    loader const& data;
-    epoch_order& order;
-    int batch_size, batches, steps;
-  };
+  using batches_to_run = epoch_batches<session_type>;
 
   /// Evaluates the same samples, once or again and again.
   class evaluator {
    public:
-    evaluator(base& model, callback_list& callbacks, batches_to_run const& of)
+    evaluator(base& model, callback_list& callbacks, batches_to_run& of)
         : callbacks_(callbacks),
           order_(of.order),
           runner_(model, callbacks, {of.steps, training.steps_per_execution}, of.data, of.order, of.batch_size,
@@ -277,7 +262,7 @@ class model_trainer
     runner<run_kind::evaluation> runner_;
   };
 
-  training_history run_epochs(fit_options const& options, batches_to_run const& of, batches_to_run const* validation) {
+  training_history run_epochs(fit_options const& options, batches_to_run& of, batches_to_run* validation) {
     step_counts const counts{of.steps,
                              steps_of_training_execution(of.steps, training.steps_per_execution,
                                                          options_of<M, Training>.accumulation_steps(), replicas)};
@@ -315,7 +300,7 @@ class model_trainer
     return history;
   }
 
-  evaluation run_evaluation(evaluate_options const& options, batches_to_run const& of) {
+  evaluation run_evaluation(evaluate_options const& options, batches_to_run& of) {
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
     if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
@@ -324,42 +309,17 @@ class model_trainer
     return evaluator(*this, callbacks, of).run().report();
   }
 
-  /// A loader of what a stream holds, whose first sample has come.
-  template <class Stream>
-  static loader load_from(Stream& stream, std::vector<class_weight_entry> const& class_weight,
-                          typename loader::argument_names const& names = {}) {
-    for (std::size_t i = 0; i < session_type::output_count; ++i)
-      if (session_type::sparse_targets(i)) stream.expect_classes(i, session_type::output_shape(i).back());
-    return loader(stream.x(), stream.y(), stream.sample_weight(), class_weight, names);
-  }
-  static batches_to_run evaluation_of(labelled_samples const& of, int batch_size, int asked,
-                                      std::optional<loader>& data, std::optional<epoch_order>& order) {
+  static batches_to_run validation_batches(labelled_samples const& of, int batch_size, int asked) {
     constexpr auto names = loader::validation_names;
-    auto const& loads = data.emplace(of.x, of.y, of.sample_weight, std::vector<class_weight_entry>{}, names);
-    int const batches = order.emplace(loads.count(), false, 0).batches(batch_size);
-    return {loads, *order, batch_size, batches, evaluation_steps(names.x, "validation_steps", asked, batches)};
-  }
-  template <class Stream>
-  static batches_to_run evaluation_of(Stream& stream, char const* option, int asked, std::optional<loader>& data,
-                                      std::optional<epoch_order>& order, typename loader::argument_names const& names) {
-    check_at_least(option, asked, 0);
-    int const batches = stream.batches_of_pass(option, asked);
-    stream.begin_epoch(0);
-    auto const& loads = data.emplace(load_from(stream, {}, names));
-    int const steps = evaluation_steps("dataset", option, asked, batches);
-    stream.expect_batches(steps * replicas);
-    return {loads, order.emplace(stream), training.batch_size, batches, steps};
-  }
-
-  static int evaluation_steps(char const* argument, char const* option, int asked, int batches) {
-    check_at_least(option, asked, 0);
-    return steps_of_replica(argument, option, asked, batches, replicas);
+    return batches_to_run::to_evaluate(loader(of.x, of.y, of.sample_weight, {}, names), names.x, batch_size,
+                                       "validation_steps", asked);
   }
 
   // Of several replicas, all take the batch, and the first one reports.
   template <run_kind Kind>
   batch_values<Kind> run_single(loader const& data) {
     detail::check_one_batch(data.count(), training.batch_size);
+    if constexpr (keeps_states) check_full_batches("x", data.count(), training.batch_size, training.batch_size);
     auto const rows = std::span(detail::samples_of_batch<training.batch_size>).first(data.count());
     typename results<Kind>::results_of_one means;
     means.begin_execution(1);
