@@ -161,6 +161,7 @@ file.comment("plain. validation_data: rows 20 ... 29 (history only). validation_
 file.comment("regularized, activity: as in perceptron_options.txt. sample_weight, class_weight: fit with these,")
 file.comment("  metrics=['accuracy'] and")
 file.comment("  weighted_metrics=['accuracy']; evaluate has the sample_weight too, but never the class_weight.")
+file.comment("none: reduction='none', SGD(0.01), sample_weight.")
 SAMPLES, VALIDATION = 20, 10
 add_data(file, SAMPLES + VALIDATION, weights=True)
 data = x[:SAMPLES], y[:SAMPLES]
@@ -193,6 +194,10 @@ weights = sample_weight[:SAMPLES]
 # Keras 2.15 cannot fit with both kinds of weights at once (a fault of its data adapter); train_on_batch above can.
 net = model(optimizers.SGD(0.1), metrics=["accuracy"], weighted_metrics=["accuracy"])
 record("sample_weight", net, net.fit(*data, sample_weight=weights, **fit), weights)
+net = model(
+    optimizers.SGD(0.01), loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
+)
+record("none", net, net.fit(*data, sample_weight=weights, **fit), weights)
 net = model(optimizers.SGD(0.1), metrics=["accuracy"], weighted_metrics=["accuracy"])
 record("class_weight", net, net.fit(*data, class_weight=class_weight, **fit))
 file.write()
