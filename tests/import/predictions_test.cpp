@@ -3,6 +3,7 @@
 // has left in a folder.
 #include "expected/attention.hpp"
 #include "expected/branches.hpp"
+#include "expected/by_hand.hpp"
 #include "expected/cnn.hpp"
 #include "expected/lstm.hpp"
 #include "expected/mlp.hpp"
@@ -10,6 +11,11 @@
 #include "expected/nested.hpp"
 #include "expected/resnet.hpp"
 #include "expected/shared.hpp"
+#include "expected/torch_cnn.hpp"
+#include "expected/torch_mixer.hpp"
+#include "expected/torch_mlp.hpp"
+#include "expected/torch_resnet.hpp"
+#include "expected/torch_words.hpp"
 
 #include <stagecraft/io/safetensors.hpp>
 #include <stagecraft/io/weights.hpp>
@@ -97,4 +103,13 @@ TEST_CASE("imported models predict what Keras predicted") {
   check_model<models::lstm_model, 2>("lstm");
   check_model<models::nested, 4, 4>("nested");
   check_model<models::attention_model, 3>("attention");
+}
+
+TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
+  check_model<models::torch_mlp, 2>("torch_mlp");
+  check_model<models::torch_cnn, 4>("torch_cnn");
+  check_model<models::torch_resnet, 4>("torch_resnet");
+  check_model<models::torch_words, 2>("torch_words");
+  check_model<models::torch_mixer, 3>("torch_mixer");
+  check_model<models::by_hand, 4, 2>("by_hand");
 }

@@ -33,7 +33,7 @@ std::vector<std::vector<int>> shapes_of(std::vector<std::string> const& texts) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Models in files: imports Keras's as C++ source, and shows what is in them.", "stagecraft");
+  CLI::App app("Models in files: imports Keras's and ONNX's as C++ source, and shows what is in them.", "stagecraft");
   app.set_version_flag("--version", std::to_string(stagecraft::version_major) + "." +
                                         std::to_string(stagecraft::version_minor) + "." +
                                         std::to_string(stagecraft::version_patch));
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> shapes;
   auto const add_file = [&](CLI::App& command, std::string& file) {
-    command.add_option("file", file, "A model that Keras has saved: .h5 or .keras")->required();
+    command.add_option("file", file, "A model that Keras has saved, .h5 or .keras, or an .onnx file")->required();
     command.add_option("--input-shape", shapes,
                        "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
                        "each input");
