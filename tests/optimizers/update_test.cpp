@@ -277,6 +277,38 @@ static_assert([] {
          !sc::detail::excludes_weights<optimizers::moving_average<optimizers::adam>>();
 }());
 static_assert(sc::detail::slots_of<optimizers::moving_average{optimizers::adam{}}> == 3);
+// A factor that follows the share of gradients that overflow: 10 of them, a quarter may.
+static_assert([] {
+  sc::detail::loss_scale_rule const rule{
+      .initial_scale = 4, .growth_steps = 2, .limit = 16, .ratio_threshold = 0.25F, .accumulates = true};
+  sc::dynamic_loss_scale scale{.scale = 4};
+  bool right = true;
+  auto const after = [&](double overflowed, float expected) {
+    scale.look_at(overflowed, rule);
+    scale.advance(rule, 10);
+    right = right && scale.is_finite && scale.scale == expected;
+  };
+  after(1, 4), after(4, 8);    // 5 of 20
+  after(6, 8), after(0, 4);    // 6 of 20
+  after(10, 4), after(10, 2);  // and down to 1
+  after(10, 2), after(10, 1), after(10, 1), after(10, 1);
+  for (float const grown : {2.0F, 4.0F, 8.0F, 8.0F}) after(0, scale.scale), after(0, grown);  // and below 16
+  return right;
+}());
+static_assert([] {  // the last update alone
+  sc::detail::loss_scale_rule const rule{.growth_steps = 2, .growth = 4, .limit = 99, .ratio_threshold = 0.25F};
+  sc::dynamic_loss_scale scale;
+  scale.look_at(10, rule), scale.advance(rule, 10);
+  scale.look_at(2, rule), scale.advance(rule, 10);
+  return scale.scale == 4;
+}());
+static_assert(!sc::detail::optimizer_problem<optimizers::als_optimizer{optimizers::adam{}}>.failed());
+static_assert(
+    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.update_frequency = 0}>.code == 4089 &&
+    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.increase_factor = 3}>.code == 4089 &&
+    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.max_loss_scaling_factor = 2}>.code ==
+        4089 &&
+    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.ratio_threshold = 1}>.code == 4089);
 // What is excluded by name.
 static_assert([] {
   constexpr optimizers::adamw all{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias", "norm"}};
