@@ -26,12 +26,16 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   };
   if (config.contains("seed")) none_if("seed", 0);
   if (class_name == "ReLU") none_if("max_value", -1.0);
+  if (class_name == "Discretization") none_if("num_bins", 0);
   if (class_name == "MultiHeadAttention") {
     none_if("value_dim", 0);
     none_if("output_shape", 0);
-    for (char const* const key : {"use_causal_mask", "attention_mask"})
-      if (config.contains(key) && config[key] == false) config.erase(key);
   }
+  none_if("output_padding", -1);
+  none_if("output_padding", json::array({-1, -1}));
+  none_if("output_padding", json::array({-1, -1, -1}));
+  for (char const* const key : {"use_causal_mask", "attention_mask", "return_attention_scores"})
+    if (config.contains(key) && config[key] == false) config.erase(key);
 }
 
 /// The options of a layer, without its name.
