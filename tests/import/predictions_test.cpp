@@ -11,13 +11,18 @@
 #include "expected/resnet.hpp"
 #include "expected/shared.hpp"
 
+#include <stagecraft/io/bundle.hpp>
+#include <stagecraft/io/keras_files.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <stagecraft/io/weights.hpp>
+#include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/pipeline/stages.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -27,6 +32,9 @@ namespace sc = stagecraft;
 namespace {
 
 inline constexpr auto run = sc::inference{.batch_size = 2};
+inline constexpr auto two_steps = sc::inference{.batch_size = 2, .steps_per_execution = 2};
+
+using staged = sc::pipelined<models::mlp, sc::stages<0, 0, 1, 1>>;
 
 template <std::size_t Rank>
 xt::xtensor<float, Rank> recorded(sc::tensor_file const& file, std::string const& name) {
@@ -57,13 +65,15 @@ void check_close(auto const& found, sc::tensor_file const& file, std::string con
   CHECK(off <= 1e-5F * largest);
 }
 
-/// Loads a model's weights, and predicts from inputs of these ranks, batch included.
+/// Loads a model's weights, predicts from inputs of these ranks, batch included, and saves the model for
+/// check_export.py.
 template <class M, std::size_t... Ranks>
 void check_model(std::string const& name) {
   CAPTURE(name);
   std::string const stem = STAGECRAFT_IMPORTED_DIR "/" + name;
   sc::predictor<M, run> model;
   model.load_weights(stem + ".safetensors");
+  sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/" + name);
   auto const file = sc::read_safetensors(stem + "_values.safetensors");
   auto const x = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     return std::tuple(recorded<Ranks>(file, "inputs:" + std::to_string(Index))...);
@@ -88,6 +98,7 @@ void check_model(std::string const& name) {
 }  // namespace
 
 TEST_CASE("imported models predict what Keras predicted") {
+  std::filesystem::create_directories(STAGECRAFT_IMPORTED_DIR "/saved");
   check_model<models::mlp, 2>("mlp");
   check_model<models::cnn, 4>("cnn");
   check_model<models::branches, 4, 2>("branches");
@@ -97,4 +108,13 @@ TEST_CASE("imported models predict what Keras predicted") {
   check_model<models::lstm_model, 2>("lstm");
   check_model<models::nested, 4, 4>("nested");
   check_model<models::attention_model, 3>("attention");
+}
+
+TEST_CASE("a model with stages is saved in Keras's files") {
+  std::filesystem::create_directories(STAGECRAFT_IMPORTED_DIR "/saved");
+  sc::predictor<staged, two_steps> model;
+  model.load_weights(STAGECRAFT_IMPORTED_DIR "/mlp.safetensors");
+  sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/staged");
+  for (char const* const ending : {".h5", ".keras", ".weights.h5"})
+    sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/staged" + std::string(ending));
 }

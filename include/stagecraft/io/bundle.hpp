@@ -171,7 +171,8 @@ template <class M, class Session>
 void save_bundle_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
   auto const place = io::without_slash(path);
   auto const* const format = io::model_format_of(place);
-  io::bundle_contents contents{io::describe_model<Session>(), io::training_config<Session::sizes::training>(), {}, {}, {}};
+  io::bundle_contents contents{
+      io::describe_model<Session>(), io::training_config<Session::sizes::training>(), {}, {}, {}};
   for (int const weight : weight_order<M>) {
     bool const is_trained = graph_of<M>.parameters[weight].trainable;
     (is_trained ? contents.trainable_weights : contents.non_trainable_weights).push_back(io::weight_path<M>(weight));

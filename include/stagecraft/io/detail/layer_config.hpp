@@ -34,6 +34,8 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   none_if("output_padding", -1);
   none_if("output_padding", json::array({-1, -1}));
   none_if("output_padding", json::array({-1, -1, -1}));
+  if (config.value("serialization_factor", 0) == 1) config.erase("serialization_factor");
+  if (!config.value("strided_channel_grouping", true)) config.erase("strided_channel_grouping");
   for (char const* const key : {"use_causal_mask", "attention_mask", "return_attention_scores"})
     if (config.contains(key) && config[key] == false) config.erase(key);
 }

@@ -16,8 +16,8 @@
 
 namespace stagecraft::io {
 
-/// The key of an entry's outputs: for each call of a layer the shapes of its tensors. Keras asks for them in newer files,
-/// and does not write them in older ones.
+/// The key of an entry's outputs: for each call of a layer the shapes of its tensors. Keras asks for them in newer
+/// files, and does not write them in older ones.
 inline constexpr char const* output_shapes_key = "output_shapes";
 
 /// Writes the models of a graph. `options` has those of each layer.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes HDF5 files as h5py does for Keras: groups, attributes of text, arrays of numbers. The same content gives the same
-// bytes: no times are written. Needs libhdf5 (its C interface).
+// Writes HDF5 files as h5py does for Keras: groups, attributes of text, arrays of numbers. The same content gives the
+// same bytes: no times are written. Needs libhdf5 (its C interface).
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -57,13 +57,13 @@ class hdf5_writer {
   void add_array(std::string const& path, stored_tensor const& tensor) {
     if (auto const slash = path.rfind('/'); slash != std::string::npos) add_group(path.substr(0, slash));
     std::vector<hsize_t> const shape(tensor.shape.begin(), tensor.shape.end());
-    hdf5_handle const space(shape.empty() ? H5Screate(H5S_SCALAR)
-                                          : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr),
-                            &H5Sclose);
+    hdf5_handle const space(
+        shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr),
+        &H5Sclose);
     hdf5_handle const creation(H5Pcreate(H5P_DATASET_CREATE), &H5Pclose);
     H5Pset_obj_track_times(creation, false);
-    hdf5_handle const array(
-        H5Dcreate2(file_, path.c_str(), H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT), &H5Dclose);
+    hdf5_handle const array(H5Dcreate2(file_, path.c_str(), H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+                            &H5Dclose);
     check(array, path);
     auto const values = to_floats(tensor);
     if (!values.empty() && H5Dwrite(array, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)

@@ -2,6 +2,7 @@
 // The calls of layers in a functional model's configuration: Keras 2's lists as the objects of Keras 3.
 #pragma once
 
+#include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/model_config.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
 #include <cstddef>
@@ -24,9 +25,15 @@ class keras_3_calls {
       else if (each["config"].contains("batch_input_shape"))
         shapes_[name] = json::array({json::array({each["config"]["batch_input_shape"]})});
       auto const& config = each["config"];
-      // A model has a node of its own in front of those of its calls.
+      // In Keras 2, a model has a node of its own in front of those of its calls.
       first_node_[name] = config.contains("layers") && has_own_node(each) ? 1 : 0;
     }
+  }
+
+  /// [[name, node, output], ...]: the model's inputs or outputs.
+  [[nodiscard]] json write_ends(json ends) const {
+    for (auto& end : ends) end[1] = call_of(end.at(0).get<std::string>(), end.at(1).get<int>());
+    return ends;
   }
 
   /// The calls of a layer.
@@ -57,13 +64,16 @@ class keras_3_calls {
   [[nodiscard]] json tensor(json const& from) const {
     auto const name = from.at(0).get<std::string>();
     auto const node = from.at(1).get<int>(), output = from.at(2).get<int>();
-    auto const first = first_node_.find(name);
-    auto const call = node - (first == first_node_.end() ? 0 : first->second);
+    auto const call = call_of(name, node);
     auto const shapes = shapes_.find(name);
     if (shapes == shapes_.end() || call < 0) throw_no_tensor(name);
     auto const& shape = shapes->second.at(static_cast<std::size_t>(call)).at(static_cast<std::size_t>(output));
     return {{"class_name", "__keras_tensor__"},
-            {"config", {{"shape", shape}, {"dtype", "float32"}, {"keras_history", json::array({name, node, output})}}}};
+            {"config", {{"shape", shape}, {"dtype", "float32"}, {"keras_history", json::array({name, call, output})}}}};
+  }
+  [[nodiscard]] int call_of(std::string const& name, int node) const {
+    auto const first = first_node_.find(name);
+    return node - (first == first_node_.end() ? 0 : first->second);
   }
   [[noreturn]] static void throw_no_tensor(std::string const& name) {
     refuse("E5030", "model.json", "a call takes an output of '" + name + "', which has none");

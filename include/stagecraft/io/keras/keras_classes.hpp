@@ -22,8 +22,7 @@ inline constexpr std::string_view keras_2_layers =
     "SpatialDropout3D Subtract ThresholdedReLU TimeDistributed UnitNormalization UpSampling1D UpSampling2D "
     "UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D";
 /// Those of them that Keras 3 has no longer.
-inline constexpr std::string_view not_in_keras_3 =
-    "LocallyConnected1D LocallyConnected2D ThresholdedReLU";
+inline constexpr std::string_view not_in_keras_3 = "LocallyConnected1D LocallyConnected2D ThresholdedReLU";
 /// Its initializers, regularizers and constraints.
 inline constexpr std::string_view keras_2_objects =
     "Zeros Ones Constant RandomNormal RandomUniform TruncatedNormal VarianceScaling GlorotNormal GlorotUniform "

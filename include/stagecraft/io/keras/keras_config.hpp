@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bundle's description of a model as Keras itself writes it: of Keras 2 for .h5 files and TensorFlow.js, of Keras 3 for
-// .keras files.
+// A bundle's description of a model as Keras itself writes it: of Keras 2 for .h5 files and TensorFlow.js, of Keras 3
+// for .keras files.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/model_config.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
-#include <stagecraft/io/keras/keras_classes.hpp>
 #include <stagecraft/io/keras/keras_3_calls.hpp>
+#include <stagecraft/io/keras/keras_classes.hpp>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -23,8 +23,8 @@ class keras_config_writer {
  public:
   explicit keras_config_writer(keras_version version) : is_3_(version == keras_version::keras_3) {}
 
-  /// The configuration of a model, of which `model.json` of a bundle is `model`. Throws file_error E5043: all that Keras
-  /// does not have. `path` is what errors call the file.
+  /// The configuration of a model, of which `model.json` of a bundle is `model`. Throws file_error E5043: all that
+  /// Keras does not have. `path` is what errors call the file.
   [[nodiscard]] json write(json const& model, std::string const& path) {
     auto result = write_model(model);
     if (problems_.empty()) return result;
@@ -54,6 +54,8 @@ class keras_config_writer {
       layers.push_back(std::move(written));
     }
     config["layers"] = std::move(layers);
+    for (char const* const ends : {"input_layers", "output_layers"})
+      if (is_3_ && config.contains(ends)) config[ends] = calls.write_ends(config[ends]);
     char const* const class_name = is_sequential ? "Sequential" : "Functional";
     if (!is_3_) return json_of_class(class_name, std::move(config));
     return object(is_sequential ? "keras" : "keras.src.models.functional", class_name, std::move(config));
@@ -86,9 +88,11 @@ class keras_config_writer {
         problems_.push_back(where + "its groups are strided, those of Keras are blocks of channels");
       config.erase("strided_channel_grouping");
     }
+    if (is_3_ && class_name.starts_with("SpatialDropout")) config.erase("trainable");  // refused by some releases
     if (is_3_ && class_name == "LeakyReLU") rename(config, "alpha", "negative_slope");
     if (is_3_)
-      for (char const* const key : {"query_shape", "key_shape", "value_shape", "causal", "time_major", "implementation"}) {
+      for (char const* const key :
+           {"query_shape", "key_shape", "value_shape", "causal", "time_major", "implementation"}) {
         if (std::string_view(key) == "causal" && config.value(key, false))
           problems_.push_back(where + "causal is an argument of its calls there");
         config.erase(key);

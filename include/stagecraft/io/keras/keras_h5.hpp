@@ -5,39 +5,16 @@
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/zip_archive.hpp>
+#include <stagecraft/io/keras/bundle_layers.hpp>
 #include <stagecraft/io/keras/hdf5_writer.hpp>
 #include <stagecraft/io/keras/keras_config.hpp>
-#include <stagecraft/io/keras/layer_tree.hpp>
 #include <cstddef>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace stagecraft::io {
-
-/// The versions of Keras that exported files name: those whose formats they have.
-inline constexpr char const *written_keras_2 = "2.15.0", *written_keras_3 = "3.0.0";
-
-/// The layers of a bundle. Throws file_error E5030 if it does not say in which order its weights are.
-[[nodiscard]] inline layer_tree layers_of(bundle_contents const& contents, std::string const& path) {
-  if (contents.trainable_weights.empty() && contents.non_trainable_weights.empty() && !contents.tensors.tensors.empty())
-    refuse("E5030", path, "the bundle does not say in which order its weights are, as an older release wrote it: load and save it");
-  try {
-    return layer_tree(contents.model, contents.trainable_weights, contents.non_trainable_weights);
-  } catch (nlohmann::json::exception const& problem) {
-    refuse("E5030", path, std::string("the model's description is not that of a bundle: ") + problem.what());
-  }
-}
-
-/// The values of a weight.
-[[nodiscard]] inline stored_tensor const& values_of(bundle_contents const& contents, keras_weight const& weight,
-                                                    std::string const& path) {
-  auto const* const found = contents.tensors.find(weight.path);
-  if (found == nullptr) refuse("E5030", path, "the bundle has no weight '" + weight.path + "'");
-  return *found;
-}
 
 /// Keras 2's groups of weights, one for each layer of the outermost model.
 inline void add_keras_2_weights(hdf5_writer& file, std::string const& group, bundle_contents const& contents,
