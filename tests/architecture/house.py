@@ -30,7 +30,8 @@ FLOORS = (
     "training/callbacks",
     "training/data",
     "training",
-    "datasets io serving report",
+    "datasets io report",
+    "serving",
 )
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
 # Headers above the rooms: the level up to which they may include.

@@ -13,6 +13,7 @@ optimizers = tf.keras.optimizers.legacy
 layers = tf.keras.layers
 SIZES = (20, 16, 12, 10)
 STEPS, BATCH = 10, 8
+l1, l2, l1_l2 = tf.keras.regularizers.l1, tf.keras.regularizers.l2, tf.keras.regularizers.l1_l2
 
 numbers = Numbers(4)
 initial = []
@@ -31,6 +32,24 @@ def model(optimizer, head="linear", regularizers=({}, {}, {}), metrics=(), loss=
         net.add(layers.Dense(units, activation, **options))
     loss = loss or tf.keras.losses.SparseCategoricalCrossentropy(from_logits=head == "linear")
     net.compile(optimizer, loss, metrics=list(metrics), weighted_metrics=weighted_metrics)
+    net.set_weights(initial)
+    return net
+
+
+class AddsLoss(layers.Layer):
+    def call(self, x):
+        self.add_loss(tf.reduce_mean(tf.square(x)))
+        return 0.5 * x
+
+
+def activity_model():
+    net = tf.keras.Sequential([tf.keras.Input((SIZES[0],))])
+    net.add(layers.Dense(SIZES[1], "relu", activity_regularizer=l1(0.001)))
+    net.add(layers.Dense(SIZES[2], "relu", activity_regularizer=l1_l2(l1=0.002, l2=0.003)))
+    net.add(layers.ActivityRegularization(l2=0.004))
+    net.add(AddsLoss())
+    net.add(layers.Dense(SIZES[3]))
+    net.compile(optimizers.SGD(0.1), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), ["accuracy"])
     net.set_weights(initial)
     return net
 
@@ -101,7 +120,6 @@ add_weights(file, "loss_scale", net)
 print("loss_scale", losses, scales)
 file.write()
 
-l1, l2, l1_l2 = tf.keras.regularizers.l1, tf.keras.regularizers.l2, tf.keras.regularizers.l1_l2
 regularized = (
     {"kernel_regularizer": l1(0.01), "bias_regularizer": l2(0.1)},
     {"kernel_regularizer": l2(0.02), "bias_regularizer": l1(0.05)},
@@ -114,6 +132,8 @@ file.comment("sample_weight, class_weight, both_weights (their product). softmax
 file.comment("  from_logits=False; Keras then computes the loss from the logits all the same.")
 file.comment("clipped: regularized, with LAMB(0.05, weight_decay=0.1, exclude_from_weight_decay=['bias'],")
 file.comment("  global_clipnorm=0.5).")
+file.comment("activity: dense: activity l1(0.001); dense_1: activity l1_l2(l1=0.002, l2=0.003), then")
+file.comment("  ActivityRegularization(l2=0.004), then a layer that adds mean(square(x)) of its input and halves it.")
 file.comment("binary: the loss is BinaryCrossentropy(from_logits=True) against one-hot rows of y.")
 add_data(file, STEPS * BATCH, weights=True)
 train(file, "regularized", model(optimizers.SGD(0.1), regularizers=regularized))
@@ -126,6 +146,11 @@ train(file, "softmax", model(optimizers.SGD(0.1), head="softmax"))
 indices, y = y, np.eye(10, dtype=np.float32)[y]
 train(file, "binary", model(optimizers.SGD(0.1), loss=tf.keras.losses.BinaryCrossentropy(from_logits=True)))
 y = indices
+net = activity_model()
+losses = [net.train_on_batch(x[i * BATCH : (i + 1) * BATCH], y[i * BATCH : (i + 1) * BATCH])[0] for i in range(STEPS)]
+file.add("activity/losses", losses)
+add_weights(file, "activity", net)
+print("activity", losses)
 file.write()
 
 file = GoldenFile("perceptron_fit.txt", "fit, evaluate and predict, 20 samples, batch_size=8, SGD(0.1).")
@@ -133,7 +158,7 @@ file.comment("<case>/history/<key>: one value per epoch, keys in Keras's order. 
 file.comment("  last batch")
 file.comment("  has 4 samples. evaluate, predict: on the same 20 samples after fit; evaluate in the order of history.")
 file.comment("plain. validation_data: rows 20 ... 29 (history only). validation_split=0.25: trains on the first 15.")
-file.comment("regularized: as in perceptron_options.txt. sample_weight, class_weight: fit with these,")
+file.comment("regularized, activity: as in perceptron_options.txt. sample_weight, class_weight: fit with these,")
 file.comment("  metrics=['accuracy'] and")
 file.comment("  weighted_metrics=['accuracy']; evaluate has the sample_weight too, but never the class_weight.")
 SAMPLES, VALIDATION = 20, 10
@@ -162,6 +187,8 @@ net = model(optimizers.SGD(0.1), metrics=["accuracy"])
 record("validation_split", net, net.fit(*data, validation_split=0.25, **fit))
 net = model(optimizers.SGD(0.1), metrics=["accuracy"], regularizers=regularized)
 record("regularized", net, net.fit(*data, **fit))
+net = activity_model()
+record("activity", net, net.fit(*data, **fit))
 weights = sample_weight[:SAMPLES]
 # Keras 2.15 cannot fit with both kinds of weights at once (a fault of its data adapter); train_on_batch above can.
 net = model(optimizers.SGD(0.1), metrics=["accuracy"], weighted_metrics=["accuracy"])

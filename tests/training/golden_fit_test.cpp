@@ -25,6 +25,18 @@ using regularized =
                    dense{12, sc::relu, {.kernel_regularizer = l2{0.02F}, .bias_regularizer = l1{0.05F}}},
                    dense{10, {.kernel_regularizer = l1_l2{.l1 = 0.003F, .l2 = 0.004F}}}>;
 
+/// Adds to the loss by itself.
+struct adds_loss : sc::layer<adds_loss> {
+  static constexpr std::string_view class_name = "AddsLoss";
+  constexpr auto call(auto& ops, auto x) const {
+    ops.add_loss(square(x));
+    return x * 0.5F;
+  }
+};
+using activity = sc::sequential<input{20}, dense{16, sc::relu, {.activity_regularizer = l1{0.001F}}},
+                                dense{12, sc::relu, {.activity_regularizer = l1_l2{.l1 = 0.002F, .l2 = 0.003F}}},
+                                activity_regularization{{.l2 = 0.004F}}, adds_loss{}, dense{10}>;
+
 inline constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
                                               .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
@@ -111,3 +123,4 @@ TEST_CASE("the history has Keras's names in Keras's order") {
   for (auto const& series : history.history) names.push_back(series.name);
   CHECK(names == given.file.names("validation_data/history/"));
 }
+TEST_CASE("activity regularizers, add_loss") { check_fit<sc::trainer<activity, training>>("activity", data(), {}); }

@@ -13,6 +13,17 @@ using regularized =
                    dense{12, sc::relu, {.kernel_regularizer = l2{0.02F}, .bias_regularizer = l1{0.05F}}},
                    dense{10, {.kernel_regularizer = l1_l2{.l1 = 0.003F, .l2 = 0.004F}}}>;
 
+/// Adds to the loss in its code, in place of an option and a layer.
+struct adding : sc::functional<adding> {
+  static constexpr auto build(auto& model) {
+    auto x = dense(16, sc::relu, {.activity_regularizer = l1{0.001F}})(model.input(20));
+    x = dense(12, sc::relu, {.activity_regularizer = l1_l2{.l1 = 0.002F, .l2 = 0.003F}})(x);
+    x = activity_regularization({.l2 = 0.004F})(x);
+    model.add_loss(x * x);
+    return dense(10)(0.5F * x);
+  }
+};
+
 template <auto Loss>
 inline constexpr auto compiled =
     sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F}, .loss = Loss, .batch_size = 8};
@@ -58,6 +69,9 @@ TEST_CASE("regularizers, and gradients that are clipped by their norm") {
                                         .loss = from_logits,
                                         .batch_size = 8};
   check_option<sc::trainer<regularized, clipped>>("clipped");
+}
+TEST_CASE("activity regularizers, add_loss of a model") {
+  check_option<sc::trainer<adding, compiled<from_logits>>>("activity");
 }
 TEST_CASE("weights of samples and classes") {
   using trainer = sc::trainer<perceptron, compiled<from_logits>>;

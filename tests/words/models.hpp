@@ -21,9 +21,20 @@ struct merging_model : sc::functional<merging_model> {
   }
 };
 
-using regularization_model = sc::sequential<input{2, 2, 2, 3}, rescaling{0.5, {.offset = 0.25F}}, dense{3, sc::tanh},
-                                            gaussian_noise{0.25}, spatial_dropout3d{0.25}, gaussian_dropout{0.25, 3},
-                                            unit_normalization{}, alpha_dropout{0.125}, flatten{}, dense{2}>;
+/// A layer that adds to the loss itself.
+struct adds_loss : sc::layer<adds_loss> {
+  static constexpr std::string_view class_name = "AddsLoss";
+  constexpr auto call(auto& ops, auto x) const {
+    ops.add_loss(ops.sum(square(x), -1) * 0.125F);
+    return x * 0.75F;
+  }
+};
+
+using regularization_model =
+    sc::sequential<input{2, 2, 2, 3}, rescaling{0.5, {.offset = 0.25F}},
+                   dense{3, sc::tanh, {.activity_regularizer = sc::regularizers::l1{0.01F}}},
+                   activity_regularization{{.l2 = 0.02F}}, adds_loss{}, gaussian_noise{0.25}, spatial_dropout3d{0.25},
+                   gaussian_dropout{0.25, 3}, unit_normalization{}, alpha_dropout{0.125}, flatten{}, dense{2}>;
 
 struct preprocessing_model : sc::functional<preprocessing_model> {
   static constexpr auto build(auto& model) {

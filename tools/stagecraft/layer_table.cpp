@@ -265,7 +265,8 @@ std::map<std::string, maker> make_table() {
   using namespace layers;
   std::map<std::string, maker> all;
   add(all, layers::activation(linear), 1), add(all, layers::add()), add(all, additive_attention());
-  add(all, alpha_dropout(0.5F), 1), add(all, attention()), add(all, average()), add(all, layers::maximum());
+  add(all, activity_regularization()), add(all, alpha_dropout(0.5F), 1), add(all, attention()), add(all, average()),
+      add(all, layers::maximum());
   add(all, layers::minimum()), add(all, multiply()), add(all, subtract());
   add(all, average_pooling1d(2), 1), add(all, average_pooling2d(2), 1), add(all, average_pooling3d(2), 1);
   add(all, max_pooling1d(2), 1), add(all, max_pooling2d(2), 1), add(all, max_pooling3d(2), 1);

@@ -16,8 +16,8 @@ template <class Session>
 class pipeline_feed {
  public:
   pipeline_feed(std::array<float*, static_cast<std::size_t>(Session::input_count())> const& inputs,
-                std::array<float*, Session::output_count> const& targets,
-                std::array<float*, Session::output_count> const& scales, int& samples)
+                std::array<float*, Session::end_count> const& targets,
+                std::array<float*, Session::end_count> const& scales, int& samples)
       : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples) {}
 
   /// (batch, shape...) of an input.
@@ -33,7 +33,7 @@ class pipeline_feed {
 
  private:
   std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs_;
-  std::array<float*, Session::output_count> targets_, scales_;
+  std::array<float*, Session::end_count> targets_, scales_;
   int& samples_;
 };
 

@@ -37,8 +37,8 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& options = Job::options;
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
-  static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::output_count) : 0;
-  static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::output_count) : 0;
+  static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
+  static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
   /// What most memory is planned for: training, if it is said how weights are updated.
   static constexpr execution_mode main_mode = detail::main_mode<Job>;
   static constexpr bool trains = main_mode == execution_mode::training;

@@ -48,6 +48,7 @@ class pipeline_pass {
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr bool waits = sizes::workers > 1 && pass.waits.size() > 0;
   using output_indices = std::make_index_sequence<Session::output_count>;
+  using end_indices = std::make_index_sequence<Session::end_count>;
 
  public:
   /// Whether it need not wait for another pass.
@@ -210,17 +211,23 @@ class pipeline_pass {
 
   // Infeed.
   static auto targets_of(memory_type& own, std::int64_t micro_batch) {
-    std::array<float*, Session::output_count> result{};
+    std::array<float*, Session::end_count> result{};
     auto const slot = micro_batch % sizes::template targets_alive<Mode>;
     for (std::size_t i = 0; i < result.size(); ++i)
       result[i] = own.targets.data() + slot * sizes::all_targets + sizes::target_offset(i);
     return result;
   }
   static auto scales_of(memory_type& own, std::int64_t micro_batch) {
-    std::array<float*, Session::output_count> result{};
+    std::array<float*, Session::end_count> result{};
     auto const slot = micro_batch % sizes::template targets_alive<Mode>;
     for (std::size_t i = 0; i < result.size(); ++i)
       result[i] = own.scales.data() + slot * sizes::all_scales + sizes::scale_offset(i);
+    return result;
+  }
+  template <class To>
+  static auto as_const(std::array<float*, Session::end_count> const& places) {
+    std::array<To*, Session::end_count> result{};
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = places[i];
     return result;
   }
   static void feed(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples) {
@@ -238,6 +245,11 @@ class pipeline_pass {
         pipeline_feed<Session>(inputs, targets_of(own, memory.micro_batch), scales_of(own, memory.micro_batch), valid),
         own.replica, static_cast<int>(memory.micro_batch));
     samples.store(valid, std::memory_order_relaxed);
+    if constexpr (Session::has_losses && Session::end_count > Session::output_count) {
+      auto const scales = scales_of(own, memory.micro_batch);
+      for (std::size_t end = Session::output_count; end < Session::end_count; ++end)
+        for (int i = 0; i < Session::batch; ++i) scales[end][i] = i < valid ? 1.0F / static_cast<float>(valid) : 0.0F;
+    }
   }
 
   // Steps.
@@ -304,7 +316,7 @@ class pipeline_pass {
   // Losses and outfeed.
   static void finish_forward(execution const& all, memory_type& own, host_memory memory) {
     if constexpr (sizes::scales_losses && trains) memory.loss_scale = own.loss_scales.of_device[at(device)].scale;
-    std::array<float, Session::output_count> losses{};
+    std::array<float, Session::end_count> losses{};
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);
     auto const scales = scales_of(own, memory.micro_batch);
@@ -312,22 +324,21 @@ class pipeline_pass {
       if (all.has_targets) {
         [&]<std::size_t... Output>(std::index_sequence<Output...>) {
           ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
-            total += plan::training.loss_weights.of(Output) * losses[Output]),
+            total += loss_weight_of<typename plan::job>(Output) * losses[Output]),
            ...);
-        }(output_indices{});
+        }(end_indices{});
         for (std::size_t i = 0; i < plan::weights.count; ++i)
           if (!graph.parameters[i].regularizer.empty()) total += own.penalties[i];
       }
     [&]<std::size_t... Output>(std::index_sequence<Output...>) {
       (finish_output<Output>(memory), ...);
-      all.call_results(all.results,
-                       step_view<Session>({.replica = own.replica,
-                                           .step = static_cast<int>(memory.micro_batch),
-                                           .valid_samples = memory.valid_samples,
-                                           .training = trains,
-                                           .total_loss = total},
-                                          losses, {prediction<Output>(memory)...},
-                                          {static_cast<void const*>(targets[Output])...}, {scales[Output]...}));
+      all.call_results(all.results, step_view<Session>({.replica = own.replica,
+                                                        .step = static_cast<int>(memory.micro_batch),
+                                                        .valid_samples = memory.valid_samples,
+                                                        .training = trains,
+                                                        .total_loss = total},
+                                                       losses, {prediction<Output>(memory)...},
+                                                       as_const<void const>(targets), as_const<float const>(scales)));
     }(output_indices{});
   }
   template <std::size_t Output>
@@ -355,8 +366,8 @@ class pipeline_pass {
   }
   template <std::size_t Output>
   static float loss(host_memory const& memory, float const* targets, float const* scales) {
-    constexpr int call = Session::outputs[Output];
-    float factor = plan::training.loss_weights.of(Output);
+    constexpr int call = Session::ends[Output];
+    float factor = loss_weight_of<typename plan::job>(Output);
     detail::loss_gradient gradient;
     if constexpr (trains) {
       constexpr auto const& places = pass.places;

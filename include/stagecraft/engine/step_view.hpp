@@ -19,10 +19,10 @@ class step_view {
     float total_loss = 0;
   };
 
-  step_view(numbers const& known, std::array<float, Session::output_count> const& losses,
+  step_view(numbers const& known, std::array<float, Session::end_count> const& losses,
             std::array<float const*, Session::output_count> const& predictions,
-            std::array<void const*, Session::output_count> const& targets,
-            std::array<float const*, Session::output_count> const& scales)
+            std::array<void const*, Session::end_count> const& targets,
+            std::array<float const*, Session::end_count> const& scales)
       : known_(known), losses_(losses), predictions_(predictions), targets_(targets), scales_(scales) {}
 
   [[nodiscard]] int replica() const { return known_.replica; }
@@ -30,7 +30,7 @@ class step_view {
   /// Samples of the micro-batch; the rows behind them only fill it.
   [[nodiscard]] int valid_samples() const { return known_.valid_samples; }
   [[nodiscard]] bool training() const { return known_.training; }
-  /// The weighted sum of the outputs' losses and the regularizers' penalties; 0 in `predict`.
+  /// The weighted sum of the outputs' losses, what layers add, and the regularizers' penalties; 0 in `predict`.
   [[nodiscard]] float total_loss() const { return known_.total_loss; }
   [[nodiscard]] float loss(std::size_t output) const { return losses_[output]; }
   /// (batch, shape...) of an output.
@@ -45,10 +45,10 @@ class step_view {
 
  private:
   numbers known_;
-  std::array<float, Session::output_count> losses_;
+  std::array<float, Session::end_count> losses_;
   std::array<float const*, Session::output_count> predictions_;
-  std::array<void const*, Session::output_count> targets_;
-  std::array<float const*, Session::output_count> scales_;
+  std::array<void const*, Session::end_count> targets_;
+  std::array<float const*, Session::end_count> scales_;
 };
 
 }  // namespace stagecraft

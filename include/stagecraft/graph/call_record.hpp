@@ -34,9 +34,10 @@ struct call_record {
   std::span<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;
-  int output_index = -1;  // of an output among several, see call_info
-  int mask_inputs = 0;    // of the inputs
-  traced_mask mask;       // of the output
+  int output_index = -1;    // of an output among several, see call_info
+  bool is_penalty = false;  // a part that is added to the loss
+  int mask_inputs = 0;      // of the inputs
+  traced_mask mask;         // of the output
   long long flops = 0;
   parameter_list const* parameters;
 

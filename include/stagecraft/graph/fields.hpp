@@ -22,7 +22,7 @@ constexpr bool has_fields(std::index_sequence<Index...>) {
 }
 
 /// How many fields an aggregate has; at most `most_fields`.
-inline constexpr std::size_t most_fields = 24;
+inline constexpr std::size_t most_fields = 26;
 template <class T, std::size_t Count = most_fields>
 constexpr std::size_t count_fields() {
   if constexpr (Count == 0 || has_fields<T>(std::make_index_sequence<Count>{}))
@@ -65,7 +65,9 @@ constexpr decltype(auto) with_fields(T& of, F&& f) {
   STAGECRAFT_FIELDS(22, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w)
   STAGECRAFT_FIELDS(23, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)
   STAGECRAFT_FIELDS(24, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y)
-  static_assert(count > 0 && count <= most_fields, "stagecraft: options have 1 to 24 fields");
+  STAGECRAFT_FIELDS(25, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z)
+  STAGECRAFT_FIELDS(26, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, z1)
+  static_assert(count > 0 && count <= most_fields, "stagecraft: options have 1 to 26 fields");
   // clang-format on
 #undef STAGECRAFT_FIELDS
 }

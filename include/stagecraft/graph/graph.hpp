@@ -14,7 +14,7 @@ namespace stagecraft {
 /// How many of each record a graph has.
 struct graph_sizes {
   std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
-              model_outputs = 0, output_shapes = 0, masks = 0, traced_shapes = 0;
+              model_outputs = 0, ends = 0, output_shapes = 0, masks = 0, traced_calls = 0;
 };
 
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
@@ -26,6 +26,7 @@ struct graph_view {
   std::span<nested_model_info const> nested_models;
   std::span<nested_input_info const> nested_inputs;
   std::span<int const> model_outputs;
+  std::span<int const> ends;  ///< what the losses read: the model's outputs, then the penalties on activities
   std::span<shape const> output_shapes;
   std::span<detail::traced_mask const> masks;
   std::span<int const> order;  ///< the calls (without inputs and parts) in Keras's order, see graph/post_order.hpp
@@ -55,8 +56,8 @@ struct graph_view {
   /// The shapes of all outputs of a call, those that nothing uses among them.
   [[nodiscard]] constexpr std::span<shape const> shapes_of_outputs(int index) const {
     auto const& node = call(index);
-    return node.output_count == 1 ? std::span<shape const>(&node.shape, 1)
-                                  : output_shapes.subspan(node.first_output, node.output_count);
+    return node.output_count == 1 && node.loss_count == 0 ? std::span<shape const>(&node.shape, 1)
+                                                          : output_shapes.subspan(node.first_output, node.output_count);
   }
   /// What a call of a nested model takes.
   [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
@@ -90,9 +91,10 @@ struct graph {
   std::array<nested_model_info, Sizes.nested_models> nested_models;
   std::array<nested_input_info, Sizes.nested_inputs> nested_inputs;
   std::array<int, Sizes.model_outputs> model_outputs;
+  std::array<int, Sizes.ends> ends;
   std::array<shape, Sizes.output_shapes> output_shapes;
   std::array<detail::traced_mask, Sizes.masks> masks;
-  std::array<shape, Sizes.traced_shapes> traced_shapes;  ///< for who traces the model again
+  std::array<detail::known_call, Sizes.traced_calls> traced_calls;  ///< for who traces the model again
   bool uses_stages;
 
   constexpr explicit graph(detail::traced_graph const& traced)
@@ -103,19 +105,19 @@ struct graph {
         nested_models(detail::array_of<Sizes.nested_models>(traced.nested_models)),
         nested_inputs(detail::array_of<Sizes.nested_inputs>(traced.nested_inputs)),
         model_outputs(detail::array_of<Sizes.model_outputs>(traced.model_outputs)),
+        ends(detail::array_of<Sizes.ends>(traced.ends)),
         output_shapes(detail::array_of<Sizes.output_shapes>(traced.output_shapes)),
         masks(detail::array_of<Sizes.masks>(traced.masks)),
-        traced_shapes(detail::array_of<Sizes.traced_shapes>(traced.traced_shapes)),
+        traced_calls(detail::array_of<Sizes.traced_calls>(traced.traced_calls)),
         uses_stages(traced.uses_stages) {}
 };
 
 namespace detail {
 
 constexpr graph_sizes sizes_of(traced_graph const& traced) {
-  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),
-          traced.inputs.size(),        traced.nested_models.size(), traced.nested_inputs.size(),
-          traced.model_outputs.size(), traced.output_shapes.size(), traced.masks.size(),
-          traced.traced_shapes.size()};
+  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),         traced.inputs.size(),
+          traced.nested_models.size(), traced.nested_inputs.size(), traced.model_outputs.size(), traced.ends.size(),
+          traced.output_shapes.size(), traced.masks.size(),         traced.traced_calls.size()};
 }
 
 constexpr std::size_t count_ordered(std::span<call_info const> calls) {

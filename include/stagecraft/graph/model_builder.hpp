@@ -21,29 +21,16 @@
 
 namespace stagecraft {
 
-namespace detail {
-/// What is known of a model before it is traced.
-struct model_description {
-  model_kind kind;
-  std::string_view class_name;
-  std::string_view name;  // empty: made from the class name
-};
-
-/// A model while its layers are being traced.
-struct nested_frame {
-  int model = 0;                           // index of nested_models
-  std::span<symbolic_tensor const> bound;  // what its inputs are given
-  std::size_t next_bound = 0;
-  int scope = 0;
-};
-
-}  // namespace detail
+namespace layers {
+struct activity_penalty;  // layers/activity_penalty.hpp
+}  // namespace layers
 
 /// A model under construction.
 class model_builder {
  public:
-  /// `known`: the shapes of all calls, from a trace before this one.
-  constexpr explicit model_builder(detail::layer_collector* collector = nullptr, std::span<shape const> known = {})
+  /// `known`: all calls, from a trace before this one.
+  constexpr explicit model_builder(detail::layer_collector* collector = nullptr,
+                                   std::span<detail::known_call const> known = {})
       : collector_(collector), known_(known) {}
   model_builder(model_builder const&) = delete;
   model_builder& operator=(model_builder const&) = delete;
@@ -82,6 +69,15 @@ class model_builder {
     return value;
   }
 
+  /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a model.
+  template <class Penalty = layers::activity_penalty>
+  constexpr void add_loss(symbolic_tensor value, char const* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    if (value.model == nullptr) return;
+    Penalty mean;
+    mean.layer_name = name_of(calls[value.call].layer);
+    own_losses.push_back(mean(detail::first_tensor(value, file, line)).call);
+  }
+
   // What layers, models and scopes call while they are traced.
   constexpr int layer_of(detail::call_record const& record);
   constexpr symbolic_tensor add_call(detail::call_record const& record);
@@ -97,7 +93,7 @@ class model_builder {
   }
   /// The shape that the next call gives, if it is known: then nobody asks for weights or costs, either.
   [[nodiscard]] constexpr shape const* known_shape() const {
-    return calls.size() < known_.size() ? &known_[calls.size()] : nullptr;
+    return calls.size() < known_.size() ? &known_[calls.size()].shape : nullptr;
   }
   [[nodiscard]] constexpr std::string_view name_of(int layer) const { return layers[layer].name; }
   /// The mask of the tensors that a layer combines: what counts for all of them, or for each input by itself.
@@ -114,7 +110,8 @@ class model_builder {
   detail::masks_of_calls masks{problem};
   detail::known_rules rules;
   parameter_list weights_of_call;      // one for all calls, since compilers take long to make another
-  growing_array<shape> parts_of_call;  // the shapes of several outputs; none: there is one
+  growing_array<shape> parts_of_call;  // the shapes of several outputs, then of losses; none: there is one output
+  int losses_of_call = 0;
   int open_stage = unassigned;
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
@@ -127,6 +124,8 @@ class model_builder {
   growing_array<nested_input_info> nested_inputs;  // of the nested models
   growing_array<int> model_outputs;                // of the nested models
   growing_array<shape> output_shapes;              // of the calls with several outputs
+  growing_array<int> penalties;                    // calls that are added to the loss
+  growing_array<int> own_losses;                   // those of them that the model's code adds
 
  private:
   struct type_counter {
@@ -178,7 +177,7 @@ class model_builder {
   }
 
   detail::layer_collector* collector_;
-  std::span<shape const> known_;
+  std::span<detail::known_call const> known_;
   growing_array<detail::nested_frame> frames_;
   growing_array<detail::model_instance> instances_;
   growing_array<detail::instance_scope> scopes_;
@@ -287,11 +286,14 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   call.shape = record.shape;
   call.flops = record.flops;
   call.output_index = record.output_index;
+  call.is_penalty = record.is_penalty;
+  call.loss_count = calls.size() < known_.size() ? known_[calls.size()].loss_count : losses_of_call;
   if (!parts_of_call.empty()) {
-    call.output_count = static_cast<int>(parts_of_call.size());
+    call.output_count = static_cast<int>(parts_of_call.size()) - losses_of_call;
     call.first_output = static_cast<int>(output_shapes.size());
-    output_shapes.append(parts_of_call.begin(), parts_of_call.end());
+    output_shapes.append(parts_of_call.begin(), parts_of_call.begin() + call.output_count);
   }
+  if (call.is_penalty) penalties.push_back(static_cast<int>(calls.size()));
   call.mask_inputs = record.mask_inputs;
   call.mask = masks.number_of(record.mask);
   return append(call);

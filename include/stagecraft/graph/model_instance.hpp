@@ -4,7 +4,10 @@
 
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/node.hpp>
+#include <stagecraft/graph/symbolic_tensor.hpp>
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace stagecraft::detail {
@@ -27,6 +30,21 @@ struct model_instance {
 struct instance_scope {
   int instance = 0;
   std::size_t next_layer = 0, next_model = 0;
+};
+
+/// What is known of a model before it is traced.
+struct model_description {
+  model_kind kind;
+  std::string_view class_name;
+  std::string_view name;  // empty: made from the class name
+};
+
+/// A model while its layers are being traced.
+struct nested_frame {
+  int model = 0;                           // index of nested_models
+  std::span<symbolic_tensor const> bound;  // what its inputs are given
+  std::size_t next_bound = 0;
+  int scope = 0;
 };
 
 }  // namespace stagecraft::detail

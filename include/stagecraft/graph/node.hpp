@@ -43,13 +43,16 @@ struct call_info {
   int output_count = 1;   ///< more than 1: `shape` is that of all its outputs packed into one tensor, and calls behind
                           ///< it are its outputs
   int first_output = 0;   ///< then their shapes are output_shapes[first_output, first_output + output_count)
+  int loss_count = 0;     ///< of the parts behind its outputs, which are added to the loss
   int output_index = -1;  ///< of such an output, which is a part of its only input: which one it is; -1: an own call
   bool is_input = false;
+  bool is_penalty = false;  ///< a part whose mean over the batch is added to the loss
   dtype type = dtype::float32;
   stagecraft::shape shape;  ///< of its output, without the batch
   long long flops = 0;      ///< of one sample, forward; a multiply-add counts as two
 
-  /// Whether it only stands for one of the outputs of the call before: nobody gives it a stage, or lists it.
+  /// Whether it only stands for one of the outputs of the call before, or for a penalty on it: nobody gives it a stage,
+  /// or lists it.
   [[nodiscard]] constexpr bool is_part() const noexcept { return output_index >= 0; }
   /// Whether it is the call of a layer that users write.
   [[nodiscard]] constexpr bool is_listed() const noexcept { return !is_input && !is_part(); }
@@ -84,5 +87,15 @@ struct nested_input_info {
     default: return "Model";
   }
 }
+
+namespace detail {
+
+/// A call of a model that is traced again.
+struct known_call {
+  stagecraft::shape shape;
+  int loss_count = 0;
+};
+
+}  // namespace detail
 
 }  // namespace stagecraft

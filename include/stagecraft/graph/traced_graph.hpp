@@ -20,9 +20,10 @@ struct traced_graph {
   growing_array<nested_model_info> nested_models;
   growing_array<nested_input_info> nested_inputs;
   growing_array<int> model_outputs;
-  growing_array<shape> output_shapes;  ///< of calls with several outputs
-  growing_array<traced_mask> masks;    ///< by the numbers that calls have, from 1 on
-  growing_array<shape> traced_shapes;  ///< of all calls, those that no output needs among them
+  growing_array<int> ends;
+  growing_array<shape> output_shapes;      ///< of calls with several outputs
+  growing_array<traced_mask> masks;        ///< by the numbers that calls have, from 1 on
+  growing_array<known_call> traced_calls;  ///< all calls, those that no output needs among them
 };
 
 /// Marks the calls that a model's outputs need. A nested model counts as a whole, as in Keras: who needs one of its
@@ -32,12 +33,16 @@ class needed_calls {
   constexpr explicit needed_calls(model_builder const& model)
       : model_(model), call_(model.calls.size(), 0), nested_(model.nested_models.size(), 0) {
     if (!nested_.empty()) mark_outputs(0);
+    for (int const loss : model.own_losses) mark(loss);
     for (auto i = model.calls.size(); i-- > 0;) {
       auto const& call = model.calls[i];
       if (call.is_input) call_[i] = 1;  // an input stays an input, used or not
       if (call_[i] == 0) continue;
       for (int k = 0; k < call.input_count; ++k) mark(model.inputs[call.first_input + k]);
     }
+    // As in Keras, penalties of layers that the model does not have do not count.
+    for (int const penalty : model.penalties)
+      if (call_[model.inputs[model.calls[penalty].first_input]] != 0) call_[penalty] = 1;
   }
   constexpr bool operator[](std::size_t call) const { return call_[call] != 0; }
 
@@ -114,8 +119,8 @@ constexpr traced_graph prune(model_builder& model) {
   graph.nested_inputs = model.nested_inputs;
   graph.output_shapes = model.output_shapes;
 
-  graph.traced_shapes.reserve(model.calls.size());
-  for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);
+  graph.traced_calls.reserve(model.calls.size());
+  for (call_info const& call : model.calls) graph.traced_calls.push_back({call.shape, call.loss_count});
 
   needed_calls const needed(model);
   growing_array<int> new_call(model.calls.size(), -1);
@@ -137,6 +142,10 @@ constexpr traced_graph prune(model_builder& model) {
     nested.output_count = static_cast<int>(graph.model_outputs.size()) - first;
     nested.first_output = first;
   }
+  auto const outputs = static_cast<std::size_t>(graph.nested_models.empty() ? 0 : graph.nested_models[0].output_count);
+  for (std::size_t i = 0; i < outputs; ++i) graph.ends.push_back(graph.model_outputs[i]);
+  for (int const penalty : model.penalties)
+    if (needed[static_cast<std::size_t>(penalty)]) graph.ends.push_back(new_call[penalty]);
   for (int number = 1; number < model.masks.count(); ++number) {
     graph.masks.push_back(model.masks[number]);
     for (int i = 0; i < graph.masks.back().masks.count; ++i)

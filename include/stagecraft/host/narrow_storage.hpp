@@ -59,7 +59,7 @@ class narrow_storage {
   template <std::size_t Output, class Run>
   static float loss(host_memory const& memory, float const* prediction, detail::loss_gradient const& gradient,
                     Run const& run) {
-    constexpr int call = session::outputs[Output];
+    constexpr int call = session::ends[Output];
     constexpr auto n = numbers_of(call), stride = floats_of(call);
     if constexpr (!is_stored_narrow(call)) return run(prediction, gradient);
     float* const values = memory.widened;
@@ -78,7 +78,7 @@ class narrow_storage {
   /// An output that `run(floats)` makes of its logits, in their place.
   template <std::size_t Output, class Run>
   static void output(host_memory const& memory, float* value, Run const& run) {
-    constexpr int call = session::outputs[Output];
+    constexpr int call = session::ends[Output];
     float* const values = memory.widened + output_offset<Output>();
     kernels::widen<type, architecture>(halves(value), values, numbers_of(call));
     run(values);
@@ -87,7 +87,7 @@ class narrow_storage {
   /// An output as floats, which last until the next micro-batch's.
   template <std::size_t Output>
   static float const* prediction(host_memory const& memory, float const* value) {
-    constexpr int call = session::outputs[Output];
+    constexpr int call = session::ends[Output];
     if constexpr (!is_stored_narrow(call)) return value;
     float* const values = memory.widened + output_offset<Output>();
     kernels::widen<type, architecture>(halves(value), values, numbers_of(call));
@@ -117,7 +117,7 @@ class narrow_storage {
   }
 
   /// Floats of a device's room.
-  [[nodiscard]] static constexpr long long room_floats() { return output_offset<session::output_count>(); }
+  [[nodiscard]] static constexpr long long room_floats() { return output_offset<session::end_count>(); }
 
  private:
   static std::uint16_t* halves(float* place) { return reinterpret_cast<std::uint16_t*>(place); }
@@ -150,8 +150,8 @@ class narrow_storage {
     }(std::make_index_sequence<graph.calls.size()>{});
     for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) inputs += graph.call(i).is_input ? floats_of(i) : 0;
     take(inputs);
-    for (int const output : session::outputs) take(3 * floats_of(output));
-    for (std::size_t i = 0; i < Output; ++i) most += floats_of(session::outputs[i]);
+    for (int const output : session::ends) take(3 * floats_of(output));
+    for (std::size_t i = 0; i < Output; ++i) most += floats_of(session::ends[i]);
     return most;
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/layer_names.hpp>
+#include <stagecraft/layers/activity_penalty.hpp>
 #include <stagecraft/layers/recurrent_layer.hpp>
 #include <cstddef>
 #include <string_view>
@@ -83,6 +84,12 @@ struct bidirectional
       forward = forward * in_order;
       backward = backward * in_order;
     }
+    if (auto const rule = recurrent.options.activity_regularizer; !rule.empty()) {
+      add_penalty(ops, forward, rule);
+      add_penalty(ops, backward, rule);
+      if (recurrent.options.return_state)
+        for (auto const& state : result.states) add_penalty(ops, state, rule);
+    }
     switch (options.merge_mode) {
       case merge_mode::sum: result.output = forward + backward; break;
       case merge_mode::mul: result.output = forward * backward; break;
@@ -90,6 +97,12 @@ struct bidirectional
       default: result.output = ops.concatenate({forward, backward});
     }
     return result;
+  }
+
+ private:
+  static constexpr void add_penalty(operations::tracer& ops, operations::tensor x, regularizer const& rule) {
+    if (rule.is_own()) ops.error(1100, "has an activity_regularizer of your own inside");
+    ops.add_loss(activity_penalty(rule.l1, rule.l2).call(ops, x));
   }
 };
 

@@ -33,10 +33,12 @@ struct conv_lstm_options {
   regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
   regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
   regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
-  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
-  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
-  constraint bias_constraint = {};         ///< what the bias becomes after each update
-  bool return_sequences = false;           ///< whether the result is the output of all steps, or of the last one
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  constraint kernel_constraint = {};     ///< what the kernel becomes after each update
+  constraint recurrent_constraint = {};  ///< what the recurrent kernel becomes after each update
+  constraint bias_constraint = {};       ///< what the bias becomes after each update
+  bool return_sequences = false;         ///< whether the result is the output of all steps, or of the last one
   bool return_state = false;  ///< whether the states after the last step are outputs as well, behind the result
   bool go_backwards = false;  ///< whether to begin at the end; a sequence has the order of the steps that were made
   float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time

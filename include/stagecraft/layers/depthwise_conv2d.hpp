@@ -27,6 +27,8 @@ struct depthwise_conv2d_options {
   regularizer depthwise_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
   constraint depthwise_constraint = {};
   /// What the bias becomes after each update: non_neg, max_norm and the like.

@@ -16,6 +16,8 @@ struct embedding_options {
   initializer embeddings_initializer = initializers::random_uniform{};
   /// A penalty on the table that is added to the loss: l1, l2 or both.
   regularizer embeddings_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the table becomes after each update: non_neg, max_norm and the like.
   constraint embeddings_constraint = {};
   /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.

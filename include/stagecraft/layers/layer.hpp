@@ -11,6 +11,7 @@
 #include <stagecraft/graph/layer_outputs.hpp>
 #include <stagecraft/graph/model_builder.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/call_parts.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <array>
 #include <concepts>
@@ -20,15 +21,6 @@
 #include <type_traits>
 
 namespace stagecraft {
-
-namespace layers {
-struct output_part;
-}  // namespace layers
-namespace detail {
-// Of layers with several outputs, which include layers/output_part.hpp.
-template <class L>
-constexpr layer_outputs<L::most_outputs> split_outputs(L const& self, symbolic_tensor packed, source_line const& where);
-}  // namespace detail
 
 /// A layer says its class name, and either what it computes or the shape of its output; the other rules have defaults.
 template <class L>
@@ -206,11 +198,30 @@ struct layer : layer_base {
   static constexpr diagnostic incomplete_problem = detail::check_layer<L>();
 
   static constexpr auto outputs_of(Derived& self, std::span<symbolic_tensor const> given, source_line const& where) {
-    symbolic_tensor const first = trace(self, given, where);
-    if constexpr (requires { Derived::most_outputs; })
-      return detail::split_outputs(self, first, where);
+    symbolic_tensor const packed = trace(self, given, where);
+    constexpr int most = [] {
+      if constexpr (requires { Derived::most_outputs; })
+        return int{Derived::most_outputs};
+      else
+        return 1;
+    }();
+    layer_outputs<most> result(packed);
+    if (packed.model != nullptr && !packed.model->problem.failed()) find_parts(self, result, where);
+    if constexpr (most > 1)
+      return result;
     else
-      return first;
+      return static_cast<symbolic_tensor>(result);
+  }
+  template <int Most>
+  static constexpr void find_parts(Derived const& self, layer_outputs<Most>& result, source_line const& where) {
+    if constexpr (Most > 1) result.count = self.output_count();
+    if (result.count > 1 || result.model->calls[result.call].loss_count > 0) {
+      detail::split_call<layers::output_part>(result, result.count, self.pipeline_stage, where, result.all);
+      static_cast<symbolic_tensor&>(result) = result.all[0];
+    }
+    if (auto const rule = detail::activity_regularizer_of(self); !rule.empty())
+      for (int i = 0; i < result.count; ++i)
+        detail::penalize<layers::activity_penalty>(result.all[i], rule, self.pipeline_stage, where);
   }
   static constexpr symbolic_tensor trace(Derived& self, std::span<symbolic_tensor const> given,
                                          source_line const& where) {
@@ -268,7 +279,8 @@ struct layer : layer_base {
     detail::rules_of_layer<Derived> const rules(self, in, in.layer_name(), weights, model.problem);
     if (!rules.is_valid) return;
     record.take(rules.output, rules.flops, rules.moves_only);
-    if constexpr (requires { Derived::most_outputs; }) model.parts_of_call = rules.parts;
+    model.parts_of_call = rules.parts;
+    model.losses_of_call = rules.losses;
     if constexpr (requires { self.rules_key(); })
       model.rules.add({.type = record.type,
                        .key = self.rules_key(),
@@ -299,8 +311,12 @@ struct layer : layer_base {
       shapes.reserve(given.size());
       for (auto const& tensor : given) shapes.push_back(tensor.shape());
     }
-    if constexpr (requires { Derived::most_outputs; }) model.parts_of_call.clear();
-    if constexpr (std::same_as<Derived, layers::output_part>) record.output_index = self.index;
+    model.parts_of_call.clear();
+    model.losses_of_call = 0;
+    if constexpr (requires { self.is_penalty; }) {
+      record.output_index = self.index;
+      record.is_penalty = self.is_penalty;
+    }
     record.class_name = Derived::class_name;
     record.default_name = detail::default_name_of<Derived>;
     detail::add_wrapped_names(self, record.wrapped);

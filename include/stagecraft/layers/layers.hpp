@@ -3,6 +3,8 @@
 #pragma once
 
 #include <stagecraft/layers/activation.hpp>
+#include <stagecraft/layers/activity_penalty.hpp>
+#include <stagecraft/layers/activity_regularization.hpp>
 #include <stagecraft/layers/add.hpp>
 #include <stagecraft/layers/additive_attention.hpp>
 #include <stagecraft/layers/aliases.hpp>

@@ -19,8 +19,10 @@ struct locally_connected_options {
   initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
   regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
   regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
-  constraint kernel_constraint = {};    ///< what the kernel becomes after each update: non_neg, max_norm and the like
-  constraint bias_constraint = {};      ///< what the bias becomes after each update: non_neg, max_norm and the like
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
+  constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change

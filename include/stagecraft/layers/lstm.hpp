@@ -35,6 +35,8 @@ struct lstm_options {
   regularizer recurrent_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the kernel becomes after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
   /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.

@@ -32,6 +32,8 @@ struct multi_head_attention_options {
   regularizer kernel_regularizer = {};
   /// A penalty on the biases that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the kernels become after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
   /// What the biases become after each update: non_neg, max_norm and the like.

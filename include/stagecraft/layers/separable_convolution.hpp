@@ -32,6 +32,8 @@ struct separable_convolution_options {
   regularizer pointwise_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
   constraint depthwise_constraint = {};
   /// What the pointwise kernel becomes after each update: non_neg, max_norm and the like.

@@ -20,8 +20,8 @@ struct time_distributed_options {
 /// or those of a model, each gets a time_distributed of its own.
 ///
 /// Shape: (steps, ...) to (steps, the shape that `each` gives). Weights: those of `each`, under its names. Cost: that
-/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1041 without an axis behind the
-/// steps. Definition: Keras API, layers/recurrent_layers/time_distributed.
+/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1101 where it adds to the loss; E1041
+/// without an axis behind the steps. Definition: Keras API, layers/recurrent_layers/time_distributed.
 template <class Each>
 struct time_distributed : layer<time_distributed<Each>> {
   static constexpr bool supports_masking = true;
@@ -44,6 +44,10 @@ struct time_distributed : layer<time_distributed<Each>> {
     if (in[0].rank() < 2) return in.error(1041, "expects an input of shape (steps, ...), but got ", in[0]);
     parameter_list weights;
     auto const found = rules(in, weights);
+    if (found.losses > 0 || !detail::activity_regularizer_of(each).empty())
+      return in.error(1101,
+                      "distributes a layer that adds to the loss; add a layer behind it that does so, such as "
+                      "activity_regularization");
     shape result(in[0][0]);
     if (found.output.rank() == shape::max_rank)
       return in.error(1041, "gives more than ", shape::max_rank - 1, " axes for each step");

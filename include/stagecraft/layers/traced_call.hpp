@@ -135,11 +135,32 @@ struct open_trace {
   }
 
   constexpr void end(operations::tensor result) {
+    if (!traced.list.losses.empty()) result = with_losses(result);
     traced.outputs.push_back(result.id);
     traced.forward_count = traced.list.size();
   }
 
  private:
+  /// What a call gives, and behind it what it adds to the loss, one number for each sample.
+  constexpr operations::tensor with_losses(operations::tensor result) {
+    auto& list = traced.list;
+    int const batch = result.rank() < 1 ? 0 : result.length(0);
+    auto const flat = [&](operations::tensor x) {
+      return ops.reshape(x, {batch, static_cast<int>(x.shape().size() / batch)});
+    };
+    growing_array<operations::tensor> rows;
+    for (int const id : list.losses) {
+      operations::tensor const value{&list, id};
+      if (value.rank() < 1 || value.length(0) != batch)
+        list.fail("a tensor of shape ", value.shape(), " is added to the loss; its first axis must be the batch");
+      if (list.problem.failed()) return result;
+      if (rows.empty()) rows.push_back(flat(result));
+      if (list.packed.empty()) list.packed.push_back(result.shape());
+      rows.push_back(ops.mean(flat(value), -1));
+      list.packed.push_back(rows.back().shape());
+    }
+    return ops.concatenate(rows);
+  }
   constexpr growing_array<operations::tensor> all_inputs() {
     growing_array<operations::tensor> all;
     for (int const id : traced.inputs) all.push_back({&traced.list, id});
@@ -161,7 +182,8 @@ constexpr operations::trace trace_layer(L const& layer, std::span<shape const> i
 struct rules_of_trace {
   static constexpr int batch = 2;
   shape output;
-  growing_array<shape> parts;  ///< of a layer with several outputs
+  growing_array<shape> parts;  ///< of a layer with several outputs, and what it adds to the loss
+  int losses = 0;              ///< how many of them these are, the last ones
   long long flops = 0;
   bool is_valid = false;
   bool moves_only = false;  ///< elements of the inputs at other places, or zeros: of the inputs' type
@@ -184,6 +206,7 @@ struct rules_of_trace {
     }
     output = sample_of(result);
     for (operations::extents const& part : traced.list.packed) parts.push_back(sample_of(part));
+    losses = static_cast<int>(traced.list.losses.size());
     for (parameter const& weight : traced.weights) weights.add(weight);
     flops = operations::flops(traced.list, 0, traced.forward_count) / batch;
     is_valid = moves_only = true;
@@ -221,11 +244,22 @@ struct rules_of_layer : rules_of_trace {
       open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, true, name);
       if (operations::tensor result; open.call(layer, result)) open.end(result);
       find(open.traced, in, weights, problem);
+      if (losses > 0) check_inference(layer, in, name);
       for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
         weights.entries[i].layout = parameter_layout::plain;  // operations read them so
     }
     if constexpr (requires { layer.flops(in); })
       if (is_valid) flops = layer.flops(in);
+  }
+
+ private:
+  /// E1070: what is added to the loss in training only would have no place in what an evaluation computes.
+  constexpr void check_inference(L const& layer, layer_inputs const& in, std::string_view name) {
+    open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, false, name);
+    operations::tensor result;
+    if (open.call(layer, result) && static_cast<int>(open.traced.list.losses.size()) != losses)
+      in.error(1070, "adds to the loss ", losses, losses == 1 ? " time" : " times", " in training, but ",
+               static_cast<int>(open.traced.list.losses.size()), " in evaluation; call ops.add_loss in both");
   }
 };
 

@@ -29,7 +29,7 @@ consteval bool begins_with_input() {
 /// Runs a model's own code against a builder. After a broken rule, a model of one input stands in, so that what
 /// follows finds something harmless.
 template <class M>
-constexpr traced_graph trace_model(layer_collector* collector = nullptr, std::span<shape const> known = {}) {
+constexpr traced_graph trace_model(layer_collector* collector = nullptr, std::span<known_call const> known = {}) {
   model_builder builder(collector, known);
   builder.enter(description_of_model<M>(), -1, {});
   M m{};
@@ -122,8 +122,9 @@ template <class M>
 constexpr graph_view view_graph() {
   static_assert(report<findings<M>.problem>());
   auto const& records = frozen_graph<M>;
-  return {records.layers,        records.parameters,    records.calls,         records.inputs, records.nested_models,
-          records.nested_inputs, records.model_outputs, records.output_shapes, records.masks,  call_order<M>};
+  return {records.layers,        records.parameters,    records.calls,         records.inputs,
+          records.nested_models, records.nested_inputs, records.model_outputs, records.ends,
+          records.output_shapes, records.masks,         call_order<M>};
 }
 
 }  // namespace detail

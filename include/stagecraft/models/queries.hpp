@@ -69,7 +69,7 @@ constexpr std::size_t count_layers() {
 template <class M, class L, std::size_t... Index>
 constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Index...>) {
   collector_of<L> collector;
-  trace_model<M>(&collector, frozen_graph<M>.traced_shapes);
+  trace_model<M>(&collector, frozen_graph<M>.traced_calls);
   return {collector.values[Index]...};
 }
 

@@ -57,6 +57,7 @@ class operation_list {
   growing_array<int> operands;
   diagnostic problem;
   growing_array<extents> packed;    ///< what the result is made of, if it has several parts; see tracer::outputs
+  growing_array<int> losses;        ///< values that are added to the loss; see tracer::add_loss
   std::string_view kind = "layer";  ///< of what is traced, for errors
   std::string_view layer_name;      ///< and its name
   int open_loops = 0;               ///< how many loops are open at the end of the list

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <stagecraft/operations/operation_list.hpp>
+#include <array>
+#include <cstddef>
 
 namespace stagecraft::operations {
 
@@ -21,6 +23,13 @@ struct tensor {
     list->fail("axis ", axis, " of a tensor of shape ", shape(), " does not exist");
     return 1;
   }
+};
+
+/// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
+template <std::size_t States>
+struct scanned {
+  std::array<tensor, States> all{};
+  std::array<tensor, States> last{};
 };
 
 /// The number `value`, wherever it is needed.

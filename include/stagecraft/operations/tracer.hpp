@@ -7,7 +7,6 @@
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/operations/loop_products.hpp>
 #include <stagecraft/operations/tensor.hpp>
-#include <array>
 
 namespace stagecraft::operations {
 
@@ -19,13 +18,6 @@ struct matmul_options {
 
 constexpr void softmax_rule(composite_gradient&);
 constexpr void dropout_rule(composite_gradient&);
-
-/// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
-template <std::size_t States>
-struct scanned {
-  std::array<tensor, States> all{};
-  std::array<tensor, States> last{};
-};
 
 /// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. What does not fit is
 /// E1070, and the tensor is given back as it was. Costs nothing at run time: it exists while the compiler traces.
@@ -227,6 +219,13 @@ class tracer {
       rows.push_back(reshape(one, {batch, static_cast<int>(one.shape().size() / batch)}));
     }
     return concatenate(rows);
+  }
+
+  /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a layer. Its first
+  /// axis is the batch.
+  constexpr void add_loss(tensor value) {
+    if (list_->open_loops > 0) list_->fail("a loss is added inside a scan; add what the scan gives behind it");
+    list_->losses.push_back(value.id);
   }
 
   // Groups.

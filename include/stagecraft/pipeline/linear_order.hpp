@@ -32,7 +32,7 @@ struct linear_order {
     for (int const call : graph.order)
       for (int const input : graph.inputs_of(call))
         if (position_of[call] > last_use[input]) last_use[input] = position_of[call];
-    for (int const output : graph.outputs_of(0)) last_use[output] = static_cast<int>(Positions) - 1;
+    for (int const output : graph.ends) last_use[output] = static_cast<int>(Positions) - 1;
     for (std::size_t i = 0; i < Calls; ++i) {
       auto const& call = graph.calls[i];
       int const first = call.is_input ? 0 : position_of[i];

@@ -106,7 +106,7 @@ class device_buffer_planner {
         if (!offloads_stage(stage)) find_backward_readers(i, stage);
     }
     if (is_here(flow.stages - 1))
-      for (int const output : graph.outputs_of(0)) read(root(output), table.forward_pass(flow.stages - 1));
+      for (int const output : graph.ends) read(root(output), table.forward_pass(flow.stages - 1));
   }
 
   constexpr void find_backward_readers(std::size_t i, int stage) {

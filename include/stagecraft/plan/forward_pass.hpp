@@ -61,7 +61,7 @@ class forward_pass_planner : pass_planner<Job> {
         use(saved_[i], step, program.calls[i].needs.saved);
     }
     if (stage_ == base::last_stage)
-      for (int const output : graph.outputs_of(0)) use_value(root(output), end_);
+      for (int const output : graph.ends) use_value(root(output), end_);
     for (std::size_t i = 0; i < calls; ++i)
       for (int device = 0; device < table.devices(); ++device)
         if (device != device_ && in_stage(i) && base::on(device).value[i].exists()) use_value(i, end_);
@@ -107,7 +107,7 @@ class forward_pass_planner : pass_planner<Job> {
   }
 
   constexpr void find_loss_gradients() {
-    auto const model_outputs = graph.outputs_of(0);
+    auto const model_outputs = graph.ends;
     long long largest = 0;
     for (std::size_t k = 0; k < outputs; ++k) {
       auto const i = root(model_outputs[k]);
@@ -131,7 +131,7 @@ class forward_pass_planner : pass_planner<Job> {
       places.remote_floats = remote.offset + remote.floats();
     });
     if (!base::trains || stage_ != base::last_stage) return;
-    auto const model_outputs = graph.outputs_of(0);
+    auto const model_outputs = graph.ends;
     places.loss_scratch = base::scratch(loss_scratch_);
     for (std::size_t k = 0; k < outputs; ++k) {
       if (flow.loss_role[k] == gradient_role::none) continue;
@@ -164,9 +164,9 @@ class forward_pass_planner : pass_planner<Job> {
     }
     if (stage_ != base::last_stage) return;
     for (std::size_t k = 0; k < outputs; ++k) {
-      wait_for_value(graph.outputs_of(0)[k]);
+      wait_for_value(graph.ends[k]);
       if (!base::trains || flow.loss_role[k] == gradient_role::none) continue;
-      auto const i = root(graph.outputs_of(0)[k]);
+      auto const i = root(graph.ends[k]);
       wait(table.backward_pass(flow.stage[i]), base::on(table.device_of_stage(flow.stage[i])).gradient[i].depth);
     }
   }

@@ -6,6 +6,7 @@
 
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/layers/layers.hpp>
+#include <stagecraft/losses/added_loss.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/models/last_activation.hpp>
@@ -101,12 +102,21 @@ template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
     (detail::outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
 
-/// The loss of an output, as it is computed.
-template <class Job, std::size_t Output>
+/// The loss of an end of the graph, as it is computed: of an output, or of what is added to the loss behind these.
+template <class Job, std::size_t End>
 inline constexpr auto computed_loss_of = [] {
-  auto loss = losses::loss_of_output<Output>(Job::training.loss);
-  if constexpr (takes_logits<Job, Output>) loss.from_logits = true;
-  return loss;
+  if constexpr (End >= Job::graph.outputs_of(0).size()) {
+    return losses::added_loss{};
+  } else {
+    auto loss = losses::loss_of_output<End>(Job::training.loss);
+    if constexpr (takes_logits<Job, End>) loss.from_logits = true;
+    return loss;
+  }
 }();
+/// What it counts in the total.
+template <class Job>
+constexpr float loss_weight_of(std::size_t end) {
+  return end >= Job::graph.outputs_of(0).size() ? 1.0F : Job::training.loss_weights.of(end);
+}
 
 }  // namespace stagecraft

@@ -94,8 +94,7 @@ class pass_planner {
   static constexpr auto const& program = program_for<Job>;
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
-  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
-                               outputs = graph.outputs_of(0).size();
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
   static constexpr int last_stage = flow.stages - 1;
   static constexpr bool trains = Job::trains;
   static constexpr bool offloads = trains && Job::options.offload_activations == offload::remote && flow.stages > 1;

@@ -44,7 +44,7 @@ template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype S
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
   constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored>;
-  constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.outputs_of(0).size();
+  constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
   pipeline_flow<calls, edges, outputs> flow;
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
   std::array<bool, calls> together{};  // only the first stage has written so far
@@ -58,7 +58,7 @@ constexpr auto find_flow() {
     if (flow.stage[i] >= flow.stages) flow.stages = flow.stage[i] + 1;
   }
   for (std::size_t k = 0; k < outputs; ++k) {
-    auto const root = at(program.calls[at(graph.outputs_of(0)[k])].root);
+    auto const root = at(program.calls[at(graph.ends[k])].root);
     if (!program.calls[root].needs_gradient) continue;
     flow.loss_role[k] = flow.first_stage[root] < 0 ? gradient_role::first : gradient_role::add;
     flow.first_stage[root] = flow.stages - 1;

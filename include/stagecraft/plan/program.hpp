@@ -114,7 +114,7 @@ class planner {
   /// A call that no loss depends on, such as an output of a nested model that nobody uses, has no gradient.
   constexpr void find_roots_and_gradients() {
     growing_array<char> reaches_loss(Calls, 0);
-    for (int const output : graph_.outputs_of(0)) reaches_loss[at(output)] = 1;
+    for (int const output : graph_.ends) reaches_loss[at(output)] = 1;
     for (int i = count_; i-- > 0;)
       for (int const input : graph_.inputs_of(i))
         if (reaches_loss[at(i)] != 0) reaches_loss[at(input)] = 1;
@@ -142,7 +142,7 @@ class planner {
 
   constexpr void find_first_writers() {
     growing_array<char> written(Calls, 0), layer_written(graph_.layers.size(), 0);
-    auto const outputs = graph_.outputs_of(0);
+    auto const outputs = graph_.ends;
     for (std::size_t k = 0; k < Outputs; ++k) {
       auto& root = written[at(call(outputs[k]).root)];
       result_.loss_adds_gradient[k] = root != 0;
@@ -173,7 +173,7 @@ class planner {
     growing_array<int> readers(Calls, -1);
     for (int i = 0; i < count_; ++i)
       for (int const input : graph_.inputs_of(i)) readers[at(input)] = readers[at(input)] == -1 ? i : several;
-    for (int const output : graph_.outputs_of(0)) readers[at(output)] = several;
+    for (int const output : graph_.ends) readers[at(output)] = several;
     for (int& reader : readers)
       if (reader == several) reader = -1;
     return readers;
@@ -266,7 +266,7 @@ class planner {
     }
     int const loss_step = count_;
     int largest_added_loss = -1;
-    auto const outputs = graph_.outputs_of(0);
+    auto const outputs = graph_.ends;
     for (std::size_t k = 0; k < Outputs; ++k) {
       int const root = call(outputs[k]).root;
       extend(value[at(root)], loss_step);
@@ -335,8 +335,7 @@ constexpr auto draft_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
                                          leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
-  return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode, Logits,
-                                                                                      Stored)
+  return planner<graph.calls.size(), graph.inputs.size(), graph.ends.size()>(graph, needs, Batch, Mode, Logits, Stored)
       .make();
 }
 

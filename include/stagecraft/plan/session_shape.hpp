@@ -5,8 +5,8 @@
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/kernels/loss/loss.hpp>
-#include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/models/queries.hpp>
+#include <stagecraft/plan/logits.hpp>
 #include <cstddef>
 #include <utility>
 
@@ -22,6 +22,9 @@ struct session_shape {
   static constexpr auto const& graph = Job::graph;
   static constexpr auto const& outputs = outputs_of<typename Job::model>;
   static constexpr std::size_t output_count = outputs.size();
+  /// The calls that losses read: the outputs, then what layers add to the loss. Both are numbered alike.
+  static constexpr auto const& ends = graph.ends;
+  static constexpr std::size_t end_count = graph.ends.size();
 
   [[nodiscard]] static constexpr int input_count() {
     int count = 0;
@@ -30,7 +33,7 @@ struct session_shape {
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index) { return graph.calls[input_call(index)].shape; }
   [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) {
-    return graph.call(outputs[output]).shape;
+    return graph.call(ends[output]).shape;
   }
   /// Rows of the last axis that one sample of an output has.
   [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
@@ -42,9 +45,9 @@ struct session_shape {
       return false;
     else
       return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-        bool const sparse[]{losses::loss_of_output<Output>(Job::training.loss).sparse_targets...};
+        bool const sparse[]{computed_loss_of<Job, Output>.sparse_targets...};
         return sparse[output];
-      }(std::make_index_sequence<output_count>{});
+      }(std::make_index_sequence<end_count>{});
   }
   /// Targets of an output: class numbers (batch, rows per sample) if its loss is sparse, else floats.
   template <std::size_t Output>
@@ -52,7 +55,7 @@ struct session_shape {
     if constexpr (!has_losses)
       return float{};
     else
-      return kernels::target_type<losses::loss_of_output<Output>(Job::training.loss)>{};
+      return kernels::target_type<computed_loss_of<Job, Output>>{};
   }());
 
   /// The call of the graph that stands for an input.

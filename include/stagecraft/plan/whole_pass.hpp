@@ -39,7 +39,7 @@ template <class Job>
 constexpr auto place_whole_pass() {
   constexpr auto const& graph = Job::graph;
   constexpr auto const& program = program_for<Job>;
-  pass_places<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()> result;
+  pass_places<graph.calls.size(), graph.inputs.size(), graph.ends.size()> result;
   for (std::size_t i = 0; i < graph.calls.size(); ++i) {
     auto const& planned = program.calls[i];
     result.value[i] = {planned.value};
@@ -54,7 +54,7 @@ constexpr auto place_whole_pass() {
     result.adds_gradient[edge] = program.adds_gradient[edge];
   }
   for (std::size_t k = 0; k < result.loss_gradient.size(); ++k)
-    result.loss_gradient[k] = {program.calls[static_cast<std::size_t>(graph.outputs_of(0)[k])].gradient};
+    result.loss_gradient[k] = {program.calls[static_cast<std::size_t>(graph.ends[k])].gradient};
   result.loss_scratch = {program.loss_gradient};
   return result;
 }

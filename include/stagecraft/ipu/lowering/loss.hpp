@@ -22,13 +22,13 @@ namespace stagecraft {
 /// output's weight, and so that gradients of micro-batches only have to be added; the loss is not.
 template <class Job, std::size_t Output>
 constexpr lowered_step lower_loss() {
-  using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Job::training.loss))>;
+  using loss_type = std::remove_cvref_t<decltype(computed_loss_of<typename Job::described, Output>)>;
   static_assert(
       detail::HasLossCall<loss_type>,
       "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
       "ipu/lowering/loss.hpp [E2062]");
   constexpr auto const& graph = Job::graph;
-  constexpr int call = graph.outputs_of(0)[Output];
+  constexpr int call = graph.ends[Output];
   constexpr shape const& output_shape = graph.call(call).shape;
   constexpr dtype type = Job::training.dtype_policy.compute_dtype;
   constexpr pipelining_options options = Job::options;
@@ -49,7 +49,7 @@ constexpr lowered_step lower_loss() {
       written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
     if (role == detail::gradient_role::add) written = step.temporary(elements, type);
     constexpr auto optimizer = Job::training.optimizer;
-    loss_scale scale{.factor = Job::training.loss_weights.of(Output) * detail::loss_scale_of(optimizer)};
+    loss_scale scale{.factor = loss_weight_of<Job>(Output) * detail::loss_scale_of(optimizer)};
     if (options.reduction_method == gradient_accumulation_reduction_method::mean)
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
@@ -68,7 +68,7 @@ constexpr lowered_step lower_output() {
   lowered_step step;
   if constexpr (takes_logits<Job, Output>) {
     constexpr activation function = last_activations_of<typename Job::model>[Output].function;
-    constexpr shape const& output_shape = Job::graph.call(Job::graph.outputs_of(0)[Output]).shape;
+    constexpr shape const& output_shape = Job::graph.call(Job::graph.ends[Output]).shape;
     std::int64_t const columns = output_shape.back(),
                        elements = std::int64_t{Job::training.batch_size} * output_shape.size();
     int const output = step.tensor(tensor_role::output, 0, Job::training.dtype_policy.compute_dtype, elements);

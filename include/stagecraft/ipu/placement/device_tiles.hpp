@@ -128,8 +128,8 @@ class device_tile_planner {
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr auto const& rings = device_buffers_of<typename Job::planned, Device>;
-  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
-                               outputs = graph.outputs_of(0).size(), weights = graph.parameters.size();
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size(),
+                               weights = graph.parameters.size();
   static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
 
  public:

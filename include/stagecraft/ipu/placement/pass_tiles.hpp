@@ -39,9 +39,8 @@ class pass_tile_planner {
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr auto const& pass = pass_plan_of<typename Job::planned, Pass>;
   static constexpr auto const& device = device_tiles_of<Job, table.device_of_pass(Pass)>;
-  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
-                               outputs = graph.outputs_of(0).size(), weights = graph.parameters.size(),
-                               steps = pass.steps.size();
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size(),
+                               weights = graph.parameters.size(), steps = pass.steps.size();
   using result = pass_tiles<calls, edges, outputs, weights, steps>;
 
  public:
@@ -128,7 +127,7 @@ class pass_tile_planner {
     } else if constexpr (Job::trains && Pass + 1 == table.stages()) {
       for (std::size_t k = 0; k < outputs; ++k) {
         if (flow.loss_role[k] == gradient_role::none) continue;
-        auto const i = root(graph.outputs_of(0)[k]);
+        auto const i = root(graph.ends[k]);
         result_.loss_gradient[k] = loss_gradient_[i].exists() ? loss_gradient_[i] : device.gradient[i];
       }
     }

@@ -58,7 +58,7 @@ struct tile_places {
     auto const& device = device_tiles_of<Job, table.device_of_pass(pass)>;
     switch (tensor.role) {
       case tensor_role::input:
-      case tensor_role::output: return all.value[root(graph.outputs_of(0)[Output])].at(micro_batch);
+      case tensor_role::output: return all.value[root(graph.ends[Output])].at(micro_batch);
       case tensor_role::output_gradient:
       case tensor_role::input_gradient: return all.loss_gradient[Output].at(micro_batch);
       case tensor_role::target: return device.target[Output].at(micro_batch);

@@ -105,8 +105,7 @@ struct auto_pipeline_costs {
     }
     constexpr auto const& graph = Job::graph;
     if constexpr (trains)
-      for (std::size_t output = 0; output < graph.outputs_of(0).size(); ++output)
-        cycles[count - 1] += loss_cycles(output);
+      for (std::size_t output = 0; output < graph.ends.size(); ++output) cycles[count - 1] += loss_cycles(output);
   }
 
   [[nodiscard]] constexpr partition_costs costs(bool within_memory) const {
@@ -132,7 +131,7 @@ struct auto_pipeline_costs {
       long long const cycles[]{(loss_cost_of<typename Job::in_training, Output>.cost.cycles() +
                                 output_cost_of<Job, Output>.cost.cycles())...};
       return cycles[output];
-    }(std::make_index_sequence<Job::graph.outputs_of(0).size()>{});
+    }(std::make_index_sequence<Job::graph.ends.size()>{});
   }
 };
 

@@ -88,7 +88,7 @@ struct priced_pass {
   static constexpr bool backward = table.is_backward(Pass);
   static constexpr bool is_last_forward = !backward && stage + 1 == table.stages();
   static constexpr bool has_losses = is_last_forward && !only_infers<Job::training>;
-  static constexpr std::size_t outputs = graph.outputs_of(0).size();
+  static constexpr std::size_t outputs = graph.ends.size();
   static constexpr std::uint64_t logits = outputs_with_logits<typename Job::described>;
 
   static constexpr std::size_t count_outputs_with_own_step() { return static_cast<std::size_t>(std::popcount(logits)); }
@@ -117,7 +117,7 @@ struct priced_pass {
   template <std::size_t Output>
   static constexpr profiled_step price_loss() {
     constexpr auto const& cost = loss_cost_of<Job, Output>;
-    return {graph.outputs_of(0)[Output],
+    return {graph.ends[Output],
             false,
             false,
             true,
@@ -130,7 +130,7 @@ struct priced_pass {
   template <std::size_t Output>
   static constexpr profiled_step price_output() {
     constexpr auto const& cost = output_cost_of<Job, Output>;
-    return {graph.outputs_of(0)[Output],
+    return {graph.ends[Output],
             false,
             false,
             false,

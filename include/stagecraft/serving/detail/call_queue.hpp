@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that wait for a place in a batch.
+#pragma once
+
+#include <stagecraft/serving/detail/call_record.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::serving::detail {
+
+using call_pointer = std::shared_ptr<call_record>;
+
+/// Samples of a call in a batch.
+struct batch_part {
+  call_pointer call;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+using call_batch = std::vector<batch_part>;
+
+/// In the order of their coming; the first one may be partly in batches. Not locked: its owner does that.
+class call_queue {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return calls_.size(); }
+  /// Samples that are in no batch yet.
+  [[nodiscard]] std::int64_t samples() const noexcept { return samples_; }
+  [[nodiscard]] call_record const& front() const { return *calls_.front(); }
+
+  void push(call_pointer call) {
+    samples_ += call->samples;
+    calls_.push_back(std::move(call));
+  }
+
+  /// Drops calls in front that nobody waits for any more, and returns how many.
+  std::int64_t drop_left(serving_clock::time_point now) {
+    std::int64_t dropped = 0;
+    while (!calls_.empty()) {
+      auto const& call = calls_.front();
+      bool const is_late = call->deadline <= now;
+      if (!call->abandoned && !is_late) break;
+      if (is_late) call->finish(call_failure::of_time());
+      (void)pop();
+      ++dropped;
+    }
+    return dropped;
+  }
+
+  /// The samples of the next batch, up to `room`; `left` grows by the calls that were dropped.
+  [[nodiscard]] call_batch take(std::int64_t room, std::int64_t& left) {
+    call_batch taken;
+    auto const now = serving_clock::now();
+    while (room > 0) {
+      left += drop_left(now);
+      if (calls_.empty()) break;
+      auto& call = *calls_.front();
+      auto const count = std::min(room, call.samples - call.given);
+      taken.push_back({calls_.front(), call.given, count});
+      call.given += count;
+      room -= count;
+      samples_ -= count;
+      if (call.given == call.samples) calls_.pop_front();
+    }
+    return taken;
+  }
+
+  /// Gives up the first call, if it is partly in batches.
+  void take_begun(std::vector<call_pointer>& to) {
+    if (!calls_.empty() && calls_.front()->given > 0) to.push_back(pop());
+  }
+  /// Gives up all calls, or those of which nothing is in a batch.
+  void take_all(std::vector<call_pointer>& to, bool begun_too) {
+    auto const kept = !begun_too && !calls_.empty() && calls_.front()->given > 0 ? pop() : nullptr;
+    while (!calls_.empty()) to.push_back(pop());
+    if (kept) {
+      calls_.push_back(kept);
+      samples_ += kept->samples - kept->given;
+    }
+  }
+
+ private:
+  call_pointer pop() {
+    auto call = std::move(calls_.front());
+    samples_ -= call->samples - call->given;
+    calls_.pop_front();
+    return call;
+  }
+
+  std::deque<call_pointer> calls_;
+  std::int64_t samples_ = 0;
+};
+
+}  // namespace stagecraft::serving::detail

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A predictor as a program, which no longer says what its type was.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/models/queries.hpp>
+#include <stagecraft/serving/program.hpp>
+#include <stagecraft/training/predictor.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::serving {
+
+namespace detail {
+
+/// Ends an execution from within.
+struct no_more_batches {};
+
+[[nodiscard]] inline tensor_spec spec_of(std::string name, shape const& of) {
+  return {std::move(name), {of.begin(), of.end()}};
+}
+
+/// What a session's program is. Inputs have the names of their layers; outputs those that are given or, as in
+/// Graphcore's export, "output_0", "output_1".
+template <class Session>
+[[nodiscard]] program_description describe_session(std::string name,
+                                                   std::vector<std::string> const& output_names = {}) {
+  program_description result{.name = std::move(name),
+                             .batch_size = Session::batch,
+                             .iterations = Session::described::training.steps_per_execution,
+                             .stages = Session::sizes::stages,
+                             .replicas = Session::replicas,
+                             .inputs = {},
+                             .outputs = {}};
+  for (int i = 0; i < Session::input_count(); ++i) {
+    auto const& call = Session::graph.calls[Session::input_call(i)];
+    result.inputs.push_back(spec_of(std::string(Session::graph.layer(call.layer).name.view()), call.shape));
+  }
+  for (std::size_t i = 0; i < Session::output_count; ++i)
+    result.outputs.push_back(
+        spec_of(i < output_names.size() ? output_names[i] : "output_" + std::to_string(i), Session::output_shape(i)));
+  return result;
+}
+
+}  // namespace detail
+
+/// Owns a predictor, whose weights are given before. `output_names`: of the outputs, in the model's order; "output_0"
+/// and so on for those that are missing.
+template <class Predictor>
+class predictor_program final : public program {
+  using session_type = typename Predictor::session_type;
+
+ public:
+  explicit predictor_program(Predictor&& model, std::vector<std::string> const& output_names = {})
+      : model_(std::move(model)),
+        description_(detail::describe_session<session_type>(std::string(model_.name()), output_names)) {
+    model_.session().begin_run();
+  }
+
+  [[nodiscard]] program_description const& description() const noexcept override { return description_; }
+
+  void run(program_feed& feed) override {
+    model_.session().predict(description_.iterations, bring_batch{feed}, take_outputs{feed});
+  }
+
+ private:
+  struct bring_batch {
+    program_feed& from;
+    template <class Destination>
+    void operator()(Destination& to, int replica, int) const {
+      std::array<float*, static_cast<std::size_t>(session_type::input_count())> inputs;
+      for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = to.input(static_cast<int>(i));
+      int const samples = from.feed(replica, inputs.data());
+      if (samples < 0) throw detail::no_more_batches{};
+      to.set_valid_samples(std::max(samples, 1));
+    }
+    void cancel() const noexcept { from.cancel(); }
+  };
+  struct take_outputs {
+    program_feed& to;
+    template <class View>
+    void operator()(View const& step) const {
+      std::array<float const*, session_type::output_count> outputs;
+      for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = step.prediction(i);
+      to.take(step.replica(), outputs.data());
+    }
+  };
+
+  Predictor model_;
+  program_description description_;
+};
+
+}  // namespace stagecraft::serving

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engines and embedded runtimes: any number of callers, batches of a fixed size, pipelines that starve, callers that
+// leave, programs that fail, stops and restarts.
+#include <stagecraft/host/host.hpp>
+#include <stagecraft/pipeline.hpp>
+#include <stagecraft/serving/embedded_runtime.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace sc = stagecraft;
+namespace serving = stagecraft::serving;
+using namespace sc::layers;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// y = 2 x for pairs of numbers, through a pipeline of some stages on one thread: results come `stages - 1` batches
+/// after their inputs. -1 fails; -2 and -3 in other ways. `gate`: batches wait until it is open.
+class doubling_program final : public serving::program {
+ public:
+  doubling_program(int batch_size, int iterations, int stages) {
+    known_ = {.name = "doubling",
+              .batch_size = batch_size,
+              .iterations = iterations,
+              .stages = stages,
+              .replicas = 1,
+              .inputs = {{"x", {2}}},
+              .outputs = {{"y", {2}}}};
+  }
+  [[nodiscard]] serving::program_description const& description() const noexcept override { return known_; }
+  void run(serving::program_feed& feed) override {
+    std::deque<std::vector<float>> inside;
+    for (int step = 0; step < known_.iterations; ++step) {
+      std::vector<float> values(static_cast<std::size_t>(known_.batch_size) * 2);
+      float* inputs[]{values.data()};
+      if (feed.feed(0, inputs) < 0) throw 1;
+      if (values[0] == -1) throw sc::floating_point_error("E4104", "a division by zero");
+      if (values[0] == -2) throw std::bad_alloc();
+      if (values[0] == -3) throw std::logic_error("an error of a library");
+      for (auto& value : values) value *= 2;
+      inside.push_back(values);
+      if (inside.size() == static_cast<std::size_t>(known_.stages)) give(feed, inside);
+    }
+    while (!inside.empty()) give(feed, inside);
+  }
+
+ private:
+  static void give(serving::program_feed& feed, std::deque<std::vector<float>>& inside) {
+    float const* outputs[]{inside.front().data()};
+    feed.take(0, outputs);
+    inside.pop_front();
+  }
+  serving::program_description known_;
+};
+
+serving::engine make_engine(int batch_size, int iterations, int stages, serving::runtime_options const& options = {}) {
+  return serving::engine(std::make_unique<doubling_program>(batch_size, iterations, stages), options);
+}
+
+std::vector<std::vector<float>> numbers(std::int64_t first, std::int64_t samples) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    values.push_back(static_cast<float>(first + i));
+    values.push_back(static_cast<float>(first + i) + 0.5F);
+  }
+  return {values};
+}
+void check_doubled(std::vector<std::vector<float>> const& outputs, std::int64_t first, std::int64_t samples) {
+  auto expected = numbers(first, samples);
+  for (auto& value : expected[0]) value *= 2;
+  CHECK(outputs == expected);
+}
+
+}  // namespace
+
+TEST_CASE("calls of any number of samples are answered in order, whatever the batch and the pipeline are") {
+  for (int const stages : {1, 3})
+    for (int const iterations : {3, 4}) {
+      auto engine = make_engine(4, iterations, stages, {.runtime_api_timeout_us = 200});
+      std::vector<serving::reply> replies;
+      for (int i = 0; i < 30; ++i) replies.push_back(engine.submit(numbers(100 * i, i % 11 + 1), i % 11 + 1));
+      for (int i = 0; i < 30; ++i) check_doubled(replies[static_cast<std::size_t>(i)].get(), 100 * i, i % 11 + 1);
+      auto const counts = engine.statistics();
+      CHECK(counts.calls == 30);
+      CHECK(counts.failed_calls == 0);
+      CHECK(counts.waiting == 0);
+      CHECK(counts.batches >= (counts.samples + 3) / 4);
+    }
+}
+
+TEST_CASE("a starved pipeline is fed with dummy batches, and an idle one is not") {
+  auto engine = make_engine(2, 1000, 4, {.runtime_api_timeout_us = 3000});
+  auto const begin = std::chrono::steady_clock::now();
+  check_doubled(engine.call(numbers(7, 1), 1), 7, 1);
+  CHECK(std::chrono::steady_clock::now() - begin >= 9ms);  // three dummy batches
+  CHECK(engine.statistics().dummy_batches == 3);
+  CHECK(engine.statistics().executions == 1);
+  std::this_thread::sleep_for(20ms);
+  CHECK(engine.statistics().dummy_batches == 3);
+  check_doubled(engine.call(numbers(9, 1), 1), 9, 1);  // in the same execution
+  CHECK(engine.statistics().executions == 1);
+  engine.stop();
+  CHECK(engine.statistics().failures == 0);
+}
+
+TEST_CASE("the first sample waits for others as long as it may, and not when the batch is full") {
+  auto engine = make_engine(4, 8, 1, {.batch_timeout_us = 50000});
+  auto first = engine.submit(numbers(0, 1), 1), second = engine.submit(numbers(1, 1), 1);
+  CHECK_FALSE(first.wait_for(5ms));
+  auto third = engine.submit(numbers(2, 2), 2);
+  check_doubled(first.get(), 0, 1);
+  check_doubled(second.get(), 1, 1);
+  check_doubled(third.get(), 2, 2);
+  CHECK(engine.statistics().batches == 1);
+  auto const begin = std::chrono::steady_clock::now();
+  check_doubled(engine.call(numbers(3, 1), 1), 3, 1);
+  CHECK(std::chrono::steady_clock::now() - begin >= 50ms);
+}
+
+TEST_CASE("errors reach the calls that were in the execution, and no others") {
+  auto engine = make_engine(1, 100, 1);
+  CHECK_THROWS_WITH_AS((void)engine.call(numbers(-1, 1), 1), "a division by zero [E4104] [E5084]",
+                       serving::application_runtime_error);
+  check_doubled(engine.call(numbers(5, 2), 2), 5, 2);
+  CHECK_THROWS_AS((void)engine.call(numbers(-2, 1), 1), serving::recoverable_runtime_error);
+  check_doubled(engine.call(numbers(5, 2), 2), 5, 2);
+  CHECK(engine.accepts_calls());
+  CHECK_THROWS_WITH_AS((void)engine.call(numbers(-3, 1), 1), "an error of a library [E5086]",
+                       serving::unrecoverable_runtime_error);
+  CHECK_FALSE(engine.accepts_calls());
+  CHECK_THROWS_AS((void)engine.call(numbers(5, 2), 2), serving::runtime_stopped);
+  engine.restart();
+  check_doubled(engine.call(numbers(5, 2), 2), 5, 2);
+  auto const counts = engine.statistics();
+  CHECK(counts.failures == 3);
+  CHECK(counts.failed_calls == 3);
+  CHECK(counts.refused_calls == 1);
+
+  CHECK_THROWS_WITH((void)engine.call(numbers(1, 2), 3),
+                    "input 'x': expected 3 samples of 2 numbers, found 4 numbers [E4001]");
+  CHECK_THROWS_WITH((void)engine.call({}, 1), "x: expected 1 arrays, found 0 [E4010]");
+  CHECK_THROWS_WITH((void)engine.call({{}}, 0), "x: expected at least 1 sample, found 0 [E4003]");
+}
+
+TEST_CASE("a queue has a length, a call a time, and who leaves is not waited for") {
+  auto engine = make_engine(64, 8, 1, {.batch_timeout_us = 30000, .max_enqueued_calls = 2});
+  {
+    auto const left = engine.submit(numbers(0, 1), 1);
+    CHECK_THROWS_AS((void)engine.call(numbers(1, 1), 1, 1ms), serving::deadline_exceeded);
+    CHECK_THROWS_WITH_AS((void)engine.submit(numbers(2, 1), 1), "2 calls wait, as many as may wait [E5082]",
+                         serving::queue_full);
+  }
+  engine.drain();
+  CHECK(engine.statistics().left_calls == 2);
+  CHECK(engine.statistics().batches == 0);
+  CHECK_THROWS_AS((void)engine.submit(numbers(2, 1), 1), serving::runtime_stopped);
+  engine.restart();
+  check_doubled(engine.call(numbers(2, 3), 3), 2, 3);
+}
+
+TEST_CASE("what waits is answered by drain, and refused by stop") {
+  auto drained = make_engine(4, 5, 3, {.runtime_api_timeout_us = 1000000, .batch_timeout_us = 1000000});
+  auto first = drained.submit(numbers(3, 9), 9), second = drained.submit(numbers(1, 1), 1);
+  drained.drain();
+  check_doubled(first.get(), 3, 9);
+  check_doubled(second.get(), 1, 1);
+  CHECK(drained.statistics().failures == 0);
+
+  auto stopped = make_engine(4, 5, 3, {.runtime_api_timeout_us = 1000000, .batch_timeout_us = 1000000});
+  auto third = stopped.submit(numbers(3, 1), 1);
+  stopped.stop();
+  CHECK_THROWS_AS((void)third.get(), serving::runtime_stopped);
+  stopped.restart();
+  stopped.restart();
+  std::optional<serving::reply> last;
+  {
+    auto engine = make_engine(4, 5, 3, {.batch_timeout_us = 1000000});
+    last = engine.submit(numbers(3, 1), 1);
+  }
+  CHECK_THROWS_AS((void)last->get(), serving::runtime_stopped);
+}
+
+TEST_CASE("many threads, some of which leave, fail or stop the engine: each answer once, and none lost") {
+  auto engine = make_engine(3, 7, 3, {.runtime_api_timeout_us = 100, .batch_timeout_us = 20, .max_enqueued_calls = 40});
+  std::atomic<std::int64_t> answered = 0, failed = 0, refused = 0, left = 0;
+  std::vector<std::thread> callers;
+  for (int number = 0; number < 6; ++number)
+    callers.emplace_back([&, number] {
+      std::minstd_rand random(static_cast<unsigned>(number) + 1);
+      for (int i = 0; i < 200; ++i) {
+        auto const samples = static_cast<std::int64_t>(random() % 8 + 1);
+        auto const first = static_cast<std::int64_t>(number * 100000 + i * 10);
+        auto const kind = random() % 20;
+        try {
+          auto reply = engine.submit(kind == 0 ? numbers(-1, 1) : numbers(first, samples), kind == 0 ? 1 : samples);
+          if (kind == 1) {
+            ++left;
+            continue;
+          }
+          auto const outputs = reply.get();
+          auto expected = numbers(first, samples);
+          for (auto& value : expected[0]) value *= 2;
+          if (kind == 0 || outputs == expected) ++answered;
+        } catch (serving::application_runtime_error const&) {
+          ++failed;
+        } catch (serving::serving_error const&) {
+          ++refused;
+          std::this_thread::sleep_for(50us);
+        }
+      }
+    });
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(500us);
+    i % 2 == 0 ? engine.stop() : engine.drain();
+    engine.restart();
+  }
+  for (auto& caller : callers) caller.join();
+  CHECK(answered + failed + refused + left == 6 * 200);
+  CHECK(answered > 100);
+  engine.drain();
+  auto const counts = engine.statistics();
+  CHECK(counts.waiting == 0);
+  CHECK(counts.in_flight == 0);
+}
+
+namespace {
+
+using network = sc::sequential<input{5}, dense{7, sc::relu}, dense{6, sc::tanh}, dense{3}>;
+using staged = sc::pipelined<network, sc::stages<0, 1, 2>>;
+inline constexpr auto inference = sc::inference{.batch_size = 4, .steps_per_execution = 6};
+
+}  // namespace
+
+TEST_CASE("a predictor in stages, called by many threads, has the outputs that it predicts") {
+  xt::xtensor<float, 2> x = xt::xtensor<float, 2>::from_shape({60, 5});
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(i * 7919 % 1000) / 500 - 1;
+  xt::xtensor<float, 2> const expected = sc::predictor<staged, inference, sc::host<2>>(3).predict(x);
+  serving::embedded_runtime runtime(sc::predictor<staged, inference, sc::host<2>>(3), {.runtime_api_timeout_us = 300},
+                                    {"logits"});
+  auto const& known = runtime.description();
+  CHECK(known.name == "sequential");
+  CHECK(known.batch_size == 4);
+  CHECK(known.iterations == 6);
+  CHECK(known.stages == 3);
+  CHECK(known.inputs == std::vector<serving::tensor_spec>{{"input_1", {5}}});
+  CHECK(known.outputs == std::vector<serving::tensor_spec>{{"logits", {3}}});
+  CHECK(xt::xtensor<float, 2>(runtime(x)[0]) == expected);
+  CHECK_THROWS_AS((void)runtime(xt::view(x, xt::all(), xt::range(0, 4))), sc::data_error);
+  std::atomic<int> right = 0;
+  std::vector<std::thread> callers;
+  for (std::size_t number = 0; number < 4; ++number)
+    callers.emplace_back([&, number] {
+      for (std::size_t i = 0; i < 25; ++i) {
+        auto const first = (number * 13 + i * 5) % 50, last = first + 1 + i % 9;
+        xt::xtensor<float, 2> const part = xt::view(x, xt::range(first, last));
+        xt::xtensor<float, 2> const logits = runtime(part)[0];
+        if (logits == xt::xtensor<float, 2>(xt::view(expected, xt::range(first, last)))) ++right;
+      }
+    });
+  for (auto& caller : callers) caller.join();
+  CHECK(right == 100);
+}
