@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What each test file costs to compile and each test to run, from the logs of ninja and ctest.
 
-    tools/test_cost.py                           of the builds of .ci/run: build/test, test_heavy, asan and tsan
+    tools/test_cost.py                           of the builds of .ci/run: build/test, test_clang, asan and tsan
     tools/test_cost.py build/test                of one build folder
     tools/test_cost.py --budget 60               fails if all of it is more than 60 minutes of processor time
     tools/test_cost.py --update                  writes tests/cost/cost.txt, the table that others are compared with
@@ -21,7 +21,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TABLE = ROOT / "tests" / "cost" / "cost.txt"
-BUILDS = [ROOT / "build" / name for name in ("test", "test_heavy", "asan", "tsan")]
+BUILDS = [ROOT / "build" / name for name in ("test", "test_clang", "asan", "tsan")]
 GROWTH = 1.25  # more than a quarter
 LEAST_SECONDS = 1.0  # less is noise
 CACHED = 0.2  # of the time in the table: an object from a cache

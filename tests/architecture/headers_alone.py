@@ -102,7 +102,8 @@ def precompile(compiler, text, name, folder):
     source.write_text(text, encoding="utf-8")
     is_clang = "clang" in run(compiler, "--version").stdout
     compiled = source.with_suffix(".hpp.pch" if is_clang else ".hpp.gch")
-    result = run(compiler, *OPTIONS, "-x", "c++-header", str(source), "-o", str(compiled))
+    once = ("-fpch-instantiate-templates",) if is_clang else ()  # not in each header again
+    result = run(compiler, *OPTIONS, *once, "-x", "c++-header", str(source), "-o", str(compiled))
     if result.returncode != 0:
         sys.exit(result.stdout)
     return ("-include-pch", str(compiled)) if is_clang else ("-include", str(source))

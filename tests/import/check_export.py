@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).parent
 TOOL, FOLDER = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 SAVED, UPDATE = FOLDER / "saved", "--update" in sys.argv
 COMMITTED = HERE / "exports.tar.xz"
+NAMES = "mlp cnn branches resnet mobilenet shared lstm nested attention staged".split()
 failures = []
 
 
@@ -86,8 +87,7 @@ def import_again(names):
 
 
 def main():
-    names = sorted(path.name for path in SAVED.iterdir() if (path / "training.json").exists())
-    check(len(names) == 10, f"models: {names}")
+    names = sorted(NAMES)
     export_all(names)
     compare(names)
     import_again(names)

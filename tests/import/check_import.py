@@ -72,6 +72,21 @@ def import_all():
             shutil.copy(FOLDER / f"{path.stem}_values.safetensors", FOLDER / f"{name}_values.safetensors")
 
 
+def import_onnx():
+    """What onnxruntime was given and predicted lies beside each file, in its own order of axes."""
+    for path in sorted(FOLDER.glob("*.onnx")):
+        arrays = [sorted(FOLDER.glob(f"{path.stem}_{kind}[0-9].npy")) for kind in "xy"]
+        code, text = run("import", path, "--test-inputs", *arrays[0], "--test-outputs", *arrays[1])
+        check(code == 0, f"{path.name}: {text}")
+        if code != 0:
+            continue
+        header, expected = path.with_suffix(".hpp"), HERE / "expected" / f"{path.stem}.hpp"
+        if UPDATE:
+            shutil.copy(header, expected)
+        check(header.read_text() == expected.read_text(), f"{path.name}: {header.name} is not as expected/{header.name}")
+        shutil.copy(FOLDER / f"{path.stem}_test.safetensors", FOLDER / f"{path.stem}_values.safetensors")
+
+
 def refused(name, content, code, *texts, arguments=()):
     path = FOLDER / name
     path.write_bytes(content)
@@ -133,17 +148,71 @@ def check_refusals():
     nothing["config"]["layers"][0]["config"]["batch_shape"] = [None, None]
     refused("unknown.keras", keras(nothing, weights), "E5063", "--input-shape")
     check(run("show", FOLDER / "nothing.h5") [0] == 1, "a file that is not there")
-    check(run("show", FOLDER / "mlp.onnx")[0] == 1, "a file of another kind")
+    check(run("show", FOLDER / "mlp.tflite")[0] == 1, "a file of another kind")
     check(run("import")[0] == 2, "no file")
     check(run("frobnicate")[0] == 2, "no command")
+
+
+def message(*fields):
+    """Fields of protobuf: a number, and an integer, bytes or a text."""
+    def varint(value):
+        result = bytearray()
+        while value > 127:
+            result.append(value & 127 | 128)
+            value >>= 7
+        return bytes(result) + bytes([value])
+    packed = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            packed += varint(number << 3) + varint(value)
+        else:
+            value = value.encode() if isinstance(value, str) else value
+            packed += varint(number << 3 | 2) + varint(len(value)) + value
+    return packed
+
+
+def onnx(nodes, constants=(), opset=17, shape=(None, 4), inputs=("x",), outputs=("y",)):
+    """A file of nodes (type, inputs, outputs) and constants (name, shape, numbers)."""
+    dimensions = [(1, message((2, "n")) if length is None else message((1, length))) for length in shape]
+    value = lambda name: message((1, name), (2, message((1, message((1, 1), (2, message(*dimensions)))))))
+    graph = [(1, message(*((1, i) for i in ins), *((2, o) for o in outs), (4, kind))) for kind, ins, outs in nodes]
+    graph += [(5, message(*((1, length) for length in lengths), (2, 1), (8, name), (9, array.array("f", numbers).tobytes())))
+              for name, lengths, numbers in constants]
+    graph += [(11, value(name)) for name in inputs] + [(12, value(name)) for name in outputs]
+    return message((1, 8), (7, message(*graph)), (8, message((1, ""), (2, opset))))
+
+
+def check_onnx_refusals():
+    relu = [("Relu", ["x"], ["y"])]
+    kernel = ("k", (4, 3), [0.0] * 12)
+    whole = (FOLDER / "torch_mlp.onnx").read_bytes()
+    refused("empty.onnx", b"", "E5067", "no graph")
+    refused("text.onnx", b"no file of this kind", "E5067")
+    refused("short.onnx", whole[: len(whole) // 2], "E5067", "cut off")
+    refused("opset.onnx", onnx(relu, opset=9), "E5063", "opset 9")
+    refused("newer.onnx", onnx(relu, opset=23), "E5063", "opset 23")
+    refused("lies.onnx", onnx([("MatMul", ["x", "k"], ["y"])], [("k", (4, 1 << 40), [0.0] * 12)]), "E5067", "'k'")
+    refused("bytes.onnx", onnx([("MatMul", ["x", "k"], ["y"])], [("k", (4, 4), [0.0] * 12)]), "E5067", "64 bytes")
+    refused("matrix.onnx", onnx([("MatMul", ["x", "k"], ["y"])], [kernel], shape=(None, 5)), "E5064", "does not fit")
+    refused("many.onnx", onnx([("Relu", ["x"], ["a"]), ("Det", ["a"], ["b"]), ("Add", ["b", "x"], ["c"]), ("NonZero", ["x"], ["d"]), ("Add", ["c", "d"], ["y"])]),
+            "E5064", "Det", "NonZero")
+    refused("order.onnx", onnx([("Relu", ["z"], ["y"]), ("Relu", ["x"], ["z"])]), "E5063", "'z'")
+    refused("unknown.onnx", onnx(relu, shape=(None, None)), "E5063", "--input-shape")
+    refused("outputs.onnx", onnx([("Relu", ["x"], ["z"])]), "E5063", "'y'")
+    refused("reshape.onnx", onnx([("Reshape", ["x", "k"], ["y"])], [("k", (2,), [8.0, 2.0])]), "E5064", "Reshape")
+    outside = message((1, 2), (2, 1), (8, "k"), (13, message((1, "location"), (2, "../secret"))), (14, 1))
+    refused("outside.onnx", message((7, message((5, outside))), (8, message((2, 17)))), "E5067", "not beside the file")
 
 
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    with tarfile.open(HERE / "models.tar.xz") as archive:
-        archive.extractall(FOLDER)
+    for packed in ("models.tar.xz", "onnx_models.tar.xz"):
+        with tarfile.open(HERE / packed) as archive:
+            archive.extractall(FOLDER)
     import_all()
+    import_onnx()
+    check_onnx_refusals()
     code, text = run("show", FOLDER / "resnet.h5")
     check(code == 0 and "inputs['input_1'] shape: (None, 16, 16, 3)" in text and "kernel (3, 3, 3, 4)" in text, text)
     check_refusals()

@@ -3,6 +3,7 @@
 // has left in a folder.
 #include "expected/attention.hpp"
 #include "expected/branches.hpp"
+#include "expected/by_hand.hpp"
 #include "expected/cnn.hpp"
 #include "expected/lstm.hpp"
 #include "expected/mlp.hpp"
@@ -10,6 +11,11 @@
 #include "expected/nested.hpp"
 #include "expected/resnet.hpp"
 #include "expected/shared.hpp"
+#include "expected/torch_cnn.hpp"
+#include "expected/torch_mixer.hpp"
+#include "expected/torch_mlp.hpp"
+#include "expected/torch_resnet.hpp"
+#include "expected/torch_words.hpp"
 
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/keras_files.hpp>
@@ -68,12 +74,12 @@ void check_close(auto const& found, sc::tensor_file const& file, std::string con
 /// Loads a model's weights, predicts from inputs of these ranks, batch included, and saves the model for
 /// check_export.py.
 template <class M, std::size_t... Ranks>
-void check_model(std::string const& name) {
+void check_model(std::string const& name, auto const& then) {
   CAPTURE(name);
   std::string const stem = STAGECRAFT_IMPORTED_DIR "/" + name;
   sc::predictor<M, run> model;
   model.load_weights(stem + ".safetensors");
-  sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/" + name);
+  then(model, name);
   auto const file = sc::read_safetensors(stem + "_values.safetensors");
   auto const x = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     return std::tuple(recorded<Ranks>(file, "inputs:" + std::to_string(Index))...);
@@ -99,15 +105,15 @@ void check_model(std::string const& name) {
 
 TEST_CASE("imported models predict what Keras predicted") {
   std::filesystem::create_directories(STAGECRAFT_IMPORTED_DIR "/saved");
-  check_model<models::mlp, 2>("mlp");
-  check_model<models::cnn, 4>("cnn");
-  check_model<models::branches, 4, 2>("branches");
-  check_model<models::resnet, 4>("resnet");
-  check_model<models::mobilenet, 4>("mobilenet");
-  check_model<models::shared, 2, 2>("shared");
-  check_model<models::lstm_model, 2>("lstm");
-  check_model<models::nested, 4, 4>("nested");
-  check_model<models::attention_model, 3>("attention");
+  check_model<models::mlp, 2>("mlp", save);
+  check_model<models::cnn, 4>("cnn", save);
+  check_model<models::branches, 4, 2>("branches", save);
+  check_model<models::resnet, 4>("resnet", save);
+  check_model<models::mobilenet, 4>("mobilenet", save);
+  check_model<models::shared, 2, 2>("shared", save);
+  check_model<models::lstm_model, 2>("lstm", save);
+  check_model<models::nested, 4, 4>("nested", save);
+  check_model<models::attention_model, 3>("attention", save);
 }
 
 TEST_CASE("a model with stages is saved in Keras's files") {
@@ -117,4 +123,13 @@ TEST_CASE("a model with stages is saved in Keras's files") {
   sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/staged");
   for (char const* const ending : {".h5", ".keras", ".weights.h5"})
     sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/staged" + std::string(ending));
+}
+
+TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
+  check_model<models::torch_mlp, 2>("torch_mlp", nothing);
+  check_model<models::torch_cnn, 4>("torch_cnn", nothing);
+  check_model<models::torch_resnet, 4>("torch_resnet", nothing);
+  check_model<models::torch_words, 2>("torch_words", nothing);
+  check_model<models::torch_mixer, 3>("torch_mixer", nothing);
+  check_model<models::by_hand, 4, 2>("by_hand", nothing);
 }

@@ -10,7 +10,7 @@
 namespace stagecraft::tool {
 
 struct import_command {
-  std::string file;    ///< .h5 or .keras
+  std::string file;    ///< .h5, .keras or .onnx
   std::string output;  ///< a path without an ending; empty: the file's name
   import_options options;
   std::vector<std::string> test_inputs;   ///< .npy files: what the model was given

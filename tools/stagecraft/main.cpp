@@ -2,6 +2,7 @@
 // The program `stagecraft`: models in files. Exit codes: 0 done; 1 a file is wrong, the reason is printed with its
 // code; 2 the command line is wrong.
 #include "commands.hpp"
+#include "compile_command.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/version.hpp>
@@ -33,7 +34,7 @@ std::vector<std::vector<int>> shapes_of(std::vector<std::string> const& texts) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Models in files: imports Keras's as C++ source, exports them, and shows what is in them.",
+  CLI::App app("Models in files: imports Keras's and ONNX's as C++ source, exports them, and shows what is in them.",
                "stagecraft");
   app.set_version_flag("--version", std::to_string(stagecraft::version_major) + "." +
                                         std::to_string(stagecraft::version_minor) + "." +
@@ -42,7 +43,7 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> shapes;
   auto const add_file = [&](CLI::App& command, std::string& file) {
-    command.add_option("file", file, "A model that Keras has saved: .h5 or .keras")->required();
+    command.add_option("file", file, "A model that Keras has saved, .h5 or .keras, or an .onnx file")->required();
     command.add_option("--input-shape", shapes,
                        "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
                        "each input");
@@ -64,6 +65,8 @@ int main(int argc, char** argv) {
   tool::show_command show;
   auto* const show_app = app.add_subcommand("show", "Prints inputs, outputs, layers and weights of a model");
   add_file(*show_app, show.file);
+
+  tool::add_compile_command(app);
 
   try {
     app.parse(argc, argv);

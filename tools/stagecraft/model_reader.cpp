@@ -54,7 +54,8 @@ source_model read_model(std::string const& path, import_options const& options) 
   auto const ends_with = [&](std::string_view ending) { return path.ends_with(ending); };
   if (ends_with(".keras")) return read_keras(path, options);
   if (ends_with(".h5") || ends_with(".hdf5")) return read_h5(path, options);
-  throw file_error("E5042", path + ": the name must end in .h5, .hdf5 or .keras");
+  if (ends_with(".onnx")) return read_onnx(path, options);
+  throw file_error("E5042", path + ": the name must end in .h5, .hdf5, .keras or .onnx");
 }
 
 }  // namespace stagecraft::tool

@@ -48,6 +48,9 @@ struct source_model {
   std::vector<source_call> calls;   ///< each after those whose outputs it takes
   std::vector<int> inputs;          ///< calls of inputs, in the model's order
   std::vector<source_tensor> outputs;
+  /// For each input and output, the file's axis of each axis here, samples included, where the two differ: ONNX puts
+  /// channels first. Empty for files of Keras.
+  std::vector<std::vector<int>> input_axes, output_axes;
 
   [[nodiscard]] model_layer const& layer_of(source_call const& call) const {
     return layers[static_cast<std::size_t>(call.layer)];
@@ -66,6 +69,9 @@ struct import_options {
 /// A model and its weights from a Keras 2 .h5 or a .keras file. Throws file_error as read_config, and E5001, E5015 and
 /// E5061 the file cannot be read, E5062 it has no model, E5065 weights that are missing, or of other shapes.
 [[nodiscard]] source_model read_model(std::string const& path, import_options const& options = {});
+
+/// A model of an ONNX file. Throws file_error as read_config, and E5001 and E5067 the file cannot be read.
+[[nodiscard]] source_model read_onnx(std::string const& path, import_options const& options);
 
 /// Fills in the values of all weights. Errors as read_model.
 void read_h5_weights(hdf5_file const& file, source_model& model);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "test_writer.hpp"
 
+#include "onnx/onnx_constants.hpp"
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/npy.hpp>
+#include <algorithm>
 
 namespace stagecraft::tool {
 
@@ -12,13 +15,28 @@ shape shape_of(source_model const& model, source_tensor const& tensor) {
   return model.calls[static_cast<std::size_t>(tensor.call)].outputs[static_cast<std::size_t>(tensor.output)].value();
 }
 
-void add_recorded(std::vector<std::string> const& files, std::vector<shape> const& shapes, char const* what,
-                  std::int64_t& samples, tensor_file& to) {
+/// An array of the file's axes with those of the model; axes of length 1 that the model has not are left out.
+stored_tensor with_axes(stored_tensor const& from, std::vector<int> const& axes) {
+  auto order = axes;
+  for (int axis = 0; axis < static_cast<int>(from.shape.size()); ++axis)
+    if (std::find(order.begin(), order.end(), axis) == order.end()) order.push_back(axis);
+  if (order.size() != from.shape.size()) return from;
+  auto const values = io::to_floats(from);
+  auto const moved = transposed({from.shape, {values.begin(), values.end()}, false}, order);
+  std::vector<float> const floats(moved.values.begin(), moved.values.end());
+  auto shape = moved.shape;
+  while (shape.size() > axes.size() && shape.back() == 1) shape.pop_back();
+  return io::float_tensor(from.name, shape, floats);
+}
+
+void add_recorded(std::vector<std::string> const& files, std::vector<shape> const& shapes,
+                  std::vector<std::vector<int>> const& axes, char const* what, std::int64_t& samples, tensor_file& to) {
   if (files.size() != shapes.size())
     throw file_error("E5066", "--test-" + std::string(what) + ": the model has " + std::to_string(shapes.size()) +
                                   ", found " + std::to_string(files.size()) + " files");
   for (std::size_t i = 0; i < files.size(); ++i) {
     auto tensor = read_npy(files[i]);
+    if (!axes.empty()) tensor = with_axes(tensor, axes[i]);
     std::vector<std::int64_t> expected{samples == 0 && !tensor.shape.empty() ? tensor.shape[0] : samples};
     expected.insert(expected.end(), shapes[i].begin(), shapes[i].end());
     if (tensor.shape != expected || expected[0] < 1)
@@ -47,8 +65,8 @@ tensor_file read_recorded(source_model const& model, std::vector<std::string> co
   for (int const input : model.inputs) of_inputs.push_back(shape_of(model, {input, 0}));
   for (auto const& output : model.outputs) of_outputs.push_back(shape_of(model, output));
   std::int64_t samples = 0;
-  add_recorded(inputs, of_inputs, "inputs", samples, result);
-  add_recorded(outputs, of_outputs, "outputs", samples, result);
+  add_recorded(inputs, of_inputs, model.input_axes, "inputs", samples, result);
+  add_recorded(outputs, of_outputs, model.output_axes, "outputs", samples, result);
   return result;
 }
 

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ONNX's nodes that treat each number alone, normalize along channels, or join tensors.
+#include "onnx_trace.hpp"
+#include "option_values.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stagecraft::tool {
+
+namespace {
+
+using trace = onnx_trace;
+
+/// The shortest number that is this float: 0.9, not 0.8999999761581421.
+double shortest(float number) { return std::stod(number_text(number)); }
+
+/// A layer that changes neither axes nor lengths.
+void set_alike(trace& to, onnx_node const& node, std::string const& class_name, json const& config,
+               bool is_nonnegative = false) {
+  auto const x = to.tensor(node, 0);
+  auto y = to.call(class_name, config, {x});
+  auto const layer = y.layer;
+  y = x;
+  y.layer = layer, y.is_nonnegative = is_nonnegative;
+  to.set(node, y);
+}
+
+onnx_converter activation(std::string const& name, bool is_nonnegative = false) {
+  return [=](trace& to, onnx_node const& node) {
+    set_alike(to, node, "Activation", {{"activation", name}}, is_nonnegative);
+  };
+}
+
+void clip(trace& to, onnx_node const& node) {
+  auto const least = to.constant(node, 1), most = to.constant(node, 2);
+  bool const is_rectified = least && least->values.size() == 1 && least->values[0] == 0;
+  bool const is_open = !most || (most->values.size() == 1 && most->values[0] > 3e38);
+  if (!is_rectified || (most && most->values.size() != 1)) throw unsupported("has other limits than 0 and a number");
+  if (is_open) return set_alike(to, node, "Activation", {{"activation", "relu"}}, true);
+  auto x = to.tensor(node, 0);
+  auto const& before = to.layer(x);  // PyTorch writes relu6 as Relu and Clip
+  if (before.class_name == "Activation" && before.config["activation"] == "relu" &&
+      to.only_user(node.inputs[0]) == &node)
+    x.layer = before.inputs[0];
+  x.layer = to.call("ReLU", {{"max_value", most->values[0]}}, {x}).layer;
+  x.is_nonnegative = true;
+  to.set(node, x);
+}
+
+/// The place of one of the graph's axes among a tensor's own; -1 if it has length 1 and is not there.
+int place_of(traced_tensor const& x, std::int64_t axis) {
+  if (axis < 0) axis += x.rank;
+  auto const found = std::find(x.order.begin(), x.order.end(), static_cast<int>(axis));
+  return found == x.order.end() ? -1 : static_cast<int>(found - x.order.begin());
+}
+
+void softmax(trace& to, onnx_node const& node) {
+  auto x = to.tensor(node, 0);
+  if (!x.flat_order.empty() || x.fused_axis >= 0) x = to.in_order(x);
+  int const place = place_of(x, node.integer("axis", -1));
+  if (place < 1) throw unsupported("is along an axis that is not here");
+  int const last = static_cast<int>(x.lengths.size());
+  auto y = place == last ? to.call("Activation", {{"activation", "softmax"}}, {x})
+                         : to.call("Softmax", {{"axis", place}}, {x});
+  y.rank = x.rank, y.order = x.order, y.is_nonnegative = true;
+  to.set(node, y);
+}
+
+void prelu(trace& to, onnx_node const& node) {
+  auto x = to.tensor(node, 0);
+  auto slopes = to.required(node, 1);
+  if (slopes.values.size() == 1 ||
+      std::all_of(slopes.values.begin(), slopes.values.end(), [&](double s) { return s == slopes.values[0]; })) {
+    if (slopes.values.empty()) throw unsupported("has no slopes");
+    return set_alike(to, node, "LeakyReLU", {{"alpha", static_cast<float>(slopes.values[0])}});
+  }
+  x = to.in_order(x);
+  if (slopes.shape.size() + 1 > static_cast<std::size_t>(x.rank))
+    throw unsupported("has slopes with the axis of samples");
+  std::vector<std::int64_t> const lengths(x.lengths.begin(), x.lengths.end());
+  if (slopes.shape != lengths) throw unsupported("has slopes that several elements share");
+  to.set(node, to.call("PReLU", json::object(), {x}, {slopes}));
+}
+
+/// Numbers of a constant that is one, or one for each of the last of a tensor's own axes.
+std::vector<float> per_channel(onnx_constant const& c, traced_tensor const& x) {
+  std::vector<float> const all(c.values.begin(), c.values.end());
+  if (all.size() == 1) return all;
+  auto const rank = static_cast<int>(c.shape.size());
+  if (!x.flat_order.empty() || x.fused_axis >= 0 || x.order.size() < 2)
+    throw unsupported("has a constant for each element");
+  int const channels = x.order.back();
+  if (rank > x.rank) throw unsupported("has a constant of more axes than its input");
+  for (int i = 0; i < rank; ++i)
+    if (c.shape[static_cast<std::size_t>(i)] != 1 && i + x.rank - rank != channels)
+      throw unsupported("has a constant of the shape " + io::shape_text(c.shape) +
+                        ", expected one number, or one for each channel");
+  if (all.size() != static_cast<std::size_t>(x.lengths.back()))
+    throw unsupported("has a constant that does not fit its input");
+  return all;
+}
+
+/// Tensors with the axes of the first.
+std::vector<traced_tensor> aligned(trace& to, onnx_node const& node, int& rank) {
+  std::vector<traced_tensor> all;
+  rank = 0;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    all.push_back(to.tensor(node, i));
+    rank = std::max(rank, all.back().rank);
+  }
+  bool is_alike = true;
+  for (auto const& each : all)
+    is_alike = is_alike && each.order == all[0].order && each.rank == rank && each.flat_order == all[0].flat_order &&
+               each.flat_lengths == all[0].flat_lengths && each.fused_axis == all[0].fused_axis;
+  if (is_alike) return all;
+  auto order = all[0].order;
+  for (auto& each : all) {
+    if (each.rank != rank) throw unsupported("takes tensors of different ranks");
+    if (each.order.size() > order.size()) order = each.order;  // that with all axes
+  }
+  for (auto& each : all) each = to.ordered(each, order);
+  return all;
+}
+
+/// Add, Mul and their kin: of tensors, or of one and a constant.
+onnx_converter arithmetic(std::string const& class_name) {
+  return [=](trace& to, onnx_node const& node) {
+    auto const& type = node.type;
+    if (node.inputs.size() == 2 && to.is_tensor(node, 0) != to.is_tensor(node, 1)) {
+      std::size_t const tensor = to.is_tensor(node, 0) ? 0 : 1;
+      auto const& x = to.tensor(node, tensor);
+      auto const c = per_channel(to.required(node, 1 - tensor), x);
+      if (c.empty()) throw unsupported("has an empty constant");
+      auto changed = [&](auto const& change) {
+        std::vector<float> result;
+        for (float const each : c) result.push_back(change(each));
+        return result;
+      };
+      auto const same = changed([](float v) { return v; }), negative = changed([](float v) { return -v; });
+      if (type == "Add") return to.set(node, to.scaled(x, {1.0F}, same));
+      if (type == "Mul") return to.set(node, to.scaled(x, same, {0.0F}));
+      if (type == "Sub")
+        return to.set(node, tensor == 0 ? to.scaled(x, {1.0F}, negative) : to.scaled(x, {-1.0F}, same));
+      if (type == "Div" && tensor == 0)
+        return to.set(node, to.scaled(x, changed([](float v) { return 1 / v; }), {0.0F}));
+      throw unsupported("has a constant, which is not here");
+    }
+    if (class_name.empty()) throw unsupported("is of two tensors, which is not here");
+    int rank = 0;
+    auto const all = aligned(to, node, rank);
+    if (all.size() < 2) {
+      to.set(node, all.at(0));
+      return;
+    }
+    auto y = to.call(class_name, json::object(), all);
+    y.rank = rank, y.order = all[0].order, y.flat_order = all[0].flat_order, y.flat_lengths = all[0].flat_lengths;
+    y.fused_axis = all[0].fused_axis;
+    y.is_nonnegative =
+        type != "Sub" && std::all_of(all.begin(), all.end(), [](auto const& each) { return each.is_nonnegative; });
+    to.set(node, y);
+  };
+}
+
+void concat(trace& to, onnx_node const& node) {
+  int rank = 0;
+  auto all = aligned(to, node, rank);
+  for (auto& each : all)
+    if (!each.flat_order.empty() || each.fused_axis >= 0) each = to.in_order(each);
+  auto place = place_of(all.at(0), node.integer("axis", 0));
+  if (place < 0)
+    for (auto& each : all) each = to.in_order(each), place = place_of(each, node.integer("axis", 0));
+  if (place < 1) throw unsupported("joins samples");
+  if (all.size() == 1) return to.set(node, all[0]);
+  int const last = static_cast<int>(all[0].lengths.size());
+  auto y = to.call("Concatenate", {{"axis", place == last ? -1 : place}}, all);
+  y.rank = rank, y.order = all[0].order;
+  y.is_nonnegative = std::all_of(all.begin(), all.end(), [](auto const& each) { return each.is_nonnegative; });
+  to.set(node, y);
+}
+
+void batch_normalization(trace& to, onnx_node const& node) {
+  auto x = to.tensor(node, 0);
+  x = x.rank > 2 ? to.channels_last(x) : to.in_order(x);
+  json const config{{"epsilon", shortest(node.real("epsilon", 1e-5F))},
+                    {"momentum", shortest(node.real("momentum", 0.9F))}};
+  auto y = to.call("BatchNormalization", config, {x},
+                   {to.required(node, 1), to.required(node, 2), to.required(node, 3), to.required(node, 4)},
+                   to.name_of(node, node.inputs[1]));
+  y.rank = x.rank, y.order = x.order;
+  to.set(node, y);
+}
+
+void layer_normalization(trace& to, onnx_node const& node) {
+  auto const axis = node.integer("axis", -1);
+  auto const x = to.in_order(to.tensor(node, 0));
+  if (axis != -1 && axis != x.rank - 1) throw unsupported("is along more axes than the last");
+  auto const scale = to.constant(node, 1), shift = to.constant(node, 2);
+  json config{{"epsilon", shortest(node.real("epsilon", 1e-5F))}};
+  std::vector<onnx_constant> weights;
+  if (!scale) config["scale"] = false;
+  if (!shift) config["center"] = false;
+  for (auto const& each : {scale, shift}) {
+    if (!each) continue;
+    weights.push_back(*each);
+    weights.back().shape = {static_cast<std::int64_t>(each->values.size())};
+  }
+  to.set(node, to.call("LayerNormalization", config, {x}, weights,
+                       to.name_of(node, node.inputs.size() > 1 ? node.inputs[1] : "")));
+}
+
+void dropout(trace& to, onnx_node const& node) {
+  auto const ratio = to.constant(node, 1);
+  double const rate = ratio && !ratio->values.empty() ? ratio->values[0] : 0.5;
+  if (rate == 0) return to.set(node, to.tensor(node, 0));
+  set_alike(to, node, "Dropout", {{"rate", shortest(static_cast<float>(rate))}}, to.tensor(node, 0).is_nonnegative);
+}
+
+void cast(trace& to, onnx_node const& node) {
+  auto const type = node.integer("to", 1);
+  bool const is_input = to.layer(to.tensor(node, 0)).class_name == "InputLayer";
+  if (!is_input && type != 1 && type != 10 && type != 11 && type != 16)
+    throw unsupported("makes whole numbers of a tensor");
+  to.set(node, to.tensor(node, 0));
+}
+
+}  // namespace
+
+void add_elementwise_converters(std::map<std::string, onnx_converter>& to) {
+  to["Relu"] = activation("relu", true), to["Tanh"] = activation("tanh"), to["Sigmoid"] = activation("sigmoid", true);
+  to["Selu"] = activation("selu"), to["Softplus"] = activation("softplus", true),
+  to["Softsign"] = activation("softsign");
+  to["Exp"] = activation("exponential", true), to["Gelu"] = activation("gelu"), to["Swish"] = activation("swish");
+  to["LeakyRelu"] = [](trace& t, onnx_node const& node) {
+    set_alike(t, node, "LeakyReLU", {{"alpha", shortest(node.real("alpha", 0.01F))}});
+  };
+  to["Elu"] = [](trace& t, onnx_node const& node) {
+    float const alpha = node.real("alpha", 1);
+    if (alpha == 1) return set_alike(t, node, "Activation", {{"activation", "elu"}});
+    set_alike(t, node, "ELU", {{"alpha", shortest(alpha)}});
+  };
+  to["ThresholdedRelu"] = [](trace& t, onnx_node const& node) {
+    set_alike(t, node, "ThresholdedReLU", {{"theta", shortest(node.real("alpha", 1))}});
+  };
+  to["HardSigmoid"] = [](trace& t, onnx_node const& node) {
+    if (std::fabs(node.real("alpha", 0.2F) - 0.2F) > 1e-6F || node.real("beta", 0.5F) != 0.5F)
+      throw unsupported("has another slope than Keras's hard_sigmoid, 0.2");
+    set_alike(t, node, "Activation", {{"activation", "hard_sigmoid"}}, true);
+  };
+  to["Neg"] = [](trace& t, onnx_node const& node) { t.set(node, t.scaled(t.tensor(node, 0), {-1.0F}, {0.0F})); };
+  to["Clip"] = clip, to["Softmax"] = softmax, to["PRelu"] = prelu, to["Concat"] = concat, to["Dropout"] = dropout;
+  to["Cast"] = cast, to["BatchNormalization"] = batch_normalization, to["LayerNormalization"] = layer_normalization;
+  to["Add"] = to["Sum"] = arithmetic("Add"), to["Mul"] = arithmetic("Multiply"), to["Sub"] = arithmetic("Subtract");
+  to["Div"] = arithmetic(""), to["Max"] = arithmetic("Maximum"), to["Min"] = arithmetic("Minimum"),
+  to["Mean"] = arithmetic("Average");
+  to["Identity"] = [](trace& t, onnx_node const& node) { t.set(node, t.tensor(node, 0)); };
+}
+
+}  // namespace stagecraft::tool

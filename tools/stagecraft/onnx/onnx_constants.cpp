@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "onnx_constants.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace stagecraft::tool {
+
+namespace {
+
+/// Arrays that nodes make have at most this many elements; others are weights.
+constexpr std::int64_t largest_made = 1 << 16;
+
+std::int64_t count_of(std::vector<std::int64_t> const& shape) {
+  std::int64_t count = 1;
+  for (auto const length : shape) {
+    if (length < 0 || (length > 0 && count > (std::int64_t{1} << 40) / length)) return -1;
+    count *= length;
+  }
+  return count;
+}
+
+/// A number of C++'s integers, however large the double is.
+std::int64_t whole(double value) {
+  constexpr double most = 9e18;
+  if (std::isnan(value)) return 0;
+  return static_cast<std::int64_t>(std::clamp(value, -most, most));
+}
+
+template <class T>
+void append_whole(stored_tensor const& from, std::vector<double>& to) {
+  for (std::size_t i = 0; i + sizeof(T) <= from.bytes.size(); i += sizeof(T)) {
+    T element;
+    std::memcpy(&element, from.bytes.data() + i, sizeof element);
+    to.push_back(static_cast<double>(element));
+  }
+}
+
+onnx_constant constant_of(stored_tensor const& from) {
+  onnx_constant result{from.shape, {}, !io::is_floating(from.type)};
+  result.values.reserve(static_cast<std::size_t>(from.size()));
+  if (from.type == element_type::int64) {
+    append_whole<std::int64_t>(from, result.values);
+  } else if (from.type == element_type::int32) {
+    append_whole<std::int32_t>(from, result.values);
+  } else {
+    for (float const value : io::to_floats(from)) result.values.push_back(value);
+  }
+  return result;
+}
+
+std::optional<onnx_constant> elementwise(onnx_constant const& a, onnx_constant const& b, std::string const& type) {
+  bool const is_scalar = b.values.size() == 1;
+  if (!is_scalar && a.values.size() == 1 && (type == "Add" || type == "Mul")) return elementwise(b, a, type);
+  if (!is_scalar && a.shape != b.shape) return std::nullopt;
+  auto result = a;
+  if (b.shape.size() > a.shape.size()) result.shape = b.shape;
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    double const x = a.values[i], y = b.values[is_scalar ? 0 : i];
+    if (x == batch_marker || y == batch_marker) return std::nullopt;
+    double z = 0;
+    if (type == "Add") z = x + y;
+    if (type == "Sub") z = x - y;
+    if (type == "Mul") z = x * y;
+    if (type == "Div") {
+      if (y == 0) return std::nullopt;
+      z = a.is_whole ? std::trunc(x / y) : x / y;
+    }
+    result.values[i] = z;
+  }
+  return result;
+}
+
+std::optional<std::vector<std::int64_t>> shape_for(std::vector<std::int64_t> wanted,
+                                                   std::vector<std::int64_t> const& from) {
+  std::int64_t const count = count_of(from);
+  std::int64_t known = 1, open = -1;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == 0 && i < from.size()) wanted[i] = from[i];
+    if (wanted[i] == -1)
+      open = static_cast<std::int64_t>(i);
+    else if (wanted[i] < 0 || wanted[i] > largest_made * 1024)
+      return std::nullopt;
+    else
+      known *= std::max<std::int64_t>(wanted[i], 1);
+    if (known > (std::int64_t{1} << 40)) return std::nullopt;
+  }
+  if (open >= 0) wanted[static_cast<std::size_t>(open)] = count / known;
+  return count_of(wanted) == count ? std::optional(wanted) : std::nullopt;
+}
+
+std::optional<onnx_constant> sliced(onnx_constant from, std::vector<std::optional<onnx_constant>> const& inputs) {
+  if (inputs.size() < 3 || !inputs[1] || !inputs[2]) return std::nullopt;
+  auto const starts = inputs[1]->integers(), ends = inputs[2]->integers();
+  auto const rank = static_cast<std::int64_t>(from.shape.size());
+  for (std::size_t i = 0; i < starts.size() && i < ends.size(); ++i) {
+    auto axis = inputs.size() > 3 && inputs[3] && i < inputs[3]->values.size() ? inputs[3]->integers()[i]
+                                                                               : static_cast<std::int64_t>(i);
+    auto const step = inputs.size() > 4 && inputs[4] && i < inputs[4]->values.size() ? inputs[4]->integers()[i] : 1;
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank || step == 0 || std::abs(step) > largest_made) return std::nullopt;
+    auto const length = from.shape[static_cast<std::size_t>(axis)];
+    auto const place = [&](std::int64_t at) {
+      if (at < 0) at = at < -length ? -1 : at + length;
+      return std::clamp<std::int64_t>(at, step < 0 ? -1 : 0, step < 0 ? length - 1 : length);
+    };
+    auto const end = step < 0 && ends[i] < -length ? std::int64_t{-1} : place(ends[i]);
+    std::vector<std::int64_t> taken;
+    for (auto at = place(starts[i]); step > 0 ? at < end : at > end; at += step) taken.push_back(at);
+    std::int64_t inner = 1;
+    for (auto k = static_cast<std::size_t>(axis) + 1; k < from.shape.size(); ++k) inner *= from.shape[k];
+    std::vector<double> values;
+    auto const outer = length * inner == 0 ? 0 : static_cast<std::int64_t>(from.values.size()) / (length * inner);
+    for (std::int64_t o = 0; o < outer; ++o)
+      for (auto const at : taken) {
+        auto const first = from.values.begin() + (o * length + at) * inner;
+        values.insert(values.end(), first, first + inner);
+      }
+    from.values = std::move(values);
+    from.shape[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(taken.size());
+  }
+  return from;
+}
+
+std::optional<onnx_constant> gathered(onnx_constant const& from, onnx_constant const& indices, std::int64_t axis) {
+  if (axis != 0 || from.shape.size() != 1 || indices.shape.size() > 1) return std::nullopt;
+  onnx_constant result{indices.shape, {}, from.is_whole};
+  for (auto index : indices.integers()) {
+    if (index < 0) index += from.shape[0];
+    if (index < 0 || index >= from.shape[0]) return std::nullopt;
+    result.values.push_back(from.values[static_cast<std::size_t>(index)]);
+  }
+  return result;
+}
+
+/// Axes of length one that Squeeze takes away and Unsqueeze puts in change the shape only.
+std::optional<onnx_constant> with_unit_axes(onnx_constant from, std::vector<std::int64_t> axes, bool adds) {
+  auto const rank = static_cast<std::int64_t>(from.shape.size() + (adds ? axes.size() : 0));
+  if (rank > 16) return std::nullopt;
+  for (auto& axis : axes) {
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) return std::nullopt;
+  }
+  std::sort(axes.begin(), axes.end());
+  if (adds) {
+    for (auto const axis : axes) {
+      if (axis > static_cast<std::int64_t>(from.shape.size())) return std::nullopt;
+      from.shape.insert(from.shape.begin() + axis, 1);
+    }
+    return from;
+  }
+  std::vector<std::int64_t> shape;
+  for (std::int64_t i = 0; i < rank; ++i) {
+    bool const is_named = axes.empty() || std::binary_search(axes.begin(), axes.end(), i);
+    if (is_named && from.shape[static_cast<std::size_t>(i)] == 1) continue;
+    if (is_named && !axes.empty()) return std::nullopt;
+    shape.push_back(from.shape[static_cast<std::size_t>(i)]);
+  }
+  from.shape = shape;
+  return from;
+}
+
+std::optional<onnx_constant> joined(std::vector<std::optional<onnx_constant>> const& inputs) {
+  onnx_constant result{{0}, {}, true};
+  for (auto const& each : inputs) {
+    if (!each || each->shape.size() != 1) return std::nullopt;
+    result.values.insert(result.values.end(), each->values.begin(), each->values.end());
+    result.is_whole = result.is_whole && each->is_whole;
+  }
+  result.shape[0] = static_cast<std::int64_t>(result.values.size());
+  return result.shape[0] > largest_made ? std::nullopt : std::optional(result);
+}
+
+std::optional<onnx_constant> value_of(onnx_node const& node) {
+  if (auto const* value = node.find("value"); value != nullptr && value->tensor) return constant_of(*value->tensor);
+  if (auto const* value = node.find("value_float")) return onnx_constant{{}, {value->real}, false};
+  if (auto const* value = node.find("value_int")) return onnx_constant{{}, {static_cast<double>(value->integer)}, true};
+  auto const list = [](auto const& numbers, bool is_whole) {
+    onnx_constant result{{static_cast<std::int64_t>(numbers.size())}, {}, is_whole};
+    for (auto const each : numbers) result.values.push_back(static_cast<double>(each));
+    return result;
+  };
+  if (auto const* value = node.find("value_floats")) return list(value->reals, false);
+  if (auto const* value = node.find("value_ints")) return list(value->integers, true);
+  return std::nullopt;
+}
+
+/// An array of one value. Where its shape has the number of samples, one row stands for all.
+std::optional<onnx_constant> filled(std::vector<double> lengths, double value, bool is_whole) {
+  onnx_constant result{{}, {}, is_whole};
+  for (double& length : lengths) result.shape.push_back(length == batch_marker ? 1 : whole(length));
+  auto const count = count_of(result.shape);
+  if (count < 0 || count > largest_made) return std::nullopt;
+  result.values.assign(static_cast<std::size_t>(count), value);
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> onnx_constant::integers() const {
+  std::vector<std::int64_t> result;
+  for (double const value : values) result.push_back(whole(value));
+  return result;
+}
+
+onnx_constant transposed(onnx_constant const& from, std::vector<int> const& order) {
+  auto const rank = from.shape.size();
+  onnx_constant result{from.shape, std::vector<double>(from.values.size()), from.is_whole};
+  std::vector<std::size_t> strides(rank, 1), step(rank);
+  for (std::size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * static_cast<std::size_t>(from.shape[i]);
+  for (std::size_t i = 0; i < rank; ++i) {
+    result.shape[i] = from.shape[static_cast<std::size_t>(order[i])];
+    step[i] = strides[static_cast<std::size_t>(order[i])];
+  }
+  std::vector<std::int64_t> at(rank);
+  std::size_t place = 0;
+  for (double& value : result.values) {
+    value = from.values[place];
+    for (std::size_t i = rank; i-- > 0;) {
+      place += step[i];
+      if (++at[i] < result.shape[i]) break;
+      place -= step[i] * static_cast<std::size_t>(result.shape[i]);
+      at[i] = 0;
+    }
+  }
+  return result;
+}
+
+onnx_constants::onnx_constants(onnx_graph const& graph) {
+  for (auto const& each : graph.constants) {
+    stored_.insert_or_assign(each.name, &each);
+    budget_ += 4 * static_cast<std::size_t>(each.size());
+  }
+}
+
+std::size_t onnx_constants::size(std::string const& name) const {
+  if (auto const made = made_.find(name); made != made_.end()) return made->second.values.size();
+  auto const stored = stored_.find(name);
+  return stored == stored_.end() ? 0 : static_cast<std::size_t>(stored->second->size());
+}
+
+std::optional<onnx_constant> onnx_constants::find(std::string const& name) const {
+  if (auto const made = made_.find(name); made != made_.end()) return made->second;
+  auto const stored = stored_.find(name);
+  return stored == stored_.end() ? std::nullopt : std::optional(constant_of(*stored->second));
+}
+
+bool onnx_constants::fold(onnx_node const& node) {
+  if (node.outputs.empty() || !node.domain.empty()) return false;
+  for (auto const& input : node.inputs)
+    if (!input.empty() && !contains(input)) return false;
+  auto result = result_of(node);
+  if (!result || result->values.size() > budget_) return false;
+  budget_ -= result->values.size();
+  set(node.outputs[0], std::move(*result));
+  return true;
+}
+
+std::optional<onnx_constant> onnx_constants::result_of(onnx_node const& node) const {
+  auto const& type = node.type;
+  if (type == "Constant") return value_of(node);
+  std::vector<std::optional<onnx_constant>> inputs;
+  for (auto const& each : node.inputs) inputs.push_back(each.empty() ? std::nullopt : find(each));
+  if (inputs.empty() || !inputs[0]) return std::nullopt;
+  auto& first = *inputs[0];
+  auto const second = inputs.size() > 1 ? inputs[1] : std::nullopt;
+  if (type == "Identity") return first;
+  if (type == "Cast") {
+    auto const to = node.integer("to", 1);
+    first.is_whole = to != 1 && to != 10 && to != 11 && to != 16;
+    if (first.is_whole)
+      for (double& value : first.values) value = std::trunc(value);
+    return first;
+  }
+  if (type == "Transpose") {
+    auto const rank = static_cast<std::int64_t>(first.shape.size());
+    std::vector<int> order;
+    for (auto i = rank; i-- > 0;) order.push_back(static_cast<int>(i));
+    if (auto const* perm = node.find("perm")) {
+      order.assign(perm->integers.begin(), perm->integers.end());
+      std::vector<int> sorted = order, expected(first.shape.size());
+      std::sort(sorted.begin(), sorted.end());
+      std::iota(expected.begin(), expected.end(), 0);
+      if (sorted != expected) return std::nullopt;
+    }
+    return transposed(first, order);
+  }
+  if (type == "Reshape" && second) {
+    auto const shape = shape_for(second->integers(), first.shape);
+    if (!shape) return std::nullopt;
+    first.shape = *shape;
+    return first;
+  }
+  if (type == "Squeeze" || type == "Unsqueeze")
+    return with_unit_axes(first, second ? second->integers() : node.integers("axes", {}), type == "Unsqueeze");
+  if (type == "Shape") {
+    onnx_constant result{{static_cast<std::int64_t>(first.shape.size())}, {}, true};
+    for (auto const length : first.shape) result.values.push_back(static_cast<double>(length));
+    return result;
+  }
+  if (first.values.size() > static_cast<std::size_t>(largest_made)) return std::nullopt;
+  if (type == "Concat") return joined(inputs);
+  if (type == "Slice") return sliced(first, inputs);
+  if (type == "Gather" && second) return gathered(first, *second, node.integer("axis", 0));
+  if ((type == "Add" || type == "Sub" || type == "Mul" || type == "Div") && second)
+    return elementwise(first, *second, type);
+  if (type == "ConstantOfShape") {
+    auto const* value = node.find("value");
+    auto const given = value != nullptr && value->tensor ? constant_of(*value->tensor) : onnx_constant{{1}, {0}, false};
+    return given.values.empty() ? std::nullopt : filled(first.values, given.values[0], given.is_whole);
+  }
+  if (type == "Expand" && second && first.values.size() == 1)
+    return filled(second->values, first.values[0], first.is_whole);
+  return std::nullopt;
+}
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Constants of an ONNX graph, and what nodes compute of them: files compute shapes by nodes of their own.
+#pragma once
+
+#include "onnx_file.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// What stands in a shape for the number of samples, which is not known.
+inline constexpr double batch_marker = -7e15;
+
+/// An array that is known when the model is read. Whole numbers are exact up to 2^53.
+struct onnx_constant {
+  std::vector<std::int64_t> shape;
+  std::vector<double> values;
+  bool is_whole = false;
+
+  [[nodiscard]] std::vector<std::int64_t> integers() const;
+};
+
+/// The array with its axes in another order: axis i of the result is axis order[i].
+[[nodiscard]] onnx_constant transposed(onnx_constant const& from, std::vector<int> const& order);
+
+/// The constants of a graph, by their names.
+class onnx_constants {
+ public:
+  explicit onnx_constants(onnx_graph const& graph);
+
+  [[nodiscard]] bool contains(std::string const& name) const { return stored_.contains(name) || made_.contains(name); }
+  /// How many elements it has.
+  [[nodiscard]] std::size_t size(std::string const& name) const;
+  [[nodiscard]] std::optional<onnx_constant> find(std::string const& name) const;
+  void set(std::string const& name, onnx_constant value) { made_.insert_or_assign(name, std::move(value)); }
+
+  /// Computes a node all of whose inputs are constants. Returns whether it could.
+  bool fold(onnx_node const& node);
+
+ private:
+  [[nodiscard]] std::optional<onnx_constant> result_of(onnx_node const& node) const;
+
+  std::map<std::string, stored_tensor const*> stored_;
+  std::map<std::string, onnx_constant> made_;
+  std::size_t budget_ = 1 << 22;  ///< elements that may still be made: a multiple of the file's
+};
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "onnx_file.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <protozero/pbf_reader.hpp>
+#include <set>
+
+namespace stagecraft::tool {
+
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_wire_type;
+
+/// ONNX's numbers for types of elements; nothing for those that are not read.
+std::optional<element_type> type_of(std::int32_t number) {
+  switch (number) {
+    case 1: return element_type::float32;
+    case 2: return element_type::uint8;
+    case 3: return element_type::int8;
+    case 4: return element_type::uint16;
+    case 5: return element_type::int16;
+    case 6: return element_type::int32;
+    case 7: return element_type::int64;
+    case 9: return element_type::boolean;
+    case 10: return element_type::float16;
+    case 11: return element_type::float64;
+    case 12: return element_type::uint32;
+    case 13: return element_type::uint64;
+    case 16: return element_type::bfloat16;
+    default: return std::nullopt;
+  }
+}
+
+constexpr std::uint32_t tag(std::uint32_t number, pbf_wire_type type) { return protozero::tag_and_type(number, type); }
+
+class parser {
+ public:
+  parser(std::string name, std::filesystem::path folder) : name_(std::move(name)), folder_(std::move(folder)) {}
+
+  onnx_graph model(std::string_view bytes) {
+    onnx_graph graph;
+    bool has_graph = false;
+    try {
+      pbf_reader message(bytes.data(), bytes.size());
+      while (message.next()) switch (message.tag_and_type()) {
+          case tag(2, pbf_wire_type::length_delimited): graph.producer = message.get_string(); break;
+          case tag(7, pbf_wire_type::length_delimited):
+            if (has_graph) damaged("it has two graphs");
+            has_graph = true;
+            read_graph(message.get_message(), graph);
+            break;
+          case tag(8, pbf_wire_type::length_delimited): read_opset(message.get_message(), graph); break;
+          default: message.skip();
+        }
+    } catch (protozero::exception const& why) {
+      damaged(std::string("its protobuf is cut off or damaged (") + why.what() + ")");
+    }
+    if (!has_graph) damaged("it has no graph");
+    std::set<std::string> constants;
+    for (auto const& each : graph.constants) constants.insert(each.name);
+    std::erase_if(graph.inputs, [&](onnx_value const& each) { return constants.contains(each.name); });
+    return graph;
+  }
+
+ private:
+  [[noreturn]] void damaged(std::string const& what) const { io::refuse("E5067", name_, "is no ONNX file: " + what); }
+
+  static void read_opset(pbf_reader message, onnx_graph& graph) {
+    std::string domain;
+    std::int64_t version = 0;
+    while (message.next()) switch (message.tag_and_type()) {
+        case tag(1, pbf_wire_type::length_delimited): domain = message.get_string(); break;
+        case tag(2, pbf_wire_type::varint): version = message.get_int64(); break;
+        default: message.skip();
+      }
+    if (domain.empty() || domain == "ai.onnx") graph.opset = version;
+  }
+
+  void read_graph(pbf_reader message, onnx_graph& graph) {
+    while (message.next()) switch (message.tag_and_type()) {
+        case tag(1, pbf_wire_type::length_delimited): graph.nodes.push_back(read_node(message.get_message())); break;
+        case tag(2, pbf_wire_type::length_delimited): graph.name = message.get_string(); break;
+        case tag(5, pbf_wire_type::length_delimited):
+          graph.constants.push_back(read_tensor(message.get_message()));
+          break;
+        case tag(11, pbf_wire_type::length_delimited): graph.inputs.push_back(read_value(message.get_message())); break;
+        case tag(12, pbf_wire_type::length_delimited):
+          graph.outputs.push_back(read_value(message.get_message()));
+          break;
+        case tag(15, pbf_wire_type::length_delimited): damaged("it has sparse constants, which are not read");
+        default: message.skip();
+      }
+  }
+
+  /// A name, and the shape of its type.
+  static onnx_value read_value(pbf_reader message) {
+    onnx_value value;
+    while (message.next()) switch (message.tag_and_type()) {
+        case tag(1, pbf_wire_type::length_delimited): value.name = message.get_string(); break;
+        case tag(2, pbf_wire_type::length_delimited): {
+          auto type = message.get_message();
+          while (type.next(1, pbf_wire_type::length_delimited)) {
+            auto tensor = type.get_message();
+            while (tensor.next(2, pbf_wire_type::length_delimited)) {
+              auto shape = tensor.get_message();
+              while (shape.next(1, pbf_wire_type::length_delimited))
+                value.shape.push_back(read_length(shape.get_message()));
+            }
+          }
+          break;
+        }
+        default: message.skip();
+      }
+    return value;
+  }
+  static std::int64_t read_length(pbf_reader message) {
+    std::int64_t length = -1;
+    while (message.next(1, pbf_wire_type::varint)) length = message.get_int64();
+    return length;
+  }
+
+  onnx_node read_node(pbf_reader message) {
+    onnx_node node;
+    while (message.next()) switch (message.tag_and_type()) {
+        case tag(1, pbf_wire_type::length_delimited): node.inputs.push_back(message.get_string()); break;
+        case tag(2, pbf_wire_type::length_delimited): node.outputs.push_back(message.get_string()); break;
+        case tag(3, pbf_wire_type::length_delimited): node.name = message.get_string(); break;
+        case tag(4, pbf_wire_type::length_delimited): node.type = message.get_string(); break;
+        case tag(5, pbf_wire_type::length_delimited): {
+          std::string name;
+          auto value = read_attribute(message.get_message(), name);
+          node.attributes.insert_or_assign(std::move(name), std::move(value));
+          break;
+        }
+        case tag(7, pbf_wire_type::length_delimited): node.domain = message.get_string(); break;
+        default: message.skip();
+      }
+    if (node.domain == "ai.onnx") node.domain.clear();
+    return node;
+  }
+
+  onnx_attribute read_attribute(pbf_reader message, std::string& name) {
+    onnx_attribute result;
+    while (message.next()) switch (message.tag_and_type()) {
+        case tag(1, pbf_wire_type::length_delimited): name = message.get_string(); break;
+        case tag(2, pbf_wire_type::fixed32): result.real = message.get_float(); break;
+        case tag(3, pbf_wire_type::varint): result.integer = message.get_int64(); break;
+        case tag(4, pbf_wire_type::length_delimited): result.text = message.get_string(); break;
+        case tag(5, pbf_wire_type::length_delimited): result.tensor = read_tensor(message.get_message()); break;
+        case tag(7, pbf_wire_type::fixed32): result.reals.push_back(message.get_float()); break;
+        case tag(7, pbf_wire_type::length_delimited): append(message.get_packed_float(), result.reals); break;
+        case tag(8, pbf_wire_type::varint): result.integers.push_back(message.get_int64()); break;
+        case tag(8, pbf_wire_type::length_delimited): append(message.get_packed_int64(), result.integers); break;
+        case tag(9, pbf_wire_type::length_delimited): result.texts.push_back(message.get_string()); break;
+        default: message.skip();
+      }
+    return result;
+  }
+
+  template <class Range, class T>
+  static void append(Range const& range, std::vector<T>& to) {
+    for (auto const each : range) to.push_back(each);
+  }
+
+  /// A tensor's elements in one of its typed fields, as bytes of its own type.
+  template <class Range>
+  void append_elements(Range const& range, stored_tensor& to) const {
+    auto const put = [&]<class T>(T value) {
+      auto const* const first = reinterpret_cast<std::byte const*>(&value);
+      to.bytes.insert(to.bytes.end(), first, first + sizeof value);
+    };
+    for (auto const each : range) switch (to.type) {
+        case element_type::float32: put(static_cast<float>(each)); break;
+        case element_type::float64: put(static_cast<double>(each)); break;
+        case element_type::int64:
+        case element_type::uint64: put(static_cast<std::int64_t>(each)); break;
+        case element_type::int32:
+        case element_type::uint32: put(static_cast<std::uint32_t>(static_cast<std::int64_t>(each))); break;
+        case element_type::int16:
+        case element_type::uint16:
+        case element_type::float16:  // their bits, as numbers
+        case element_type::bfloat16: put(static_cast<std::uint16_t>(static_cast<std::int64_t>(each))); break;
+        case element_type::int8:
+        case element_type::uint8:
+        case element_type::boolean: put(static_cast<std::uint8_t>(static_cast<std::int64_t>(each))); break;
+      }
+  }
+
+  stored_tensor read_tensor(pbf_reader const& message) {
+    stored_tensor result;
+    std::int32_t number = 0;
+    bool is_external = false;
+    std::map<std::string, std::string> place;
+    auto first = message;  // the type may stand after the elements
+    while (first.next()) switch (first.tag_and_type()) {
+        case tag(1, pbf_wire_type::varint): result.shape.push_back(first.get_int64()); break;
+        case tag(1, pbf_wire_type::length_delimited): append(first.get_packed_int64(), result.shape); break;
+        case tag(2, pbf_wire_type::varint): number = first.get_int32(); break;
+        case tag(8, pbf_wire_type::length_delimited): result.name = first.get_string(); break;
+        case tag(13, pbf_wire_type::length_delimited): read_entry(first.get_message(), place); break;
+        case tag(14, pbf_wire_type::varint): is_external = first.get_int32() == 1; break;
+        default: first.skip();
+      }
+    auto const type = type_of(number);
+    if (!type)
+      damaged("constant '" + result.name + "' has elements of type " + std::to_string(number) + ", which is not read");
+    result.type = *type;
+    if (is_external)
+      read_external(place, result);
+    else
+      read_elements(message, result);
+    std::uint64_t expected = size_of(*type);
+    if (result.shape.size() > 16) damaged("constant '" + result.name + "' has more than 16 axes");
+    for (auto const length : result.shape) {
+      if (length < 0 ||
+          (length > 0 && expected > std::numeric_limits<std::int64_t>::max() / static_cast<std::uint64_t>(length)))
+        damaged("constant '" + result.name + "' has the shape " + io::shape_text(result.shape));
+      expected *= static_cast<std::uint64_t>(length);
+    }
+    if (expected != result.bytes.size())
+      damaged("constant '" + result.name + "' has the shape " + io::shape_text(result.shape) + ", of " +
+              std::to_string(expected) + " bytes, and " + std::to_string(result.bytes.size()) + " bytes");
+    return result;
+  }
+
+  static void read_entry(pbf_reader message, std::map<std::string, std::string>& to) {
+    std::string key, value;
+    while (message.next()) switch (message.tag_and_type()) {
+        case tag(1, pbf_wire_type::length_delimited): key = message.get_string(); break;
+        case tag(2, pbf_wire_type::length_delimited): value = message.get_string(); break;
+        default: message.skip();
+      }
+    to.insert_or_assign(std::move(key), std::move(value));
+  }
+
+  void read_elements(pbf_reader message, stored_tensor& to) const {
+    while (message.next()) switch (message.tag_and_type()) {
+        case tag(4, pbf_wire_type::length_delimited): append_elements(message.get_packed_float(), to); break;
+        case tag(4, pbf_wire_type::fixed32): append_elements(std::array{message.get_float()}, to); break;
+        case tag(5, pbf_wire_type::length_delimited): append_elements(message.get_packed_int32(), to); break;
+        case tag(5, pbf_wire_type::varint): append_elements(std::array{message.get_int32()}, to); break;
+        case tag(7, pbf_wire_type::length_delimited): append_elements(message.get_packed_int64(), to); break;
+        case tag(7, pbf_wire_type::varint): append_elements(std::array{message.get_int64()}, to); break;
+        case tag(9, pbf_wire_type::length_delimited): {
+          auto const view = message.get_view();
+          auto const* const bytes = reinterpret_cast<std::byte const*>(view.data());
+          to.bytes.assign(bytes, bytes + view.size());
+          break;
+        }
+        case tag(10, pbf_wire_type::length_delimited): append_elements(message.get_packed_double(), to); break;
+        case tag(10, pbf_wire_type::fixed64): append_elements(std::array{message.get_double()}, to); break;
+        case tag(11, pbf_wire_type::length_delimited): append_elements(message.get_packed_uint64(), to); break;
+        case tag(11, pbf_wire_type::varint): append_elements(std::array{message.get_uint64()}, to); break;
+        default: message.skip();
+      }
+  }
+
+  /// Elements in another file of the same folder.
+  void read_external(std::map<std::string, std::string> const& place, stored_tensor& to) {
+    auto const text = [&](char const* key) {
+      auto const found = place.find(key);
+      return found == place.end() ? std::string() : found->second;
+    };
+    auto const number = [&](char const* key) {
+      auto const digits = text(key);
+      if (digits.empty()) return std::uint64_t{0};
+      if (digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos)
+        damaged("constant '" + to.name + "' has the " + key + " '" + digits + "'");
+      return static_cast<std::uint64_t>(std::stoull(digits));
+    };
+    std::filesystem::path const location(text("location"));
+    bool leaves = location.empty() || location.is_absolute();
+    for (auto const& part : location) leaves = leaves || part == "..";
+    if (leaves || folder_.empty())
+      damaged("constant '" + to.name + "' lies in '" + location.string() + "', which is not beside the file");
+    auto const path = folder_ / location;
+    auto const inside =
+        std::filesystem::weakly_canonical(path).lexically_relative(std::filesystem::weakly_canonical(folder_));
+    if (inside.empty() || *inside.begin() == "..")
+      damaged("constant '" + to.name + "' lies in '" + location.string() + "', which is not beside the file");
+    io::byte_source const source(path.string());
+    auto const offset = number("offset");
+    auto const length = text("length").empty() && offset <= source.size() ? source.size() - offset : number("length");
+    if (!source.holds(offset, length))
+      damaged("constant '" + to.name + "' lies beyond the end of '" + location.string() + "'");
+    // Constants may share bytes: what all of them take is what the file has.
+    external_bytes_ += length;
+    if (external_bytes_ > source.size() * 4) damaged("its constants overlap in '" + location.string() + "'");
+    to.bytes = source.read(offset, length);
+  }
+
+  std::string name_;
+  std::filesystem::path folder_;
+  std::uint64_t external_bytes_ = 0;
+};
+
+}  // namespace
+
+onnx_graph read_onnx_file(std::string const& path) {
+  io::byte_source const source(path);
+  auto const bytes = source.read(0, source.size());
+  auto const parent = std::filesystem::path(path).parent_path();
+  return parser(path, parent.empty() ? std::filesystem::path(".") : parent)
+      .model({reinterpret_cast<char const*>(bytes.data()), bytes.size()});
+}
+
+onnx_graph parse_onnx(std::string_view bytes, std::string const& name) { return parser(name, {}).model(bytes); }
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ONNX files: the graph in them, its nodes and constants. Reads protobuf by protozero.
+#pragma once
+
+#include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/stored_tensor.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// An attribute of a node. Those of other kinds (graphs, types) have none of these.
+struct onnx_attribute {
+  float real = 0;
+  std::int64_t integer = 0;
+  std::string text;
+  std::vector<float> reals;
+  std::vector<std::int64_t> integers;
+  std::vector<std::string> texts;
+  std::optional<stored_tensor> tensor;
+};
+
+/// One operation of a graph. An input that is left out has an empty name.
+struct onnx_node {
+  std::string name, type, domain;
+  std::vector<std::string> inputs, outputs;
+  std::map<std::string, onnx_attribute, std::less<>> attributes;
+
+  [[nodiscard]] onnx_attribute const* find(std::string_view attribute) const {
+    auto const found = attributes.find(attribute);
+    return found == attributes.end() ? nullptr : &found->second;
+  }
+  [[nodiscard]] std::int64_t integer(std::string_view attribute, std::int64_t by_default) const {
+    auto const* const found = find(attribute);
+    return found == nullptr ? by_default : found->integer;
+  }
+  [[nodiscard]] float real(std::string_view attribute, float by_default) const {
+    auto const* const found = find(attribute);
+    return found == nullptr ? by_default : found->real;
+  }
+  [[nodiscard]] std::string text(std::string_view attribute, std::string_view by_default) const {
+    auto const* const found = find(attribute);
+    return found == nullptr ? std::string(by_default) : found->text;
+  }
+  [[nodiscard]] std::vector<std::int64_t> integers(std::string_view attribute,
+                                                   std::vector<std::int64_t> by_default) const {
+    auto const* const found = find(attribute);
+    return found == nullptr ? by_default : found->integers;
+  }
+};
+
+/// An input or an output of a graph. A length that the file leaves open is -1.
+struct onnx_value {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+
+/// The graph of a file.
+struct onnx_graph {
+  std::string name, producer;
+  std::int64_t opset = 0;
+  std::vector<onnx_node> nodes;
+  std::vector<stored_tensor> constants;
+  std::vector<onnx_value> inputs, outputs;  ///< inputs that are constants as well are left out
+};
+
+/// Reads a file, and files beside it that hold its constants. Takes no more memory than a multiple of their sizes.
+/// Throws file_error: E5001 a file cannot be read, E5067 it is no ONNX file, or is damaged.
+[[nodiscard]] onnx_graph read_onnx_file(std::string const& path);
+/// Reads the bytes of a file that holds all of its constants.
+[[nodiscard]] onnx_graph parse_onnx(std::string_view bytes, std::string const& name);
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From an ONNX graph to Keras's configuration of a model, and to the model.
+#include "onnx_trace.hpp"
+#include "option_values.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+namespace stagecraft::tool {
+
+namespace {
+
+constexpr std::int64_t first_opset = 13, last_opset = 17;
+
+/// Whether a node only passes on what it is given, as far as axes are concerned.
+bool keeps_axes(onnx_node const& node) {
+  static std::set<std::string> const all{"Identity", "Cast", "Relu",    "Clip", "Add",     "Sub",   "Mul",
+                                         "Div",      "Pad",  "Sigmoid", "Tanh", "Dropout", "Resize"};
+  return all.contains(node.type);
+}
+
+}  // namespace
+
+std::map<std::string, onnx_converter> const& onnx_converters() {
+  static auto const all = [] {
+    std::map<std::string, onnx_converter> result;
+    add_elementwise_converters(result);
+    add_shape_converters(result);
+    add_product_converters(result);
+    add_window_converters(result);
+    add_recurrent_converters(result);
+    return result;
+  }();
+  return all;
+}
+
+/// Which of the graph's axes an input has here: those that the first node wants which wants any.
+std::vector<int> onnx_trace::order_of_input(std::string const& name, int rank) const {
+  std::vector<int> order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::set<std::string> seen{name};
+  std::vector<std::string> queue{name};
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    auto const users = users_.find(queue[i]);
+    if (users == users_.end()) continue;
+    for (auto const* node : users->second) {
+      auto const& type = node->type;
+      bool const is_first = !node->inputs.empty() && node->inputs[0] == queue[i];
+      if (rank == 3 && (type == "LSTM" || type == "GRU" || type == "RNN") && is_first &&
+          node->integer("layout", 0) == 0)
+        return {1, 0, 2};
+      if (rank >= 3 && is_first &&
+          (type == "Conv" || type == "ConvTranspose" || type.ends_with("Pool") || type == "BatchNormalization")) {
+        std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+        return order;
+      }
+      if (!keeps_axes(*node)) continue;
+      for (auto const& output : node->outputs)
+        if (seen.insert(output).second) queue.push_back(output);
+    }
+  }
+  return order;
+}
+
+void onnx_trace::add_inputs() {
+  if (graph_.inputs.empty()) wrong("the graph has no inputs");
+  for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+    auto const& input = graph_.inputs[i];
+    auto const rank = static_cast<int>(input.shape.size());
+    if (rank < 2 || rank > static_cast<int>(shape::max_rank) + 1)
+      wrong("input '" + input.name + "' has " + std::to_string(rank) + " axes, expected samples and up to six others");
+    traced_tensor tensor{static_cast<int>(layers_.size()), rank, order_of_input(input.name, rank)};
+    std::string text;
+    bool is_known = true;
+    for (std::size_t k = 1; k < tensor.order.size(); ++k) {
+      auto const length = input.shape[static_cast<std::size_t>(tensor.order[k])];
+      is_known = is_known && length > 0 && length < (1 << 30);
+      text += (k > 1 ? ", " : "") + (length < 0 ? std::string("None") : std::to_string(length));
+      tensor.lengths.push_back(static_cast<int>(std::clamp<std::int64_t>(length, 0, 1 << 30)));
+    }
+    if (i < options_.input_shapes.size() && !options_.input_shapes[i].empty()) {
+      tensor.lengths = options_.input_shapes[i], is_known = true;
+      if (tensor.lengths.size() + 1 != tensor.order.size())
+        wrong("input '" + input.name + "' has " + std::to_string(rank - 1) +
+              " axes besides that of samples, --input-shape " + std::to_string(tensor.lengths.size()));
+    }
+    if (!is_known)
+      wrong("input '" + input.name + "' has the shape (" + text +
+            ") here; say which one it shall have, without the batch: --input-shape 224,224,3");
+    traced_layer made{"InputLayer", clean_name(input.name)};
+    made.lengths = tensor.lengths;
+    layers_.push_back(std::move(made));
+    inputs_.push_back(tensor.layer);
+    tensors_.insert_or_assign(input.name, std::move(tensor));
+  }
+}
+
+void onnx_trace::convert(onnx_node const& node) {
+  bool is_constant = !node.inputs.empty() || node.type == "Constant";
+  for (auto const& each : node.inputs) is_constant = is_constant && (each.empty() || constants_.contains(each));
+  if (is_constant && constants_.fold(node)) return;
+  auto const fail = [&] {
+    for (auto const& each : node.outputs)
+      if (!each.empty()) unknown_.insert(each);
+  };
+  auto const said = (node.name.empty() ? std::string("a node") : "node '" + node.name + "'") + " (" +
+                    (node.domain.empty() ? "" : node.domain + ".") + node.type + ") ";
+  auto const found = onnx_converters().find(node.type);
+  if (found == onnx_converters().end() || !node.domain.empty()) {
+    problems_.push_back(said + "is a " + node.type + ", which is not here");
+    return fail();
+  }
+  try {
+    found->second(*this, node);
+  } catch (unknown_input const&) {
+    fail();
+  } catch (unsupported const& why) {
+    problems_.push_back(said + why.what());
+    fail();
+  }
+}
+
+std::vector<int> onnx_trace::uses() const {
+  std::vector<int> result(layers_.size());
+  for (auto const& each : layers_)
+    for (int const input : each.inputs) ++result[static_cast<std::size_t>(input)];
+  for (int const output : outputs_) ++result[static_cast<std::size_t>(output)];
+  return result;
+}
+
+/// Factors and summands after each other are one; then they are a Rescaling, or a BatchNormalization with them.
+void onnx_trace::finish_affine() {
+  auto const used = uses();
+  for (auto& each : layers_) {
+    if (!each.is_affine) continue;
+    auto const& before = layers_[static_cast<std::size_t>(each.inputs[0])];
+    if (before.is_affine && used[static_cast<std::size_t>(each.inputs[0])] == 1) {
+      auto const size = std::max(each.factors.size(), before.factors.size());
+      std::vector<float> factors(size), summands(size);
+      auto const at = [](std::vector<float> const& list, std::size_t i) {
+        return list.size() == 1 ? list[0] : list[i];
+      };
+      for (std::size_t i = 0; i < size; ++i) {
+        factors[i] = at(before.factors, i) * at(each.factors, i);
+        summands[i] = at(before.summands, i) * at(each.factors, i) + at(each.summands, i);
+      }
+      each.factors = factors, each.summands = summands;
+      each.inputs = before.inputs;
+    }
+  }
+  for (auto& each : layers_) {
+    if (!each.is_affine) continue;
+    auto const alike = [](std::vector<float> const& list) {
+      return std::all_of(list.begin(), list.end(), [&](float x) { return x == list[0]; });
+    };
+    if (alike(each.factors) && alike(each.summands)) {
+      each.class_name = "Rescaling";
+      each.config = {{"scale", each.factors[0]}, {"offset", each.summands[0]}};
+      continue;
+    }
+    auto const size = static_cast<std::int64_t>(each.factors.size());
+    each.class_name = "BatchNormalization";
+    each.config = {{"epsilon", 0.0}};
+    each.weights = {{"gamma", {size}, each.factors},
+                    {"beta", {size}, each.summands},
+                    {"moving_mean", {size}, std::vector<float>(each.factors.size(), 0.0F)},
+                    {"moving_variance", {size}, std::vector<float>(each.factors.size(), 1.0F)}};
+  }
+}
+
+/// A recurrent layer of which the last step alone is taken gives no other.
+void onnx_trace::shorten_sequences() {
+  auto const used = uses();
+  for (auto& last : layers_) {
+    if (!last.config.contains("of the last step")) continue;
+    last.config.erase("of the last step");
+    int const cropping = last.inputs[0];
+    auto& cropped = layers_[static_cast<std::size_t>(cropping)];
+    int const recurrent = cropped.inputs[0];
+    auto& from = layers_[static_cast<std::size_t>(recurrent)];
+    if (!from.config.contains("return_sequences") || used[static_cast<std::size_t>(recurrent)] != 1 ||
+        used[static_cast<std::size_t>(cropping)] != 1)
+      continue;
+    from.config["return_sequences"] = false;
+    for (auto& each : layers_)
+      for (int& input : each.inputs)
+        if (input == static_cast<int>(&last - layers_.data())) input = recurrent;
+    for (int& output : outputs_)
+      if (output == static_cast<int>(&last - layers_.data())) output = recurrent;
+  }
+}
+
+/// An activation after a layer that has none of its own becomes its option.
+void onnx_trace::fuse_activations() {
+  static std::set<std::string> const fusing{"Dense",  "Conv1D",          "Conv2D",
+                                            "Conv3D", "Conv2DTranspose", "DepthwiseConv2D"};
+  auto const used = uses();
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    auto const& each = layers_[i];
+    if (each.class_name != "Activation") continue;
+    int const into = each.inputs[0];
+    auto& before = layers_[static_cast<std::size_t>(into)];
+    if (!fusing.contains(before.class_name) || before.config.contains("activation") ||
+        used[static_cast<std::size_t>(into)] != 1)
+      continue;
+    before.config["activation"] = each.config["activation"];
+    for (auto& user : layers_)
+      for (int& input : user.inputs)
+        if (input == static_cast<int>(i)) input = into;
+    for (int& output : outputs_)
+      if (output == static_cast<int>(i)) output = into;
+  }
+}
+
+void onnx_trace::name_layers() {
+  std::set<std::string> taken;
+  for (auto& each : layers_) {
+    if (each.name.empty()) continue;
+    auto const base = each.name;
+    for (int i = 1; !taken.insert(each.name).second; ++i) each.name = base + "_" + std::to_string(i);
+  }
+  std::map<std::string, int> counts;
+  for (auto& each : layers_) {
+    if (!each.name.empty()) continue;
+    auto const base = snake_case_of(each.class_name);
+    do {
+      int const count = counts[base]++;
+      each.name = base + (count == 0 ? "" : "_" + std::to_string(count));
+    } while (!taken.insert(each.name).second);
+  }
+}
+
+json onnx_trace::configuration(std::map<std::string, std::vector<stored_array>>& weights) const {
+  auto const history = [&](int layer) { return json::array({layers_[static_cast<std::size_t>(layer)].name, 0, 0}); };
+  auto const entry = [&](traced_layer const& layer) {
+    auto config = layer.config;
+    config["name"] = layer.name;
+    if (layer.class_name == "InputLayer") {
+      config["batch_input_shape"] = json::array({nullptr});
+      for (int const length : layer.lengths) config["batch_input_shape"].push_back(length);
+    }
+    json nodes = json::array();
+    if (!layer.inputs.empty()) {
+      json node = json::array();
+      for (int const input : layer.inputs)
+        node.push_back(json::array({layers_[static_cast<std::size_t>(input)].name, 0, 0, json::object()}));
+      nodes.push_back(node);
+    }
+    return json{{"class_name", layer.class_name}, {"name", layer.name}, {"config", config}, {"inbound_nodes", nodes}};
+  };
+  bool is_chain = inputs_.size() == 1 && outputs_.size() == 1 && inputs_[0] == 0 && !layers_.empty() &&
+                  outputs_[0] + 1 == static_cast<int>(layers_.size());
+  for (std::size_t i = 1; i < layers_.size(); ++i)
+    is_chain = is_chain && layers_[i].inputs == std::vector<int>{static_cast<int>(i) - 1};
+  json content{{"layers", json::array()}};
+  content["name"] = snake_case_of(clean_name(std::filesystem::path(file_).stem().string()));
+  if (graph_.producer != "pytorch" && !graph_.name.empty()) content["name"] = clean_name(graph_.name);
+  for (auto const& each : layers_) {
+    content["layers"].push_back(entry(each));
+    if (!each.weights.empty()) weights[each.name] = each.weights;
+  }
+  if (is_chain && layers_.size() > 1) return {{"class_name", "Sequential"}, {"config", content}};
+  for (auto const* key : {"input_layers", "output_layers"}) {
+    content[key] = json::array();
+    for (int const layer : std::string(key) == "input_layers" ? inputs_ : outputs_)
+      content[key].push_back(history(layer));
+  }
+  return {{"class_name", "Functional"}, {"config", content}};
+}
+
+json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
+                     std::vector<std::vector<int>>& input_axes, std::vector<std::vector<int>>& output_axes) {
+  add_inputs();
+  for (auto const& input : graph_.inputs) input_axes.push_back(tensors_.at(input.name).order);
+  for (auto const& node : graph_.nodes)
+    if (!skipped_.contains(&node)) convert(node);
+  if (!problems_.empty()) {
+    std::string text = file_ + ": what this model has and stagecraft has not:";
+    for (auto const& each : problems_) text += "\n  " + each;
+    throw file_error("E5064", text);
+  }
+  if (graph_.outputs.empty()) wrong("the graph has no outputs");
+  for (auto const& output : graph_.outputs) {
+    auto const found = tensors_.find(output.name);
+    if (found == tensors_.end()) wrong("the graph has an output '" + output.name + "', which no node gives");
+    auto tensor = found->second;
+    if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty()) tensor = in_order(tensor);
+    outputs_.push_back(tensor.layer);
+    output_axes.push_back(tensor.order);
+  }
+  finish_affine();
+  shorten_sequences();
+  fuse_activations();
+  drop_unused();
+  name_layers();
+  return configuration(weights);
+}
+
+/// Layers that no output needs, such as those that another one has taken in.
+void onnx_trace::drop_unused() {
+  std::vector<bool> needed(layers_.size());
+  for (int const input : inputs_) needed[static_cast<std::size_t>(input)] = true;
+  for (int const output : outputs_) needed[static_cast<std::size_t>(output)] = true;
+  for (std::size_t i = layers_.size(); i-- > 0;)
+    if (needed[i])
+      for (int const input : layers_[i].inputs) needed[static_cast<std::size_t>(input)] = true;
+  std::vector<int> place(layers_.size());
+  std::vector<traced_layer> kept;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    place[i] = static_cast<int>(kept.size());
+    if (needed[i]) kept.push_back(std::move(layers_[i]));
+  }
+  layers_ = std::move(kept);
+  auto const move = [&](int& index) { index = place[static_cast<std::size_t>(index)]; };
+  for (auto& each : layers_) std::for_each(each.inputs.begin(), each.inputs.end(), move);
+  std::for_each(inputs_.begin(), inputs_.end(), move);
+  std::for_each(outputs_.begin(), outputs_.end(), move);
+}
+
+source_model read_onnx(onnx_graph const& given, std::string const& file, import_options const& options) {
+  if (given.opset < first_opset || given.opset > last_opset)
+    io::refuse("E5063", file,
+               "is of opset " + std::to_string(given.opset) + ", expected " + std::to_string(first_opset) + " to " +
+                   std::to_string(last_opset) + ": torch.onnx.export(..., opset_version=17)");
+  auto const graph = with_patterns(given);
+  std::map<std::string, std::vector<stored_array>> weights;
+  std::vector<std::vector<int>> input_axes, output_axes;
+  auto const config = onnx_trace(graph, file, options).run(weights, input_axes, output_axes);
+  auto model = read_config(config, file, {});
+  for (auto& layer : model.layers)
+    if (auto const found = weights.find(layer.name); found != weights.end()) layer.values = std::move(found->second);
+  model.input_axes = std::move(input_axes);
+  model.output_axes = std::move(output_axes);
+  return model;
+}
+
+source_model read_onnx(std::string const& path, import_options const& options) {
+  return read_onnx(read_onnx_file(path), path, options);
+}
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "onnx_trace.hpp"
+
+#include <cmath>
+
+namespace stagecraft::tool {
+
+namespace {
+
+/// What gives and takes each tensor of a graph.
+class onnx_links {
+ public:
+  explicit onnx_links(onnx_graph const& graph) : constants_(graph) {
+    for (auto const& node : graph.nodes) {
+      if (node.type == "Constant" || node.type == "Cast" || node.type == "Identity") constants_.fold(node);
+      for (auto const& output : node.outputs) givers_[output] = &node;
+      for (auto const& input : node.inputs) users_[input].push_back(&node);
+    }
+    for (auto const& output : graph.outputs) users_[output.name].push_back(nullptr);
+  }
+
+  /// The node that gives a node's input, if it is of this type.
+  [[nodiscard]] onnx_node const* giver(onnx_node const& of, std::size_t input, std::string_view type) const {
+    if (input >= of.inputs.size()) return nullptr;
+    auto const found = givers_.find(of.inputs[input]);
+    return found != givers_.end() && found->second->type == type && found->second->domain.empty() ? found->second
+                                                                                                  : nullptr;
+  }
+  /// The only node that takes what a node gives, if it is of this type.
+  [[nodiscard]] onnx_node const* user(onnx_node const& of, std::string_view type) const {
+    auto const found = of.outputs.empty() ? users_.end() : users_.find(of.outputs[0]);
+    if (found == users_.end() || found->second.size() != 1 || found->second[0] == nullptr) return nullptr;
+    return found->second[0]->type == type ? found->second[0] : nullptr;
+  }
+  [[nodiscard]] bool is_constant(std::string const& name) const { return constants_.contains(name); }
+  /// A constant of one number.
+  [[nodiscard]] std::optional<double> number(std::string const& name) const {
+    if (constants_.size(name) != 1) return std::nullopt;
+    return constants_.find(name)->values[0];
+  }
+
+ private:
+  onnx_constants constants_;
+  std::map<std::string, onnx_node const*> givers_;
+  std::map<std::string, std::vector<onnx_node const*>> users_;
+};
+
+bool is_near(std::optional<double> found, double expected) { return found && std::fabs(*found - expected) < 1e-4; }
+
+bool is_mean_of_last(onnx_node const& node) {
+  return node.integers("axes", {}) == std::vector<std::int64_t>{-1} && node.integer("keepdims", 1) == 1;
+}
+
+/// (x - mean) / sqrt(mean((x - mean)^2) + epsilon), and gamma and beta after it.
+std::optional<onnx_node> layer_normalization(onnx_links const& links, onnx_node const& division,
+                                             onnx_node const*& last) {
+  auto const* const centred = links.giver(division, 0, "Sub");
+  auto const* const root = links.giver(division, 1, "Sqrt");
+  if (centred == nullptr || root == nullptr || centred->inputs.size() != 2) return std::nullopt;
+  auto const* const sum = links.giver(*root, 0, "Add");
+  auto const* const mean = links.giver(*centred, 1, "ReduceMean");
+  if (sum == nullptr || sum->inputs.size() != 2 || mean == nullptr || mean->inputs[0] != centred->inputs[0])
+    return std::nullopt;
+  auto const* variance = links.giver(*sum, 0, "ReduceMean");
+  auto epsilon = links.number(sum->inputs[1]);
+  if (variance == nullptr) variance = links.giver(*sum, 1, "ReduceMean"), epsilon = links.number(sum->inputs[0]);
+  if (variance == nullptr || !epsilon || !is_mean_of_last(*mean) || !is_mean_of_last(*variance)) return std::nullopt;
+  auto const* const power = links.giver(*variance, 0, "Pow");
+  auto const* const product = links.giver(*variance, 0, "Mul");
+  auto const& of = centred->outputs.at(0);
+  bool const is_square =
+      (power != nullptr && power->inputs.size() == 2 && power->inputs[0] == of &&
+       is_near(links.number(power->inputs[1]), 2)) ||
+      (product != nullptr && product->inputs.size() == 2 && product->inputs[0] == of && product->inputs[1] == of);
+  if (!is_square) return std::nullopt;
+  onnx_node result;
+  result.type = "LayerNormalization";
+  result.name = division.name;
+  result.inputs = {centred->inputs[0]};
+  result.attributes["axis"].integer = -1;
+  result.attributes["epsilon"].real = static_cast<float>(*epsilon);
+  last = &division;
+  // An input that is a constant, of one axis at most.
+  auto const constant_of = [&](onnx_node const& node) -> std::string {
+    for (auto const& input : node.inputs)
+      if (links.is_constant(input)) return input;
+    return {};
+  };
+  if (auto const* const scale = links.user(division, "Mul"); scale != nullptr && !constant_of(*scale).empty()) {
+    result.inputs.push_back(constant_of(*scale));
+    last = scale;
+    if (auto const* const shift = links.user(*scale, "Add"); shift != nullptr && !constant_of(*shift).empty()) {
+      result.inputs.push_back(constant_of(*shift));
+      last = shift;
+    }
+  }
+  return result;
+}
+
+/// x * sigmoid(x), and x * (1 + erf(x / sqrt(2))) / 2, in any order.
+std::optional<onnx_node> activation(onnx_links const& links, onnx_node const& product) {
+  std::vector<std::string> factors;
+  double constant = 1;
+  std::vector<onnx_node const*> queue{&product};
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    if (queue[i]->inputs.size() != 2 || factors.size() > 2) return std::nullopt;
+    for (std::size_t k = 0; k < 2; ++k) {
+      auto const& input = queue[i]->inputs[k];
+      auto const* const inner = links.giver(*queue[i], k, "Mul");
+      if (auto const value = links.number(input))
+        constant *= *value;
+      else if (inner != nullptr && links.user(*inner, "Mul") != nullptr && queue.size() < 4)
+        queue.push_back(inner);
+      else
+        factors.push_back(input);
+    }
+  }
+  if (factors.size() != 2) return std::nullopt;
+  onnx_node named;
+  for (std::size_t k = 0; k < 2; ++k) {
+    named.inputs = {factors[k]};
+    auto const& x = factors[1 - k];
+    auto const* const sigmoid = links.giver(named, 0, "Sigmoid");
+    if (sigmoid != nullptr && sigmoid->inputs[0] == x && constant == 1) {
+      named.type = "Swish", named.inputs = {x};
+      return named;
+    }
+    auto const* const sum = links.giver(named, 0, "Add");
+    if (sum == nullptr || sum->inputs.size() != 2 || !is_near(constant, 0.5)) continue;
+    for (std::size_t side = 0; side < 2; ++side) {
+      auto const* const erf = links.giver(*sum, side, "Erf");
+      if (erf == nullptr || !is_near(links.number(sum->inputs[1 - side]), 1)) continue;
+      auto const* const by = links.giver(*erf, 0, "Div");
+      auto const* const times = links.giver(*erf, 0, "Mul");
+      bool const fits = (by != nullptr && by->inputs.size() == 2 && by->inputs[0] == x &&
+                         is_near(links.number(by->inputs[1]), std::sqrt(2.0))) ||
+                        (times != nullptr && times->inputs.size() == 2 &&
+                         ((times->inputs[0] == x && is_near(links.number(times->inputs[1]), std::sqrt(0.5))) ||
+                          (times->inputs[1] == x && is_near(links.number(times->inputs[0]), std::sqrt(0.5)))));
+      if (!fits) continue;
+      named.type = "Gelu", named.inputs = {x};
+      return named;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Leaves out nodes whose results nobody takes.
+void drop_unused(onnx_graph& graph) {
+  std::set<std::string> needed;
+  for (auto const& output : graph.outputs) needed.insert(output.name);
+  std::vector<onnx_node> kept;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    auto& node = graph.nodes[i];
+    bool is_needed = false;
+    for (auto const& output : node.outputs) is_needed = is_needed || needed.contains(output);
+    if (!is_needed) continue;
+    needed.insert(node.inputs.begin(), node.inputs.end());
+    kept.push_back(std::move(node));
+  }
+  graph.nodes.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+}
+
+}  // namespace
+
+onnx_graph with_patterns(onnx_graph graph) {
+  {
+    std::map<onnx_node const*, onnx_node> in_place_of;
+    onnx_links const links(graph);
+    for (auto const& node : graph.nodes) {
+      if (!node.domain.empty() || node.outputs.size() != 1) continue;
+      auto const* last = &node;
+      auto found = node.type == "Div"   ? layer_normalization(links, node, last)
+                   : node.type == "Mul" ? activation(links, node)
+                                        : std::nullopt;
+      if (!found) continue;
+      found->outputs = last->outputs;
+      in_place_of.insert_or_assign(last, std::move(*found));
+    }
+    for (auto& node : graph.nodes)
+      if (auto const found = in_place_of.find(&node); found != in_place_of.end()) node = found->second;
+  }
+  drop_unused(graph);
+  return graph;
+}
+
+}  // namespace stagecraft::tool

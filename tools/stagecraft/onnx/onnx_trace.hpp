@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An ONNX graph as calls of Keras's layers, while they are found node by node. ONNX puts channels before height and
+// width, Keras after them: each tensor is kept as a layer gives it, along with which of the graph's axes each of its
+// own is, so that transpositions cost nothing until a layer wants its axes in an order of its own.
+#pragma once
+
+#include "onnx_constants.hpp"
+#include "source_model.hpp"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// A tensor of the graph.
+struct traced_tensor {
+  int layer = -1;  ///< that gives it
+  int rank = 0;    ///< axes that it has in the graph
+  std::vector<int>
+      order{};  ///< of each axis that the layer's output has, the batch included, the graph's; others are 1
+  std::vector<int> lengths{};  ///< of the layer's axes, without the batch
+  bool is_nonnegative = false;
+  int fused_axis = -1;  ///< the graph's axis of both directions, which lies in the last one here; -1: none
+  /// What was flattened in the layer's order, though the graph has it in its own.
+  std::vector<int> flat_order{}, flat_lengths{};
+
+  /// Whether the layer's axes are the graph's, in its order, but for those of length 1 that it has not.
+  [[nodiscard]] bool is_in_order() const;
+};
+
+/// A layer, which is called once.
+struct traced_layer {
+  std::string class_name, name;
+  json config = json::object();
+  std::vector<int> inputs{};
+  std::vector<stored_array> weights{};
+  std::vector<int> lengths{};  ///< of its output, without the batch
+  bool is_affine = false;      ///< factors and summands, which become a layer in the end
+  std::vector<float> factors{}, summands{};
+};
+
+/// A node that takes what an unknown one gives.
+struct unknown_input : std::runtime_error {
+  unknown_input() : runtime_error("its input is not known") {}
+};
+
+class onnx_trace {
+ public:
+  onnx_trace(onnx_graph const& graph, std::string const& file, import_options const& options);
+
+  /// Keras's configuration of the model, the weights of its layers, by name, and of each axis of its inputs and outputs
+  /// the graph's. Throws file_error E5063, E5064.
+  [[nodiscard]] json run(std::map<std::string, std::vector<stored_array>>& weights,
+                         std::vector<std::vector<int>>& input_axes, std::vector<std::vector<int>>& output_axes);
+
+  // For what turns one node into layers. All throw unsupported, with what a node has that the library has not.
+
+  [[nodiscard]] onnx_graph const& graph() const { return graph_; }
+  /// The tensor that a node takes. Throws unknown_input if the node that gives it is not known.
+  [[nodiscard]] traced_tensor const& tensor(onnx_node const& node, std::size_t input) const;
+  /// Whether it is given, and no constant.
+  [[nodiscard]] bool is_tensor(onnx_node const& node, std::size_t input) const;
+  /// A constant that a node takes; nothing if it is left out. Throws unsupported if it is no constant.
+  [[nodiscard]] std::optional<onnx_constant> constant(onnx_node const& node, std::size_t input) const;
+  /// A constant that a node must have.
+  [[nodiscard]] onnx_constant required(onnx_node const& node, std::size_t input) const;
+  /// The tensor with its axes in another order, by Reshape and Permute if it has another one.
+  [[nodiscard]] traced_tensor ordered(traced_tensor const& from, std::vector<int> const& order);
+  /// The tensor in the graph's own order; with channels last in the other.
+  [[nodiscard]] traced_tensor in_order(traced_tensor const& from);
+  [[nodiscard]] traced_tensor channels_last(traced_tensor const& from);
+  /// A layer called on tensors. Weights have the shapes that the library says. What it gives has the graph's axes in
+  /// order.
+  traced_tensor call(std::string const& class_name, json const& config, std::vector<traced_tensor> const& inputs,
+                     std::vector<onnx_constant> const& weights = {}, std::string const& name = "");
+  /// Factors and summands of a tensor, one or one for each channel.
+  traced_tensor scaled(traced_tensor const& from, std::vector<float> const& factors,
+                       std::vector<float> const& summands);
+  /// What a node gives.
+  void set(onnx_node const& node, traced_tensor const& tensor, std::size_t output = 0);
+  void set_constant(onnx_node const& node, onnx_constant value) {
+    constants_.set(node.outputs.at(0), std::move(value));
+  }
+  /// The one node that takes a tensor; null if there are several, or the graph gives it.
+  [[nodiscard]] onnx_node const* only_user(std::string const& tensor) const;
+  /// Whether a node, or the graph itself, takes a tensor.
+  [[nodiscard]] bool is_taken(std::string const& tensor) const {
+    return users_.contains(tensor) || given_.contains(tensor);
+  }
+  /// A node that was turned into layers together with the one before it.
+  void skip(onnx_node const& node) { skipped_.insert(&node); }
+  [[nodiscard]] onnx_constants const& constants() const { return constants_; }
+  [[nodiscard]] traced_layer& layer(traced_tensor const& tensor) {
+    return layers_[static_cast<std::size_t>(tensor.layer)];
+  }
+  /// What a layer with weights is called after its node, or its weights; empty: as Keras calls it.
+  [[nodiscard]] std::string name_of(onnx_node const& node, std::string const& weight) const;
+
+ private:
+  void add_inputs();
+  [[nodiscard]] std::vector<int> order_of_input(std::string const& name, int rank) const;
+  void convert(onnx_node const& node);
+  void finish_affine();
+  void shorten_sequences();
+  void fuse_activations();
+  void drop_unused();
+  void name_layers();
+  [[nodiscard]] std::vector<int> uses() const;
+  [[nodiscard]] json configuration(std::map<std::string, std::vector<stored_array>>& weights) const;
+  [[noreturn]] void wrong(std::string const& what) const;
+
+  onnx_graph const& graph_;
+  std::string const& file_;
+  import_options const& options_;
+  onnx_constants constants_;
+  std::map<std::string, traced_tensor> tensors_;
+  std::set<std::string> unknown_;
+  std::map<std::string, std::vector<onnx_node const*>> users_;
+  std::set<std::string> given_;  ///< the graph's outputs
+  std::set<onnx_node const*> skipped_;
+  std::vector<traced_layer> layers_;
+  std::vector<int> inputs_, outputs_;
+  std::vector<std::string> problems_;
+  std::size_t weight_budget_ = 1 << 20;  ///< elements that layers may still take
+};
+
+/// A name of letters, digits and underscores.
+[[nodiscard]] std::string clean_name(std::string const& name);
+
+/// What turns nodes of a type into layers.
+using onnx_converter = std::function<void(onnx_trace&, onnx_node const&)>;
+/// By the types of nodes: those of all files.
+[[nodiscard]] std::map<std::string, onnx_converter> const& onnx_converters();
+
+void add_elementwise_converters(std::map<std::string, onnx_converter>& to);
+void add_shape_converters(std::map<std::string, onnx_converter>& to);
+void add_product_converters(std::map<std::string, onnx_converter>& to);
+void add_window_converters(std::map<std::string, onnx_converter>& to);
+void add_recurrent_converters(std::map<std::string, onnx_converter>& to);
+
+/// Layers that files write as several nodes become one: layer normalization, gelu, swish. Nodes that nobody needs then
+/// are left out.
+[[nodiscard]] onnx_graph with_patterns(onnx_graph graph);
+
+/// The model of a graph. Throws file_error: E5063 the graph is not understood, E5064 nodes that the library does not
+/// have, all of them.
+[[nodiscard]] source_model read_onnx(onnx_graph const& graph, std::string const& file, import_options const& options);
+
+}  // namespace stagecraft::tool
