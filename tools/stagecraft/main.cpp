@@ -3,6 +3,7 @@
 // code; 2 the command line is wrong.
 #include "commands.hpp"
 #include "compile_command.hpp"
+#include "run_command.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/version.hpp>
@@ -67,6 +68,7 @@ int main(int argc, char** argv) {
   add_file(*show_app, show.file);
 
   tool::add_compile_command(app);
+  tool::add_run_command(app);
 
   try {
     app.parse(argc, argv);

@@ -64,6 +64,7 @@ inline void append_progress(training_progress const& progress, tensor_file& to) 
   add("learning_rate", element_type::float32, progress.learning_rate);
   add("loss_scale", element_type::float32, progress.loss_scale);
   add("good_steps", element_type::int32, progress.good_steps);
+  add("overflowed", element_type::int64, progress.overflowed);
 }
 
 /// Takes what a model has from a bundle's tensors, and notes what is not as it should be.
@@ -102,6 +103,7 @@ class tensor_taker {
     take(progress.learning_rate, "learning_rate", element_type::float32);
     take(progress.loss_scale, "loss_scale", element_type::float32);
     take(progress.good_steps, "good_steps", element_type::int32);
+    take(progress.overflowed, "overflowed", element_type::int64);
   }
   /// What is left belongs to nothing that the model has; tensors whose names begin so do not count.
   void finish(std::vector<std::string_view> const& others) {

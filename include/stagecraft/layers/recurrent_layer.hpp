@@ -17,6 +17,7 @@ template <std::size_t States>
 struct recurrent_result {
   operations::tensor output;
   std::array<operations::tensor, States> states{};
+  operations::tensor second{};  ///< a second output, of what goes in both directions and merges nothing
 };
 
 }  // namespace detail
@@ -52,16 +53,17 @@ struct recurrent_layer : Base {
     return call_masked(ops, in, {});
   }
   constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
-    if (in.size() != 1 && in.size() != most_outputs) {
+    if (in.size() != 1 && in.size() != 1 + States) {
       ops.error(1085, "has ", States, States == 1 ? " state" : " states", ", but is called with ",
                 static_cast<int>(in.size()) - 1, " behind its input; give it all first states or none");
       return in[0];
     }
     auto const done = self().run(ops, in[0], counts[0], in.subspan(1));
     if (self().output_count() == 1 || ops.list().problem.failed()) return done.output;
-    std::array<operations::tensor, most_outputs> all{done.output};
-    for (std::size_t i = 0; i < States; ++i) all[i + 1] = done.states[i];
-    return ops.outputs(all);
+    std::array<operations::tensor, 2 + States> all{done.output, done.second};
+    std::size_t const own = done.second.list == nullptr ? 1 : 2;
+    for (std::size_t i = 0; i < States; ++i) all[own + i] = done.states[i];
+    return ops.outputs(tensor_list(all).first(static_cast<std::size_t>(self().output_count())));
   }
 
  private:
