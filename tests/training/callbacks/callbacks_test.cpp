@@ -26,6 +26,7 @@ struct counting_model final : sc::trainable {
   void set_learning_rate(float value) override { rate = value; }
   std::vector<sc::weight_array> get_weights() const override { return {{"w:0", {1}, {weight}}}; }
   void set_weights(std::vector<sc::weight_array> const& weights) override { weight = weights[0].values[0]; }
+  void reset_states() override {}
 };
 
 /// Runs `fit` without any training: epoch e reports the e-th entry.
