@@ -115,7 +115,9 @@ TEST_CASE("what is no application, or one for another machine, is refused before
 TEST_CASE("a trained model is exported, compiled by the machine's compiler, and runs here") {
   tests::scratch_folder scratch;
   model_type model(7);
-  auto const place = scratch / "export/1";
+  // It stays there for the tests of `stagecraft run` and `serve`.
+  auto const place = folder + "/../exported/1";
+  fs::remove_all(place);
   auto const refusal = [&](sc::export_options const& options) {
     return error_of<sc::file_error>([&] { (void)model.export_for_ipu_serving(place, options); });
   };

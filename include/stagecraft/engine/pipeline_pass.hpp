@@ -173,7 +173,7 @@ class pipeline_pass {
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[at(transfer.device)].data(), transfer.to,
            transfer.floats, memory.micro_batch);
     if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
-    if constexpr (sizes::fetches_weights && trains && !backward) weights::store_state(own);
+    if constexpr (sizes::fetches_weights && !backward && weights::has_state) weights::store_state(own);
     if constexpr (backward && sizes::fetches_gradients) weights::template move_gradients<false>(own);
     own.done[Pass].publish(memory.micro_batch + 1);
   }
@@ -323,7 +323,8 @@ class pipeline_pass {
     if constexpr (Session::has_losses)
       if (all.has_targets) {
         [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-          ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
+          ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]) /
+                             static_cast<float>(Session::template loss_divisor<Output>(memory.valid_samples)),
             total += loss_weight_of<typename plan::job>(Output) * losses[Output]),
            ...);
         }(end_indices{});

@@ -2,6 +2,7 @@
 // Gated recurrent units: tf.keras.layers.GRU.
 #pragma once
 
+#include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
@@ -51,8 +52,15 @@ struct gru_options {
   bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
+  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  bool stateful = false;
   /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
   bool reset_after = true;
+  /// Graphcore's `options` of a PopnnGRU: what emulated IPUs plan otherwise for the products of forward steps than the
+  /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
+  stage_poplar_options options = {};
+  /// The same for backward steps.
+  stage_poplar_options options_bwd = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -69,7 +77,7 @@ struct gru_options {
 /// `return_state` h (units) after the last step as well. Weights: kernel (features, 3 *
 /// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
 /// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
-/// initial states that do not fit.
+/// initial states that do not fit; E1087, E1088 of stateful layers.
 /// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
 struct gru : recurrent_layer<layer<gru>, gru, 1> {
   static constexpr std::string_view class_name = "GRU";

@@ -59,6 +59,8 @@ class model_predictor
 
   /// The name of the model, and its weights: those of a trainer of the same model can be given.
   using base::adapt, base::get_weights, base::name, base::session, base::set_weights;
+  /// What stateful layers keep from batch to batch.
+  using base::get_states, base::reset_states;
   /// Weights from and to files: <stagecraft/io/weights.hpp>; bundles: <stagecraft/io/bundle.hpp>.
   using base::load, base::load_weights, base::save, base::save_weights;
   /// Applications: <stagecraft/serving/export.hpp>.
@@ -73,10 +75,16 @@ class model_predictor
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
   /// there are several outputs. Allocates the result. `steps_per_execution` steps are run at once, the last execution
   /// may be shorter. With replicas, those that have no batch in the last step repeat the last one, and nothing is made
-  /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011.
+  /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011, E4019.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     return detail::run_prediction<base>(*this, x, options);
+  }
+  /// The same of a dataset, <stagecraft/data/data.hpp>. Of elements (x, y) it takes x. Errors: E4063 to E4066, too.
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    return detail::run_streamed_prediction<base>(*this, dataset, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once, on the caller's thread: Keras's `model(x)`. The stages of a

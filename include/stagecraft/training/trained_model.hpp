@@ -7,6 +7,7 @@
 #include <stagecraft/training/adaptation.hpp>
 #include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/export_options.hpp>
+#include <stagecraft/training/layer_states.hpp>
 #include <stagecraft/training/optimizer_weights.hpp>
 #include <stagecraft/training/weight_files.hpp>
 #include <stagecraft/training/weight_views.hpp>
@@ -42,8 +43,8 @@ class trained_model : public trainable {
       session_->set_learning_rate(rate);
   }
 
-  /// By what losses are multiplied before gradients are found: what an optimizers::loss_scale_optimizer says, else 1.
-  /// Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
+  /// By what losses are multiplied before gradients are found: what optimizers::loss_scale_optimizer and als_optimizer
+  /// say, else 1. Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
   [[nodiscard]] float loss_scale() const {
     check_at_rest("loss_scale");
     return session_->loss_scale();
@@ -90,6 +91,33 @@ class trained_model : public trainable {
     static_assert(detail::report<detail::part_name_problem<M, Name>>());
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
       set_weights<Name>(detail::adapted_weights<M, call>(data));
+  }
+
+  /// Sets to zeros what stateful layers keep from batch to batch; nothing, if there are none. Definition:
+  /// tf.keras.Model.reset_states. Errors: E4042 as get_weights.
+  void reset_states() override {
+    check_at_rest("reset_states");
+    detail::clear_states<M, detail::all_states<M>>(*session_);
+  }
+  /// The same of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
+  /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
+  template <fixed_name Name>
+  void reset_states() {
+    check_at_rest("reset_states");
+    detail::clear_states<M, detail::states_of_layer<M, Name>>(*session_);
+  }
+  /// Sets the states of a layer, (batch, units) each, in the order of `get_states`: Keras's `reset_states(states)`.
+  /// Errors: as above, E4009 another number or shapes.
+  template <fixed_name Name>
+  void reset_states(std::vector<weight_array> const& states) {
+    check_at_rest("reset_states");
+    detail::assign_weights<M, detail::states_of_layer<M, Name>>(*session_, states, false);
+  }
+  /// Copies of what a stateful layer keeps, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_states() const {
+    check_at_rest("get_states");
+    return detail::copy_weights<M, detail::states_of_layer<M, Name>>(*session_);
   }
 
   /// A weight as an xtensor expression over the model's own memory, nothing is copied:

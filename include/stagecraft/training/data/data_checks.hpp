@@ -20,6 +20,7 @@
 //   E4016  an array without samples' axis, or of too many dimensions (sample_source)
 //   E4017  steps_per_execution that does not divide the epoch's batches (trainer)
 //   E4018  gradient accumulation that does not divide the batches of an execution (trainer)
+//   E4019  batches of a stateful model that are not full
 //   E4041  fewer batches than replicas (trainer)
 //   E4042  weights asked for while steps run (trainer)
 #pragma once
@@ -124,15 +125,15 @@ inline void check_lengths(char const* first_argument, sample_set const& first, c
   }
 }
 
-/// E4004: every number is a class, a whole number from 0 to classes - 1.
-inline void check_labels(char const* argument, sample_source const& labels, int classes) {
+/// E4004: every number is a class, a whole number from 0 to classes - 1. `first`: the number of the first sample.
+inline void check_labels(char const* argument, sample_source const& labels, int classes, std::ptrdiff_t first = 0) {
   int const width = labels.sample_size();
   for (std::ptrdiff_t row = 0; row < labels.count(); ++row) {
     for (int i = 0; i < width; ++i) {
       double const label = labels.at(row, i);
       if (label >= 0 && label < classes && label == static_cast<double>(static_cast<int>(label))) continue;
       detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %.15g at sample %td", argument,
-                               classes - 1, label, row);
+                               classes - 1, label, first + row);
     }
   }
 }
@@ -195,6 +196,16 @@ inline void check_class_weight(std::vector<class_weight_entry> const& weights, s
                              asked);
   }
   return asked;
+}
+
+/// E4019: what a stateful model keeps belongs to a sample's place in the batch, so that all batches are full ones. They
+/// may be more than are asked for.
+/// \param batch_size what `batch_size_to_use` gives
+inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int batch_size, int compiled) {
+  if (batch_size == compiled && samples % compiled == 0) return;
+  detail::throw_data_error(
+      "E4019", "%s: expected full batches of %d samples for a stateful model, found %td samples in batches of %d",
+      argument, compiled, samples, batch_size);
 }
 
 /// E4011: an option that counts is at least `least`.
