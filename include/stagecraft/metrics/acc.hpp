@@ -5,8 +5,6 @@
 
 #include <stagecraft/metrics/metric.hpp>
 
-#include <string_view>
-
 namespace stagecraft::metrics {
 
 /// `accuracy`, reported as "acc" in logs and history, as Keras reports a metric under the text that asks for it.
@@ -14,8 +12,6 @@ struct acc {
   static constexpr std::string_view name = "acc";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy, .has_short_name = true}; }
-
-  friend constexpr bool operator==(acc const&, acc const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -6,8 +6,6 @@
 
 #include <stagecraft/metrics/metric.hpp>
 
-#include <string_view>
-
 namespace stagecraft::metrics {
 
 /// Resolved as Keras does: binary accuracy for predictions of width 1, sparse categorical accuracy for class numbers as
@@ -16,8 +14,6 @@ struct accuracy {
   static constexpr std::string_view name = "accuracy";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy}; }
-
-  friend constexpr bool operator==(accuracy const&, accuracy const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/confusion.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -54,8 +53,6 @@ struct auc {
     }
     return area;
   }
-
-  friend constexpr bool operator==(auc const&, auc const&) = default;
 
  private:
   /// From one threshold to the next, as true positives grow with the positives.

@@ -5,8 +5,6 @@
 
 #include <stagecraft/metrics/metric.hpp>
 
-#include <string_view>
-
 namespace stagecraft::metrics {
 
 /// Mean over the last axis of (prediction > threshold) == target; target and prediction (rows, columns).
@@ -17,8 +15,6 @@ struct binary_accuracy {
 
   constexpr auto call(auto target, auto output) const { return equal(output > threshold, target); }
   constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(binary_accuracy const&, binary_accuracy const&) = default;
 };
 
 }  // namespace stagecraft::metrics

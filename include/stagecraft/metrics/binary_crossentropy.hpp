@@ -5,7 +5,6 @@
 
 #include <stagecraft/losses/binary_crossentropy.hpp>
 #include <stagecraft/metrics/metric.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -35,8 +34,6 @@ struct binary_crossentropy {
   constexpr operator metric() const noexcept {
     return stagecraft::detail::option_of_own<metric>(detail::binary_crossentropy{from_logits ? 1 : 0, label_smoothing});
   }
-
-  friend constexpr bool operator==(binary_crossentropy const&, binary_crossentropy const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -5,8 +5,6 @@
 
 #include <stagecraft/metrics/metric.hpp>
 
-#include <string_view>
-
 namespace stagecraft::metrics {
 
 /// argmax(prediction) == argmax(target) over the last axis; target and prediction (rows, classes). The first of equal
@@ -15,8 +13,6 @@ struct categorical_accuracy {
   static constexpr std::string_view name = "categorical_accuracy";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::categorical_accuracy}; }
-
-  friend constexpr bool operator==(categorical_accuracy const&, categorical_accuracy const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -5,7 +5,6 @@
 
 #include <stagecraft/losses/categorical_crossentropy.hpp>
 #include <stagecraft/metrics/metric.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -37,8 +36,6 @@ struct categorical_crossentropy {
     return stagecraft::detail::option_of_own<metric>(
         detail::categorical_crossentropy{from_logits ? 1 : 0, label_smoothing});
   }
-
-  friend constexpr bool operator==(categorical_crossentropy const&, categorical_crossentropy const&) = default;
 };
 
 }  // namespace stagecraft::metrics

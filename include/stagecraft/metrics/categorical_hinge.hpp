@@ -4,22 +4,18 @@
 #pragma once
 
 #include <stagecraft/losses/categorical_hinge.hpp>
-#include <stagecraft/metrics/metric.hpp>
-#include <string_view>
+#include <stagecraft/metrics/own_metric.hpp>
 
 namespace stagecraft::metrics {
 
 /// The loss of that name, of rows without their weights.
-struct categorical_hinge {
+struct categorical_hinge : own_metric<categorical_hinge> {
   static constexpr std::string_view name = "categorical_hinge";
   static constexpr bool sparse_targets = false;
 
   constexpr auto call(auto& ops, auto target, auto output) const {
     return losses::categorical_hinge{}.call(ops, target, output);
   }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(categorical_hinge const&, categorical_hinge const&) = default;
 };
 
 }  // namespace stagecraft::metrics

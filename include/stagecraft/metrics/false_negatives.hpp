@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/confusion.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -19,8 +18,6 @@ struct false_negatives {
     return detail::metric_of_confusion<false_negatives>({.threshold = thresholds});
   }
   static constexpr double result(detail::confusion const& counted) { return counted.false_negatives(); }
-
-  friend constexpr bool operator==(false_negatives const&, false_negatives const&) = default;
 };
 
 }  // namespace stagecraft::metrics

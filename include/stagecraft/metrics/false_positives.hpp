@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/confusion.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -19,8 +18,6 @@ struct false_positives {
     return detail::metric_of_confusion<false_positives>({.threshold = thresholds});
   }
   static constexpr double result(detail::confusion const& counted) { return counted.false_positives(); }
-
-  friend constexpr bool operator==(false_positives const&, false_positives const&) = default;
 };
 
 }  // namespace stagecraft::metrics

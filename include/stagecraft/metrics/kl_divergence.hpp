@@ -4,22 +4,18 @@
 #pragma once
 
 #include <stagecraft/losses/kl_divergence.hpp>
-#include <stagecraft/metrics/metric.hpp>
-#include <string_view>
+#include <stagecraft/metrics/own_metric.hpp>
 
 namespace stagecraft::metrics {
 
 /// The loss of that name, of rows without their weights.
-struct kl_divergence {
+struct kl_divergence : own_metric<kl_divergence> {
   static constexpr std::string_view name = "kullback_leibler_divergence";
   static constexpr bool sparse_targets = false;
 
   constexpr auto call(auto& ops, auto target, auto output) const {
     return losses::kl_divergence{}.call(ops, target, output);
   }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(kl_divergence const&, kl_divergence const&) = default;
 };
 
 }  // namespace stagecraft::metrics

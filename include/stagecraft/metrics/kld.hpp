@@ -4,19 +4,15 @@
 #pragma once
 
 #include <stagecraft/metrics/kl_divergence.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
 /// As kl_divergence, but reported as "kld".
-struct kld {
+struct kld : own_metric<kld> {
   static constexpr std::string_view name = "kld";
   static constexpr bool sparse_targets = false;
 
   constexpr auto call(auto& ops, auto target, auto output) const { return kl_divergence{}.call(ops, target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(kld const&, kld const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -4,19 +4,15 @@
 #pragma once
 
 #include <stagecraft/losses/log_cosh.hpp>
-#include <stagecraft/metrics/metric.hpp>
-#include <string_view>
+#include <stagecraft/metrics/own_metric.hpp>
 
 namespace stagecraft::metrics {
 
 /// The loss `log_cosh`.
-struct log_cosh_error {
+struct log_cosh_error : own_metric<log_cosh_error> {
   static constexpr std::string_view name = "logcosh";
 
   constexpr auto call(auto target, auto output) const { return losses::log_cosh{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(log_cosh_error const&, log_cosh_error const&) = default;
 };
 
 }  // namespace stagecraft::metrics

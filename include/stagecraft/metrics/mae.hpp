@@ -4,21 +4,16 @@
 #pragma once
 
 #include <stagecraft/metrics/mean_absolute_error.hpp>
-#include <stagecraft/metrics/metric.hpp>
-
-#include <string_view>
+#include <stagecraft/metrics/own_metric.hpp>
 
 namespace stagecraft::metrics {
 
 /// `mean_absolute_error`, reported as "mae" in logs and history, as Keras reports a metric under the text that asks for
 /// it.
-struct mae {
+struct mae : own_metric<mae> {
   static constexpr std::string_view name = "mae";
 
   constexpr auto call(auto target, auto output) const { return mean_absolute_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mae const&, mae const&) = default;
 };
 
 }  // namespace stagecraft::metrics

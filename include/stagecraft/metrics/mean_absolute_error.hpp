@@ -3,20 +3,15 @@
 // Keras counterpart: tf.keras.metrics.MeanAbsoluteError. Options only, sums are in training/metric_state.hpp.
 #pragma once
 
-#include <stagecraft/metrics/metric.hpp>
-
-#include <string_view>
+#include <stagecraft/metrics/own_metric.hpp>
 
 namespace stagecraft::metrics {
 
 /// mean over the last axis of |prediction - target|; target and prediction (rows, columns).
-struct mean_absolute_error {
+struct mean_absolute_error : own_metric<mean_absolute_error> {
   static constexpr std::string_view name = "mean_absolute_error";
 
   constexpr auto call(auto target, auto output) const { return abs(output - target); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -22,8 +21,6 @@ struct mean_io_u {
             .options = stagecraft::detail::words_of(num_classes),
             .result = &rule};
   }
-
-  friend constexpr bool operator==(mean_io_u const&, mean_io_u const&) = default;
 
  private:
   static double mean(own_options const& options, metric_sums const& sums) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -20,8 +19,6 @@ struct mean_relative_error {
     return abs(output - target) * (normalizer != 0 ? 1 / normalizer : 0.0F);
   }
   constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_relative_error const&, mean_relative_error const&) = default;
 };
 
 }  // namespace stagecraft::metrics

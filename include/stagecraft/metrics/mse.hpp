@@ -4,21 +4,16 @@
 #pragma once
 
 #include <stagecraft/metrics/mean_squared_error.hpp>
-#include <stagecraft/metrics/metric.hpp>
-
-#include <string_view>
+#include <stagecraft/metrics/own_metric.hpp>
 
 namespace stagecraft::metrics {
 
 /// `mean_squared_error`, reported as "mse" in logs and history, as Keras reports a metric under the text that asks for
 /// it.
-struct mse {
+struct mse : own_metric<mse> {
   static constexpr std::string_view name = "mse";
 
   constexpr auto call(auto target, auto output) const { return mean_squared_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mse const&, mse const&) = default;
 };
 
 }  // namespace stagecraft::metrics

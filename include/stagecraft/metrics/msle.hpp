@@ -4,18 +4,14 @@
 #pragma once
 
 #include <stagecraft/metrics/mean_squared_logarithmic_error.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
 /// As mean_squared_logarithmic_error, but reported as "msle".
-struct msle {
+struct msle : own_metric<msle> {
   static constexpr std::string_view name = "msle";
 
   constexpr auto call(auto target, auto output) const { return mean_squared_logarithmic_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(msle const&, msle const&) = default;
 };
 
 }  // namespace stagecraft::metrics

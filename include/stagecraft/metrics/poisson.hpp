@@ -4,19 +4,15 @@
 #pragma once
 
 #include <stagecraft/losses/poisson.hpp>
-#include <stagecraft/metrics/metric.hpp>
-#include <string_view>
+#include <stagecraft/metrics/own_metric.hpp>
 
 namespace stagecraft::metrics {
 
 /// The loss of that name, of rows without their weights.
-struct poisson {
+struct poisson : own_metric<poisson> {
   static constexpr std::string_view name = "poisson";
 
   constexpr auto call(auto target, auto output) const { return losses::poisson{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(poisson const&, poisson const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/confusion.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -24,8 +23,6 @@ struct precision_at_recall {
   static constexpr double result(detail::confusion const& counted) {
     return counted.largest_where([&](int i) { return counted.recall(i); }, [&](int i) { return counted.precision(i); });
   }
-
-  friend constexpr bool operator==(precision_at_recall const&, precision_at_recall const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/confusion.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -21,8 +20,6 @@ struct recall {
         {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
   }
   static constexpr double result(detail::confusion const& counted) { return counted.recall(); }
-
-  friend constexpr bool operator==(recall const&, recall const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/confusion.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -26,8 +25,6 @@ struct recall_at_precision {
   static constexpr double result(detail::confusion const& counted) {
     return counted.largest_where([&](int i) { return counted.precision(i); }, [&](int i) { return counted.recall(i); });
   }
-
-  friend constexpr bool operator==(recall_at_precision const&, recall_at_precision const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/confusion.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -27,8 +26,6 @@ struct sensitivity_at_specificity {
     return counted.largest_where([&](int i) { return counted.specificity(i); },
                                  [&](int i) { return counted.recall(i); });
   }
-
-  friend constexpr bool operator==(sensitivity_at_specificity const&, sensitivity_at_specificity const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -5,8 +5,6 @@
 
 #include <stagecraft/metrics/metric.hpp>
 
-#include <string_view>
-
 namespace stagecraft::metrics {
 
 /// argmax(prediction) == target over the last axis; one class number per row, prediction (rows, classes). The first of
@@ -15,8 +13,6 @@ struct sparse_categorical_accuracy {
   static constexpr std::string_view name = "sparse_categorical_accuracy";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::sparse_categorical_accuracy}; }
-
-  friend constexpr bool operator==(sparse_categorical_accuracy const&, sparse_categorical_accuracy const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -5,7 +5,6 @@
 
 #include <stagecraft/losses/sparse_categorical_crossentropy.hpp>
 #include <stagecraft/metrics/metric.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -33,9 +32,6 @@ struct sparse_categorical_crossentropy {
   constexpr operator metric() const noexcept {
     return stagecraft::detail::option_of_own<metric>(detail::sparse_categorical_crossentropy{from_logits ? 1 : 0});
   }
-
-  friend constexpr bool operator==(sparse_categorical_crossentropy const&,
-                                   sparse_categorical_crossentropy const&) = default;
 };
 
 }  // namespace stagecraft::metrics

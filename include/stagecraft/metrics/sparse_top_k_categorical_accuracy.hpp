@@ -6,8 +6,6 @@
 
 #include <stagecraft/metrics/metric.hpp>
 
-#include <string_view>
-
 namespace stagecraft::metrics {
 
 /// The target is among the k largest predictions; one class number per row, prediction (rows, classes). Ties as in
@@ -20,9 +18,6 @@ struct sparse_top_k_categorical_accuracy {
   constexpr operator metric() const noexcept {
     return {.kind = metric_kind::sparse_top_k_categorical_accuracy, .k = k};
   }
-
-  friend constexpr bool operator==(sparse_top_k_categorical_accuracy const&,
-                                   sparse_top_k_categorical_accuracy const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/confusion.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -27,8 +26,6 @@ struct specificity_at_sensitivity {
     return counted.largest_where([&](int i) { return counted.recall(i); },
                                  [&](int i) { return counted.specificity(i); });
   }
-
-  friend constexpr bool operator==(specificity_at_sensitivity const&, specificity_at_sensitivity const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -5,8 +5,6 @@
 
 #include <stagecraft/metrics/metric.hpp>
 
-#include <string_view>
-
 namespace stagecraft::metrics {
 
 /// argmax(target) is among the k largest predictions; target and prediction (rows, classes). Ties as in
@@ -17,8 +15,6 @@ struct top_k_categorical_accuracy {
   static constexpr std::string_view name = "top_k_categorical_accuracy";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::top_k_categorical_accuracy, .k = k}; }
-
-  friend constexpr bool operator==(top_k_categorical_accuracy const&, top_k_categorical_accuracy const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/confusion.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -19,8 +18,6 @@ struct true_negatives {
     return detail::metric_of_confusion<true_negatives>({.threshold = thresholds});
   }
   static constexpr double result(detail::confusion const& counted) { return counted.true_negatives(); }
-
-  friend constexpr bool operator==(true_negatives const&, true_negatives const&) = default;
 };
 
 }  // namespace stagecraft::metrics

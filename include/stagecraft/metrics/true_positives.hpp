@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/metrics/confusion.hpp>
-#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -19,8 +18,6 @@ struct true_positives {
     return detail::metric_of_confusion<true_positives>({.threshold = thresholds});
   }
   static constexpr double result(detail::confusion const& counted) { return counted.true_positives(); }
-
-  friend constexpr bool operator==(true_positives const&, true_positives const&) = default;
 };
 
 }  // namespace stagecraft::metrics
