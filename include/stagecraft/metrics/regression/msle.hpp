@@ -3,7 +3,7 @@
 // Keras counterpart: the string "msle" in compile(metrics=...).
 #pragma once
 
-#include <stagecraft/metrics/mean_squared_logarithmic_error.hpp>
+#include <stagecraft/metrics/regression/mean_squared_logarithmic_error.hpp>
 
 namespace stagecraft::metrics {
 

@@ -3,8 +3,8 @@
 // Keras counterpart: the string "mae" in compile(metrics=...).
 #pragma once
 
-#include <stagecraft/metrics/mean_absolute_error.hpp>
 #include <stagecraft/metrics/own_metric.hpp>
+#include <stagecraft/metrics/regression/mean_absolute_error.hpp>
 
 namespace stagecraft::metrics {
 

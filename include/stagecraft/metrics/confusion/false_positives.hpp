@@ -3,7 +3,7 @@
 // Keras counterpart: tf.keras.metrics.FalsePositives.
 #pragma once
 
-#include <stagecraft/metrics/confusion.hpp>
+#include <stagecraft/metrics/confusion/confusion.hpp>
 
 namespace stagecraft::metrics {
 

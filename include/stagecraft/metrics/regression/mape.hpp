@@ -3,7 +3,7 @@
 // Keras counterpart: the string "mape" in compile(metrics=...).
 #pragma once
 
-#include <stagecraft/metrics/mean_absolute_percentage_error.hpp>
+#include <stagecraft/metrics/regression/mean_absolute_percentage_error.hpp>
 
 namespace stagecraft::metrics {
 

@@ -3,7 +3,7 @@
 // Keras counterpart: the string "kld" in compile(metrics=...).
 #pragma once
 
-#include <stagecraft/metrics/kl_divergence.hpp>
+#include <stagecraft/metrics/regression/kl_divergence.hpp>
 
 namespace stagecraft::metrics {
 

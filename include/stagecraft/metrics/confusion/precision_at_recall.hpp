@@ -3,7 +3,7 @@
 // Keras counterpart: tf.keras.metrics.PrecisionAtRecall.
 #pragma once
 
-#include <stagecraft/metrics/confusion.hpp>
+#include <stagecraft/metrics/confusion/confusion.hpp>
 
 namespace stagecraft::metrics {
 
