@@ -17,7 +17,8 @@ set(stagecraft_pipeline_rooms
     pipeline ipu/machine ipu/cycles ipu/convolution ipu/steps ipu/vertices ipu/operations)
 list(JOIN stagecraft_pipeline_rooms "|" stagecraft_pipeline_rooms)
 set(stagecraft_zlib_headers datasets/gzip.hpp)
-set(stagecraft_io_headers serving/application.hpp serving/export.hpp serving/detail/export_folder.hpp)
+set(stagecraft_io_headers data/detail/file_rows.hpp data/idx.hpp data/npy.hpp serving/application.hpp serving/export.hpp
+    serving/detail/export_folder.hpp)
 set(stagecraft_json_headers report/profile_json.hpp report/detail/profile_json_fields.hpp)
 
 set(stagecraft_include ${CMAKE_CURRENT_SOURCE_DIR}/include)

@@ -54,6 +54,8 @@ struct source_model {
   /// For each input and output, the file's axis of each axis here, samples included, where the two differ: ONNX puts
   /// channels first. Empty for files of Keras.
   std::vector<std::vector<int>> input_axes, output_axes;
+  std::map<std::string, std::string> stages;  ///< of a bundle: of layers by their paths, "0", or "0, 1" of two calls
+  std::vector<std::string> training;          ///< of a bundle: what is known of its training, line by line
 
   [[nodiscard]] model_layer const& layer_of(source_call const& call) const {
     return layers[static_cast<std::size_t>(call.layer)];
