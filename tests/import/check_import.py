@@ -223,7 +223,7 @@ def check_refusals_of_tfjs():
     (FOLDER / "packed.json").write_bytes(tfjs([packed, bias], ["p.bin"]))
     code, text = run("import", FOLDER / "packed.json", "--output", FOLDER / "packed")
     values = list(floats(FOLDER / "packed.safetensors"))
-    check(code == 0 and values == [0.0] * 3 + [i / 2 - 1 for i in range(12)], f"{text} {values}")
+    check(code == 0 and values == [i / 2 - 1 for i in range(12)] + [0.0] * 3, f"{text} {values}")
     refused("outside.json", tfjs([kernel, bias], ["../w.bin"]), "E5068", "../w.bin")
     refused("slash.json", tfjs([kernel, bias], ["/etc/passwd"]), "E5068")
     refused("missing.json", tfjs([kernel, bias], ["none.bin"]), "E5001", "none.bin")
