@@ -120,17 +120,23 @@ http_response predict(server_state& state, served_version const& version, std::s
 http_response status(server_state const& state, model_path const& path) {
   auto const found = state.models.find(path.model);
   auto list = json::array();
-  if (found != state.models.end())
-    for (auto const& [number, of] : found->second->states())
-      if (!path.version || *path.version == number)
-        list.insert(
-            list.begin(),
-            {{"version", std::to_string(number)},
-             {"state", of.state},
-             {"status",
-              {{"error_code", of.error_message.empty() ? "OK" : "UNKNOWN"}, {"error_message", of.error_message}}}});
+  if (found != state.models.end()) {
+    auto const states = found->second->states();
+    for (auto each = states.rbegin(); each != states.rend(); ++each) {
+      auto const& [number, of] = *each;
+      if (path.version && *path.version != number) continue;
+      auto entry = json::object();
+      entry["version"] = std::to_string(number);
+      entry["state"] = of.state;
+      entry["status"]["error_code"] = of.error_message.empty() ? "OK" : "UNKNOWN";
+      entry["status"]["error_message"] = of.error_message;
+      list.push_back(std::move(entry));
+    }
+  }
   if (list.empty()) throw http_error{404, "Could not find any versions of model " + path.model};
-  return {.body = json{{"model_version_status", list}}.dump(1, ' ', false, json::error_handler_t::replace) + "\n"};
+  auto body = json::object();
+  body["model_version_status"] = std::move(list);
+  return {.body = body.dump(1, ' ', false, json::error_handler_t::replace) + "\n"};
 }
 
 json signature_of(std::vector<serving::tensor_spec> const& specs) {
