@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "compile_command.hpp"
 #include "run_command.hpp"
+#include "serve/serve_command.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/version.hpp>
@@ -35,7 +36,8 @@ std::vector<std::vector<int>> shapes_of(std::vector<std::string> const& texts) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Models in files: imports Keras's and ONNX's as C++ source, and shows what is in them.", "stagecraft");
+  CLI::App app("Models in files: imports Keras's and ONNX's as C++ source, exports them, and shows what is in them.",
+               "stagecraft");
   app.set_version_flag("--version", std::to_string(stagecraft::version_major) + "." +
                                         std::to_string(stagecraft::version_minor) + "." +
                                         std::to_string(stagecraft::version_patch));
@@ -43,18 +45,31 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> shapes;
   auto const add_file = [&](CLI::App& command, std::string& file) {
-    command.add_option("file", file, "A model that Keras has saved, .h5 or .keras, or an .onnx file")->required();
+    command
+        .add_option("file", file,
+                    "A model that Keras has saved, .h5 or .keras, an .onnx file, TensorFlow.js's model.json, or a "
+                    "folder that save_model has written")
+        ->required();
     command.add_option("--input-shape", shapes,
                        "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
                        "each input");
   };
 
+  std::string architecture;
   tool::import_command import;
   auto* const import_app = app.add_subcommand("import", "Writes a model as a header, its weights, and a test of both");
   add_file(*import_app, import.file);
   import_app->add_option("--output,-o", import.output, "Where to, without an ending; default: beside the file");
+  import_app->add_option("--architecture", architecture,
+                         "Of a file of weights alone, such as .weights.h5: a file with what model.to_json() returns");
   import_app->add_option("--test-inputs", import.test_inputs, ".npy files: what the model was given, for the test");
   import_app->add_option("--test-outputs", import.test_outputs, ".npy files: what it predicted then");
+
+  tool::export_command export_;
+  auto* const export_app =
+      app.add_subcommand("export", "Writes a model that a program has saved as a file of Keras's or others'");
+  export_app->add_option("bundle", export_.bundle, "A folder that save_model has written")->required();
+  export_app->add_option("--to", export_.to, "Where to. " + tool::export_command::endings())->required();
 
   tool::show_command show;
   auto* const show_app = app.add_subcommand("show", "Prints inputs, outputs, layers and weights of a model");
@@ -62,11 +77,14 @@ int main(int argc, char** argv) {
 
   tool::add_compile_command(app);
   tool::add_run_command(app);
+  tool::add_serve_command(app);
 
   try {
     app.parse(argc, argv);
     import.options.input_shapes = show.options.input_shapes = shapes_of(shapes);
+    import.options.architecture = architecture;
     if (import_app->parsed()) import.run();
+    if (export_app->parsed()) export_.run();
     if (show_app->parsed()) show.run();
     return 0;
   } catch (CLI::ParseError const& problem) {

@@ -19,7 +19,7 @@ namespace stagecraft {
 
 /// Where a weight update is carried out, and which one it is. `Replicas`: memories of all.
 template <class Replicas>
-struct update_job {
+struct update_place {
   Replicas const& all;
   int replica = 0;
   int device = 0;
@@ -49,7 +49,7 @@ class pipeline_update {
  public:
   using functions = detail::weight_functions<Plan>;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
-  using job = update_job<all_replicas>;
+  using job = update_place<all_replicas>;
 
   /// Whether backward steps leave anything to do.
   [[nodiscard]] static constexpr bool has_work() {

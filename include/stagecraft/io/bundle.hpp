@@ -10,6 +10,7 @@
 #include <stagecraft/io/detail/config_differences.hpp>
 #include <stagecraft/io/detail/model_config.hpp>
 #include <stagecraft/io/detail/training_config.hpp>
+#include <stagecraft/io/model_formats.hpp>
 #include <stagecraft/io/weights.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <cstddef>
@@ -171,7 +172,13 @@ namespace detail {
 template <class M, class Session>
 void save_bundle_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
   auto const place = io::without_slash(path);
-  io::bundle_contents contents{io::describe_model<Session>(), io::training_config<Session::sizes::training>(), {}};
+  auto const* const format = io::model_format_of(place);
+  io::bundle_contents contents{
+      io::describe_model<Session>(), io::training_config<Session::sizes::training>(), {}, {}, {}};
+  for (int const weight : weight_order<M>) {
+    bool const is_trained = graph_of<M>.parameters[weight].trainable;
+    (is_trained ? contents.trainable_weights : contents.non_trainable_weights).push_back(io::weight_path<M>(weight));
+  }
   auto& file = contents.tensors;
   file.metadata.emplace_back("format", "stagecraft weights");
   file.metadata.emplace_back(io::bundle_metadata, std::to_string(io::bundle_version));
@@ -180,6 +187,7 @@ void save_bundle_of(file_functions, trained_model<M, Session> const& model, std:
     io::append_weights(model.get_optimizer_weights(), io::optimizer_paths<M, Session>(), file);
     io::append_progress(model.progress(), file);
   }
+  if (format != nullptr) return format->write(place, contents);
   io::replace_bundle(place, [&](std::string const& folder) { io::write_contents(folder, contents); });
 }
 
