@@ -24,6 +24,7 @@ write_basic_package_version_file(stagecraftConfigVersion.cmake COMPATIBILITY Sam
 configure_package_config_file(cmake/stagecraftConfig.cmake.in stagecraftConfig.cmake
                               INSTALL_DESTINATION ${stagecraft_package_dir} NO_SET_AND_CHECK_MACRO)
 install(FILES ${PROJECT_BINARY_DIR}/stagecraftConfig.cmake ${PROJECT_BINARY_DIR}/stagecraftConfigVersion.cmake
+              cmake/application.cmake
         DESTINATION ${stagecraft_package_dir})
 
 foreach(name IN ITEMS stagecraft stagecraft-pipeline)

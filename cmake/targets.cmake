@@ -6,7 +6,8 @@
 #   stagecraft::report      what is known of models, timetables, profiles and runs as text, pages and pictures (report/)
 #   stagecraft::zlib        gzipped data files (datasets/gzip.hpp); needs zlib
 #   stagecraft::json        profiles as JSON (report/profile_json.hpp); needs nlohmann's JSON library
-#   stagecraft::io          files of weights and models (io/); needs nlohmann's JSON library, zlib and libzip
+#   stagecraft::io          files of weights and models (io/), applications and their export (serving/); needs nlohmann's
+#                           JSON library, zlib and libzip
 #   stagecraft::precompiled stagecraft::stagecraft, with a precompiled header in each target that links to it
 
 set(stagecraft_pipeline_rooms
@@ -14,11 +15,12 @@ set(stagecraft_pipeline_rooms
     pipeline ipu/machine ipu/cycles ipu/convolution ipu/steps ipu/vertices ipu/operations)
 list(JOIN stagecraft_pipeline_rooms "|" stagecraft_pipeline_rooms)
 set(stagecraft_zlib_headers datasets/gzip.hpp)
+set(stagecraft_io_headers serving/application.hpp serving/export.hpp serving/detail/export_folder.hpp)
 set(stagecraft_json_headers report/profile_json.hpp report/detail/profile_json_fields.hpp)
 
 set(stagecraft_include ${CMAKE_CURRENT_SOURCE_DIR}/include)
 file(GLOB_RECURSE stagecraft_headers RELATIVE ${stagecraft_include}/stagecraft CONFIGURE_DEPENDS
-     ${stagecraft_include}/stagecraft/*.hpp)
+     ${stagecraft_include}/stagecraft/*.hpp ${stagecraft_include}/stagecraft/*.h)
 set(stagecraft_headers_pipeline)
 set(stagecraft_headers_stagecraft)
 set(stagecraft_headers_report)
@@ -30,7 +32,7 @@ foreach(header IN LISTS stagecraft_headers)
     list(APPEND stagecraft_headers_zlib ${stagecraft_include}/stagecraft/${header})
   elseif(header IN_LIST stagecraft_json_headers)
     list(APPEND stagecraft_headers_json ${stagecraft_include}/stagecraft/${header})
-  elseif(header MATCHES "^io/")
+  elseif(header MATCHES "^io/" OR header IN_LIST stagecraft_io_headers)
     list(APPEND stagecraft_headers_io ${stagecraft_include}/stagecraft/${header})
   elseif(header MATCHES "^report/")
     list(APPEND stagecraft_headers_report ${stagecraft_include}/stagecraft/${header})

@@ -5,6 +5,7 @@
 // expect-error: [E2025]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/predictor.hpp>
+#include <stagecraft/training/trainer.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

@@ -4,6 +4,7 @@
 // expect-error: [E4094]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/predictor.hpp>
+#include <stagecraft/training/trainer.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

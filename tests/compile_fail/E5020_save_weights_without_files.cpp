@@ -7,6 +7,7 @@
 #endif
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/predictor.hpp>
+#include <stagecraft/training/trainer.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

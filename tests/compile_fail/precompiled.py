@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The library's headers, precompiled: most of what compiling a case costs is reading them, which is the same each time.
 
-Only what a case itself includes first is precompiled for it, so that it still sees no other header. They are compiled
+Only what a case itself includes is precompiled for it, so that it still sees no other header. They are compiled
 again when the compiler or any file that they include is newer.
 """
 import fcntl
@@ -11,24 +11,27 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "architecture"))
+import house  # noqa: E402
+
+INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include" / "stagecraft"
 
 # What Clang says of a header that has been edited since; the case is then compiled without.
 MODIFIED = "has been modified since the precompiled header"
-# What most cases begin with, the longest first.
+# What most cases include, the longest first.
 PREFIXES = (("stagecraft/pipeline.hpp", "stagecraft/training/trainer.hpp"), ("stagecraft/pipeline.hpp",))
 
 
 def prefix_of(source):
-    """The headers of PREFIXES that a text of C++ begins with."""
-    includes = []
-    for line in source.splitlines():
-        found = re.fullmatch(r"#include <([\w./]+)>", line.strip())
-        if found:
-            includes.append(found.group(1))
-        elif line.strip() and not line.startswith("//"):
-            break
-    return next((prefix for prefix in PREFIXES if tuple(includes[:len(prefix)]) == prefix), ())
+    """The first of PREFIXES whose headers a text of C++ includes, directly or not."""
+    included = {found.group(1) for found in re.finditer(r"^#include <stagecraft/([\w./]+)>$", source, re.MULTILINE)}
+    wanted = [{name.split("/", 1)[1] for name in prefix} for prefix in PREFIXES]
+    if not included <= set.union(*wanted):
+        included = set().union(*(house.closure(INCLUDE, name) for name in included))
+    return next((prefix for prefix, names in zip(PREFIXES, wanted) if included >= names), ())
 
 
 def is_current(description):

@@ -329,6 +329,18 @@ def recurrent(cases):
         lambda: layers.ConvLSTM1D(2, 2, recurrent_activation="sigmoid", return_sequences=True),
         tokens,
     )
+    apart = {"merge_mode": None}
+    with_states(
+        "bidirectional_apart", (4, 2), [], lambda: layers.Bidirectional(layers.LSTM(3, name="lstm", **both), **apart)
+    )
+    with_states(
+        "bidirectional_apart_masked",
+        (4, 2),
+        [],
+        lambda: layers.Bidirectional(layers.GRU(2, name="gru", return_sequences=True), **apart),
+        tokens,
+    )
+    with_states("bidirectional_ends", (4, 2), [], lambda: layers.Bidirectional(layers.SimpleRNN(3, name="simple_rnn"), **apart))
 
 
 FAMILIES = (merging, regularization, preprocessing, window, augmentation, recurrent)

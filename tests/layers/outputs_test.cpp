@@ -74,6 +74,20 @@ struct twice : sc::functional<twice> {
 static_assert(sc::graph_of<twice>.layers.size() == sc::graph_of<translator>.layers.size());
 static_assert(sc::pipeline_stages<twice> == 3);
 
+// Both directions apart: two outputs with the mask, then states without.
+struct apart : sc::functional<apart> {
+  static constexpr auto build(auto& model) {
+    auto x = embedding(9, 3, {.mask_zero = true})(model.input(4));
+    bidirectional both(gru(2, {.return_sequences = true, .return_state = true}), {.merge_mode = merge_mode::none});
+    auto [forward, backward, h, h_backward] = both(x);
+    return sc::outputs(forward, backward, h, h_backward);
+  }
+};
+constexpr auto const& of_apart = sc::graph_of<apart>;
+static_assert(of_apart.call(2).output_count == 4 && of_apart.call(3).shape == sc::shape(4, 2));
+static_assert(of_apart.call(4).shape == sc::shape(4, 2) && of_apart.call(6).shape == sc::shape(2));
+static_assert(of_apart.mask_of(3) != nullptr && of_apart.mask_of(4) != nullptr && of_apart.mask_of(5) == nullptr);
+
 TEST_CASE("outputs of a layer") {}
 
 }  // namespace

@@ -68,12 +68,12 @@ using augmentation_model =
 
 struct recurrent_model : sc::functional<recurrent_model> {
   static constexpr auto build(auto& model) {
-    auto x = conv_lstm2d(2, 2, {.return_sequences = true, .dropout = 0.25F})(model.input(3, 4, 3, 2));
+    auto x = conv_lstm2d(2, 2, {.return_sequences = true, .dropout = 0.25F})(input{3, 4, 3, 2}.of_batch_size(3)(model));
     auto a = conv_lstm1d(2, 2, {.recurrent_dropout = 0.25F})(reshape(3, 6, 2)(x));
     auto b = conv_lstm3d(1, 2, {.padding = sc::padding::same})(reshape(3, 3, 2, 1, 2)(x));
     rnn cells(stacked_rnn_cells(lstm_cell(3, {.dropout = 0.125F}), gru_cell(2)), {.return_sequences = true});
     auto c = rnn(simple_rnn_cell(3), {.go_backwards = true})(cells(reshape(3, 12)(x)));
-    auto [code, h, memory] = lstm(3, {.return_state = true})(reshape(3, 12)(x));
+    auto [code, h, memory] = lstm(3, {.return_state = true, .stateful = true})(reshape(3, 12)(x));
     auto steps = masking()(dense(1, sc::relu)(reshape(3, 4)(flatten()(x)[{sc::all(), sc::slice(0, 12)}])));
     auto decoded = lstm(3, {.return_sequences = true, .return_state = true})(steps, h, memory);
     auto [both, forward, backward] = bidirectional(gru(2, {.return_state = true}))(decoded);

@@ -217,6 +217,14 @@ inline std::vector<word> recurrent_words() {
        masked(conv_lstm1d{2, 2, {.recurrent_activation = sc::sigmoid, .return_sequences = true}}, {0}),
        {{4, 3, 2}, {4}},
        of_masks},
+      {"bidirectional_apart",
+       bidirectional{lstm{3, {.return_sequences = true, .return_state = true}}, {.merge_mode = merge_mode::none}},
+       {{4, 2}}},
+      {"bidirectional_apart_masked",
+       masked(bidirectional{gru{2, {.return_sequences = true}}, {.merge_mode = merge_mode::none}}, {0}),
+       {{4, 2}, {4}},
+       of_masks},
+      {"bidirectional_ends", bidirectional{simple_rnn{3}, {.merge_mode = merge_mode::none}}, {{4, 2}}},
   };
 }
 

@@ -2,6 +2,7 @@
 // The program `stagecraft`: models in files. Exit codes: 0 done; 1 a file is wrong, the reason is printed with its
 // code; 2 the command line is wrong.
 #include "commands.hpp"
+#include "compile_command.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/version.hpp>
@@ -57,6 +58,8 @@ int main(int argc, char** argv) {
   tool::show_command show;
   auto* const show_app = app.add_subcommand("show", "Prints inputs, outputs, layers and weights of a model");
   add_file(*show_app, show.file);
+
+  tool::add_compile_command(app);
 
   try {
     app.parse(argc, argv);

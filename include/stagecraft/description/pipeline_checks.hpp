@@ -286,6 +286,15 @@ constexpr void check_devices_of_machine(std::string_view subject, std::string_vi
                    num_replicas * each, ", but the machine has ", devices);
 }
 
+/// E2069: each replica would keep states of its own.
+constexpr void check_states_of_replicas(std::string_view subject, graph_view const& graph, int replicas,
+                                        diagnostic& problem) {
+  if (replicas > 1 && graph.is_stateful())
+    problem.report(2069, subject, " has ", replicas, " replicas, but model '", graph.name(),
+                   "' is stateful: what a layer keeps of a batch belongs to the next one, which another replica takes; "
+                   "write .num_replicas = 1");
+}
+
 template <class Job>
 constexpr checked_options options_to_check() {
   if constexpr (only_infers<Job::training>)

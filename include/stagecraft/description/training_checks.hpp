@@ -268,6 +268,8 @@ inline constexpr diagnostic machine_problem = [] {
   constexpr auto subject = checked_options::subject_of(only_infers<Job::training>);
   check_devices_of_machine(subject, Job::graph.name(), Job::training.num_replicas, shards_of<typename Job::model>,
                            Job::machine::devices, problem);
+  check_states_of_replicas(subject, Job::graph, replicas_of<typename Job::model, Job::training, typename Job::machine>,
+                           problem);
   check_dtype_policy(subject, Job::training.dtype_policy, !is_ipu<typename Job::machine>, problem);
   if constexpr (is_ipu<typename Job::machine> && !only_infers<Job::training>) {
     check_functions_on_tiles<Job::training>(std::make_index_sequence<Job::graph.outputs_of(0).size()>(), problem);

@@ -21,6 +21,16 @@ class pass_weights {
   static constexpr auto const& pass = pass_on<typename Plan::job, Pass>;
   using parameters = std::make_index_sequence<Plan::weights.count>;
 
+  /// Whether a layer of this stage has a weight.
+  [[nodiscard]] static constexpr bool uses_weight(std::size_t parameter) {
+    for (auto const& step : pass.steps) {
+      auto const& layer = graph.layer_of(step.call);
+      auto const index = static_cast<int>(parameter) - layer.first_parameter;
+      if (index >= 0 && index < layer.parameter_count) return true;
+    }
+    return false;
+  }
+
  public:
   /// Whether backward steps add to accumulators that the engine makes ready.
   static constexpr bool begins_gradients = [] {
@@ -56,7 +66,15 @@ class pass_weights {
       [[maybe_unused]] int const done[]{0, (fetch_weight<Parameter>(shared_weights, own, memory), 0)...};
     }(parameters{});
   }
-  /// What forward steps change: moving means and the like.
+  /// Whether forward steps change weights: moving means and the like, and what is kept between batches.
+  static constexpr bool has_state = [] {
+    bool any = false;
+    for (std::size_t i = 0; i < Plan::weights.count; ++i)
+      any = any ||
+            (uses_weight(i) && (Plan::trains ? graph.parameters[i].is_state() : graph.parameters[i].between_batches));
+    return any;
+  }();
+  /// These.
   static void store_state(memory_type& own) {
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
       [[maybe_unused]] int const done[]{0, (store_state_of<Parameter>(own), 0)...};
@@ -89,15 +107,6 @@ class pass_weights {
       for_each_parameter<call>([&]<std::size_t Parameter>() { each.template operator()<call, Parameter>(); });
   }
 
-  /// Whether a layer of this stage has a weight.
-  [[nodiscard]] static constexpr bool uses_weight(std::size_t parameter) {
-    for (auto const& step : pass.steps) {
-      auto const& layer = graph.layer_of(step.call);
-      auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (index >= 0 && index < layer.parameter_count) return true;
-    }
-    return false;
-  }
   template <std::size_t Parameter>
   static void fetch_weight([[maybe_unused]] float const* shared_weights, [[maybe_unused]] memory_type& own,
                            [[maybe_unused]] host_memory const& memory) {

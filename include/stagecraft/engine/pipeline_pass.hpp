@@ -173,7 +173,7 @@ class pipeline_pass {
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[at(transfer.device)].data(), transfer.to,
            transfer.floats, memory.micro_batch);
     if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
-    if constexpr (sizes::fetches_weights && trains && !backward) weights::store_state(own);
+    if constexpr (sizes::fetches_weights && !backward && weights::has_state) weights::store_state(own);
     if constexpr (backward && sizes::fetches_gradients) weights::template move_gradients<false>(own);
     own.done[Pass].publish(memory.micro_batch + 1);
   }

@@ -74,6 +74,12 @@ struct graph_view {
     int const number = call(index).mask;
     return number == 0 ? nullptr : &masks[number - 1];
   }
+  /// Whether a layer keeps something of each sample from batch to batch: Keras's `stateful`.
+  [[nodiscard]] constexpr bool is_stateful() const {
+    for (parameter const& each : parameters)
+      if (each.between_batches) return true;
+    return false;
+  }
   /// The weights of a layer.
   [[nodiscard]] constexpr std::span<parameter const> parameters_of(int index) const {
     auto const& info = layer(index);

@@ -14,6 +14,7 @@
 #include <stagecraft/graph/masks_of_calls.hpp>
 #include <stagecraft/graph/model_instance.hpp>
 #include <stagecraft/graph/node.hpp>
+#include <stagecraft/graph/state_shape.hpp>
 #include <stagecraft/graph/symbolic_tensor.hpp>
 #include <concepts>
 #include <span>
@@ -264,10 +265,8 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
     layer.first_parameter = static_cast<int>(parameters.size());
     layer.parameter_count = record.parameters->count;
     for (int i = 0; i < record.parameters->count; ++i) {
-      parameters.push_back(record.parameters->entries[i]);
-      if (record.layer->trainable) continue;
-      parameters.back().trainable = false;
-      parameters.back().frozen = true;
+      parameters.push_back(detail::whole_weight(record.parameters->entries[i], nested_models[0], layer.name, problem));
+      if (!record.layer->trainable) parameters.back().freeze();
     }
   } else {
     check_shared_weights(index, *record.parameters);
@@ -302,10 +301,11 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
 constexpr void model_builder::check_shared_weights(int index, parameter_list const& weights) {
   auto const& layer = layers[index];
   for (int i = 0; i < layer.parameter_count && i < weights.count; ++i) {
-    auto const& known = parameters[layer.first_parameter + i];
-    if (!(known.shape == weights.entries[i].shape))
+    auto const known = parameters[layer.first_parameter + i],
+               again = detail::whole_weight(weights.entries[i], nested_models[0], layer.name, problem);
+    if (!(known.shape == again.shape))
       problem.report(1008, "layer '", layer.name, "' is called again with inputs for which its weight '", known.name,
-                     "' would have shape ", weights.entries[i].shape, ", but it was made with ", known.shape);
+                     "' would have shape ", again.shape, ", but it was made with ", known.shape);
   }
 }
 

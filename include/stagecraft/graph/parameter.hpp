@@ -28,6 +28,9 @@ struct parameter {
   bool frozen = false;  ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
   parameter_layout layout = parameter_layout::plain;
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
+  /// What a stateful layer keeps of each sample from batch to batch: the first axis of its shape is the batch, its
+  /// layer changes it in evaluation and prediction as well, and weights, counts and files leave it out.
+  bool between_batches = false;
 
   /// A weight with Keras's three options for it.
   [[nodiscard]] static constexpr parameter with(std::string_view name, stagecraft::shape const& each,
@@ -44,9 +47,18 @@ struct parameter {
             .groups = groups};
   }
 
-  /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean.
+  /// Makes it a weight of a layer that is not trainable, which keeps its states from batch to batch all the same.
+  constexpr void freeze() noexcept {
+    if (between_batches) return;
+    trainable = false;
+    frozen = true;
+  }
+  /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
+  /// between batches even if the layer is frozen.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
+  /// How many of its numbers Keras's `count_params` counts.
+  [[nodiscard]] constexpr int counted_size() const noexcept { return between_batches ? 0 : size(); }
   /// Of a matrix: the last axis, and all others together.
   [[nodiscard]] constexpr int columns() const noexcept { return shape.back(); }
   [[nodiscard]] constexpr int rows() const noexcept { return shape.size() / shape.back(); }

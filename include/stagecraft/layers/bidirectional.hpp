@@ -11,7 +11,13 @@
 namespace stagecraft::layers {
 
 /// Keras's `merge_mode`: what becomes of the two results.
-enum class merge_mode : unsigned char { concat, sum, mul, ave };
+enum class merge_mode : unsigned char {
+  concat,
+  sum,
+  mul,
+  ave,
+  none  ///< nothing: a call has both, `auto [forward, backward] = ...`
+};
 
 /// Keras's keyword arguments of Bidirectional.
 struct bidirectional_options {
@@ -25,10 +31,10 @@ struct bidirectional_options {
 /// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
 /// turned round before both are merged. Sequences have zeros where steps are masked, as in Keras.
 ///
-/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`; if `recurrent` has `return_state`, its
-/// states forward and then backward as well. Called on x and all these states, it begins with them. Weights: those of
-/// both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of both. Errors: those of `recurrent`.
-/// Definition: Keras API, layers/recurrent_layers/bidirectional.
+/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`, and two of them with `none`; if
+/// `recurrent` has `return_state`, its states forward and then backward as well. Called on x and all these states, it
+/// begins with them. Weights: those of both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of
+/// both. Errors: those of `recurrent`. Definition: Keras API, layers/recurrent_layers/bidirectional.
 template <class Recurrent>
   requires requires(Recurrent const& each) {
     each.options.go_backwards;
@@ -55,7 +61,12 @@ struct bidirectional
   [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
 
   [[nodiscard]] constexpr bool passes_mask() const { return recurrent.passes_mask(); }
-  [[nodiscard]] constexpr int output_count() const { return recurrent.options.return_state ? 1 + 2 * states : 1; }
+  static constexpr int most_outputs = 2 + 2 * states;
+  /// How many outputs a call has, and how many of them, the first ones, are sequences or their ends.
+  [[nodiscard]] constexpr int output_count() const {
+    return masked_outputs() + (recurrent.options.return_state ? static_cast<int>(2 * states) : 0);
+  }
+  [[nodiscard]] constexpr int masked_outputs() const { return options.merge_mode == merge_mode::none ? 2 : 1; }
   /// See recurrent_layer.
   constexpr detail::recurrent_result<2 * Recurrent::state_count> run(operations::tracer& ops, operations::tensor x,
                                                                      operations::tensor mask,
@@ -84,7 +95,7 @@ struct bidirectional
       forward = forward * in_order;
       backward = backward * in_order;
     }
-    if (auto const rule = recurrent.options.activity_regularizer; !rule.empty()) {
+    if (auto const rule = detail::activity_regularizer_of(recurrent); !rule.empty()) {
       add_penalty(ops, forward, rule);
       add_penalty(ops, backward, rule);
       if (recurrent.options.return_state)
@@ -93,6 +104,10 @@ struct bidirectional
     switch (options.merge_mode) {
       case merge_mode::sum: result.output = forward + backward; break;
       case merge_mode::mul: result.output = forward * backward; break;
+      case merge_mode::none:
+        result.output = forward;
+        result.second = backward;
+        break;
       case merge_mode::ave: result.output = (forward + backward) * 0.5F; break;
       default: result.output = ops.concatenate({forward, backward});
     }

@@ -27,10 +27,10 @@ constexpr regularizer activity_regularizer_of([[maybe_unused]] L const& layer) {
     return {};
 }
 
-/// Makes the parts of the call that a model has just got: `outputs` of them are the layer's, which `all` gets; the
-/// others are added to the loss.
+/// Makes the parts of the call that a model has just got: `outputs` of them are the layer's, which `all` gets, and
+/// `masked` of these have its mask; the others are added to the loss.
 template <class Part>
-constexpr void split_call(symbolic_tensor packed, int outputs, int stage, source_line const& where,
+constexpr void split_call(symbolic_tensor packed, int outputs, int masked, int stage, source_line const& where,
                           symbolic_tensor* all) {
   auto& model = *packed.model;
   growing_array<shape> shapes;
@@ -44,7 +44,7 @@ constexpr void split_call(symbolic_tensor packed, int outputs, int stage, source
     part.layer_name = model.name_of(model.calls[main].layer);
     part.pipeline_stage = stage;
     symbolic_tensor const made = part(first_tensor(packed, where.file, where.line));
-    model.calls[made.call].mask = i == 0 ? mask : 0;
+    model.calls[made.call].mask = i < masked ? mask : 0;
     model.calls[made.call].node_index = model.calls[main].node_index;
     if (i < outputs) all[i] = made;
     first += of.size();

@@ -41,6 +41,7 @@ struct conv_lstm_options {
   bool return_sequences = false;         ///< whether the result is the output of all steps, or of the last one
   bool return_state = false;  ///< whether the states after the last step are outputs as well, behind the result
   bool go_backwards = false;  ///< whether to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;      ///< whether a batch begins with the states after the one before: see recurrent_layer
   float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time
   float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is applied to
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -54,7 +55,8 @@ struct conv_lstm_options {
 /// `return_state` h and c as well. Called on x, h and c, it begins with these. Weights: kernel (kernel_size...,
 /// channels, 4 * filters), recurrent_kernel (kernel_size..., filters, 4 * filters), bias (4 * filters). Cost: two
 /// convolutions for each step. Errors: those of window_layer; E1013 rates of dropout; E1034 a window that does not fit;
-/// E1085 initial states that do not fit. Definition: Keras API, layers/recurrent_layers; Shi and others, 2015.
+/// E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
+/// layers/recurrent_layers; Shi and others, 2015.
 template <class Derived, class Size>
 struct conv_lstm_layer : recurrent_layer<window_layer<Derived, Size, conv_lstm_options<Size>, false>, Derived, 2> {
   using base = window_layer<Derived, Size, conv_lstm_options<Size>, false>;
@@ -107,8 +109,8 @@ struct conv_lstm_layer : recurrent_layer<window_layer<Derived, Size, conv_lstm_o
       auto const gate = [&](int index) { return ops.slice(z, -1, index * outputs, outputs); };
       return detail::lstm_states(given.activation, given.recurrent_activation, gate, before[1]);
     };
-    auto const first = detail::first_states<2>(ops, initial, [&](std::size_t) { return state; });
-    return detail::loop_over_steps(ops, ops.reshape(projected, sequence), mask, initial.empty(), first, given, step);
+    detail::first_states<2> const first(ops, initial, given.stateful, [&](std::size_t) { return state; });
+    return detail::loop_over_steps(ops, ops.reshape(projected, sequence), mask, first, given, step);
   }
 
  private:

@@ -51,6 +51,8 @@ struct gru_options {
   bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
+  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  bool stateful = false;
   /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
   bool reset_after = true;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -69,7 +71,7 @@ struct gru_options {
 /// `return_state` h (units) after the last step as well. Weights: kernel (features, 3 *
 /// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
 /// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
-/// initial states that do not fit.
+/// initial states that do not fit; E1087, E1088 of stateful layers.
 /// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
 struct gru : recurrent_layer<layer<gru>, gru, 1> {
   static constexpr std::string_view class_name = "GRU";

@@ -216,7 +216,9 @@ struct layer : layer_base {
   static constexpr void find_parts(Derived const& self, layer_outputs<Most>& result, source_line const& where) {
     if constexpr (Most > 1) result.count = self.output_count();
     if (result.count > 1 || result.model->calls[result.call].loss_count > 0) {
-      detail::split_call<layers::output_part>(result, result.count, self.pipeline_stage, where, result.all);
+      int masked = 1;
+      if constexpr (requires { self.masked_outputs(); }) masked = self.masked_outputs();
+      detail::split_call<layers::output_part>(result, result.count, masked, self.pipeline_stage, where, result.all);
       static_cast<symbolic_tensor&>(result) = result.all[0];
     }
     if (auto const rule = detail::activity_regularizer_of(self); !rule.empty())

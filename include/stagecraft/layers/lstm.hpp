@@ -53,6 +53,8 @@ struct lstm_options {
   bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
+  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  bool stateful = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -67,7 +69,7 @@ struct lstm_options {
 /// `return_state` h and c (units) after the last step as well. Weights: kernel (features, 4 *
 /// units), recurrent_kernel (units, 4 * units), bias (4 * units). Cost: 2 * (features + units) * 4 * units FLOPs per
 /// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
-/// initial states that do not fit. Definition: Keras API,
+/// initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
 /// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
 struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   static constexpr std::string_view class_name = "LSTM";

@@ -48,12 +48,12 @@ class recurrence {
   }
 
   /// The result, where `cell(z, states)` gives the next states from the projected inputs z of a step; state 0 is what
-  /// the layer gives. It begins with the states `given`, or with zeros.
+  /// the layer gives. It begins with the states `given`, with those that are kept, or with zeros.
   template <class Cell>
   constexpr recurrent_result<States> run(tensor_list given, Cell const& cell) const {
-    auto const initial =
-        first_states<States>(*ops_, given, [&](std::size_t) { return operations::extents{batch_, units_}; });
-    return loop_over_steps(*ops_, projected_, mask_, given.empty(), initial, *options_, cell);
+    first_states<States> const initial(*ops_, given, options_->stateful,
+                                       [&](std::size_t) { return operations::extents{batch_, units_}; });
+    return loop_over_steps(*ops_, projected_, mask_, initial, *options_, cell);
   }
   /// What the recurrent kernel is multiplied by.
   [[nodiscard]] constexpr operations::tensor dropped(operations::tensor state) const {

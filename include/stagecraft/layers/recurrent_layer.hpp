@@ -17,6 +17,7 @@ template <std::size_t States>
 struct recurrent_result {
   operations::tensor output;
   std::array<operations::tensor, States> states{};
+  operations::tensor second{};  ///< a second output, of what goes in both directions and merges nothing
 };
 
 }  // namespace detail
@@ -26,7 +27,12 @@ namespace layers {
 /// Base of recurrent layers of `States` states, between them and Base. `Derived::run(ops, x, mask, initial)` is the
 /// loop: steps where the mask (batch, steps) is 0 leave the states as they are; `initial` are the first states, or
 /// nothing for zeros. The layer is called on x, or on x and all first states: Keras's `initial_state`. With
-/// `options.return_state` it has 1 + States outputs. Errors: E1085 another number of states.
+/// `options.return_state` it has 1 + States outputs. With `options.stateful` the states after the last step are those
+/// that the next batch begins with, sample by sample, in training, evaluation and prediction, from micro-batch to
+/// micro-batch: Keras's `stateful`. The model's inputs fix the batch size (input{...}.of_batch_size(32)), batches are
+/// full (E4019), and there are no replicas (E2069); `reset_states` sets the states to zeros. Gradients end at a batch's
+/// begin. States are no weights: get_weights, counts and files do not have them.
+/// Errors: E1085 another number of states; E1087 no batch size, E1088 first states that a stateful layer is given.
 template <class Base, class Derived, int States>
 struct recurrent_layer : Base {
   static constexpr bool supports_masking = true;
@@ -47,16 +53,17 @@ struct recurrent_layer : Base {
     return call_masked(ops, in, {});
   }
   constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
-    if (in.size() != 1 && in.size() != most_outputs) {
+    if (in.size() != 1 && in.size() != 1 + States) {
       ops.error(1085, "has ", States, States == 1 ? " state" : " states", ", but is called with ",
                 static_cast<int>(in.size()) - 1, " behind its input; give it all first states or none");
       return in[0];
     }
     auto const done = self().run(ops, in[0], counts[0], in.subspan(1));
     if (self().output_count() == 1 || ops.list().problem.failed()) return done.output;
-    std::array<operations::tensor, most_outputs> all{done.output};
-    for (std::size_t i = 0; i < States; ++i) all[i + 1] = done.states[i];
-    return ops.outputs(all);
+    std::array<operations::tensor, 2 + States> all{done.output, done.second};
+    std::size_t const own = done.second.list == nullptr ? 1 : 2;
+    for (std::size_t i = 0; i < States; ++i) all[own + i] = done.states[i];
+    return ops.outputs(tensor_list(all).first(static_cast<std::size_t>(self().output_count())));
   }
 
  private:
@@ -67,43 +74,62 @@ struct recurrent_layer : Base {
 
 namespace detail {
 
-/// The states that a loop begins with: those that are given, or zeros of the shape `of(index)`. Errors: E1085.
-template <std::size_t States, class Shape>
-constexpr std::array<operations::tensor, States> first_states(operations::tracer& ops, tensor_list given,
-                                                              Shape const& of) {
-  std::array<operations::tensor, States> result{};
-  for (std::size_t i = 0; i < States; ++i) {
-    operations::extents const expected = of(i);
-    result[i] = given.empty() ? ops.full(expected, 0) : given[i];
-    if (result[i].shape() == expected) continue;
-    ops.error(1085, "has a state ", static_cast<int>(i), " of shape ", sample_of(expected), ", but is given ",
-              sample_shape(result[i]));
-    result[i] = ops.full(expected, 0);
+/// The states that a loop begins with.
+template <std::size_t States>
+struct first_states {
+  std::array<operations::tensor, States> each{};
+  bool are_zeros = false, are_kept = false;
+
+  /// Those that are given, those after the batch before if the layer is stateful, or zeros, of the shape `of(index)`.
+  /// Errors: E1085, E1088.
+  template <class Shape>
+  constexpr first_states(operations::tracer& ops, tensor_list given, bool stateful, Shape const& of)
+      : are_zeros(given.empty() && !stateful), are_kept(given.empty() && stateful) {
+    if (stateful && !given.empty())
+      ops.error(1088, "is stateful, and is called with first states; it begins with those after the batch before");
+    for (std::size_t i = 0; i < States; ++i) {
+      operations::extents const expected = of(i);
+      if (!given.empty()) {
+        each[i] = given[i];
+      } else if (stateful) {
+        fixed_name name("states_");
+        each[i] = ops.state(name.append(static_cast<int>(i)), expected);
+      } else {
+        each[i] = ops.full(expected, 0);
+      }
+      if (each[i].shape() == expected) continue;
+      ops.error(1085, "has a state ", static_cast<int>(i), " of shape ", sample_of(expected), ", but is given ",
+                sample_shape(each[i]));
+      each[i] = ops.full(expected, 0);
+    }
   }
-  return result;
-}
+  /// What the next batch begins with.
+  constexpr void keep(operations::tracer& ops, std::array<operations::tensor, States> const& last) const {
+    for (std::size_t i = 0; are_kept && i < States; ++i) ops.update(each[i], last[i]);
+  }
+};
 
 /// Runs `step(x_t, states)` along the steps of x, (batch, steps, ...); see recurrent_layer for the mask. The output is
-/// the state with the number `output`. `begins_with_zeros`: whether no first states are given.
+/// the state with the number `output`.
 template <std::size_t States, class Options, class Step>
 constexpr recurrent_result<States> loop_over_steps(operations::tracer& ops, operations::tensor x,
-                                                   operations::tensor mask, bool begins_with_zeros,
-                                                   std::array<operations::tensor, States> const& initial,
+                                                   operations::tensor mask, first_states<States> const& initial,
                                                    Options const& options, Step const& step, std::size_t output = 0) {
   operations::tensor counts;
   if (mask.list != nullptr) {
     operations::extents of = mask.shape();
-    while (of.rank <= initial[0].rank()) of.push_back(1);
+    while (of.rank <= initial.each[0].rank()) of.push_back(1);
     counts = ops.reshape(mask, of);
   }
-  if (counts.list == nullptr || begins_with_zeros) {
-    auto const done = ops.scan(x, 1, initial, step, options.go_backwards, counts);
+  if (counts.list == nullptr || initial.are_zeros) {
+    auto const done = ops.scan(x, 1, initial.each, step, options.go_backwards, counts);
+    initial.keep(ops, done.last);
     return {options.return_sequences ? done.all[output] : done.last[output], done.last};
   }
   // Up to the first step that counts the output is 0, and not what the state begins with.
   std::array<operations::tensor, States + 1> with_output{};
-  for (std::size_t i = 0; i < States; ++i) with_output[i] = initial[i];
-  with_output[States] = ops.full(initial[output].shape(), 0);
+  for (std::size_t i = 0; i < States; ++i) with_output[i] = initial.each[i];
+  with_output[States] = ops.full(initial.each[output].shape(), 0);
   auto const step_and_output = [&](operations::tensor at, std::array<operations::tensor, States + 1> const& all) {
     std::array<operations::tensor, States> before{};
     for (std::size_t i = 0; i < States; ++i) before[i] = all[i];
@@ -116,6 +142,7 @@ constexpr recurrent_result<States> loop_over_steps(operations::tracer& ops, oper
   auto const done = ops.scan(x, 1, with_output, step_and_output, options.go_backwards, counts);
   recurrent_result<States> result{options.return_sequences ? done.all[States] : done.last[States]};
   for (std::size_t i = 0; i < States; ++i) result.states[i] = done.last[i];
+  initial.keep(ops, result.states);
   return result;
 }
 

@@ -28,6 +28,7 @@ struct rnn_options {
   bool return_sequences = false;  ///< whether the result is the output of all steps, or of the last one
   bool return_state = false;      ///< whether the states after the last step are outputs as well, behind the result
   bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;          ///< whether a batch begins with the states after the one before: see recurrent_layer
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -52,7 +53,8 @@ struct rnn_options {
 /// The output is the first state, or that which `Cell::output` names. Shape: (steps, features) to the state's, or
 /// (steps, ...) with `return_sequences`; with `return_state` all states after the last step as well. Called on x and
 /// all states, it begins with these. Errors: those of the cell; E1041 an input of another rank; E1077 what is no cell;
-/// E1085 initial states that do not fit. Definition: Keras API, layers/recurrent_layers/rnn.
+/// E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
+/// layers/recurrent_layers/rnn.
 template <class Cell>
 struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell<Cell>> {
   static constexpr std::string_view class_name = "RNN";
@@ -77,13 +79,13 @@ struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell
     } else {
       int const batch = x.length(0);
       auto const step = cell.build(ops, operations::extents(batch, x.length(2)));
-      auto const first = detail::first_states<Cell::states>(ops, initial, [&](std::size_t i) {
+      detail::first_states<Cell::states> const first(ops, initial, options.stateful, [&](std::size_t i) {
         return operations::extents{batch, cell.state_size(static_cast<int>(i))};
       });
       std::size_t output = 0;
       if constexpr (requires { Cell::output; }) output = Cell::output;
       auto const one = [&](auto at, auto const& state) { return step(ops, at, state); };
-      result = detail::loop_over_steps(ops, x, mask, initial.empty(), first, options, one, output);
+      result = detail::loop_over_steps(ops, x, mask, first, options, one, output);
     }
     return result;
   }

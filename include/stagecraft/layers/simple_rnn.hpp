@@ -48,6 +48,8 @@ struct simple_rnn_options {
   bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
+  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  bool stateful = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -61,7 +63,7 @@ struct simple_rnn_options {
 /// `return_state` h (units) after the last step as well. Weights: kernel (features, units),
 /// recurrent_kernel (units, units), bias (units). Cost: 2 * (features + units) * units FLOPs per step and sample.
 /// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
-/// initial states that do not fit.
+/// initial states that do not fit; E1087, E1088 of stateful layers.
 /// Definition: Keras API, layers/recurrent_layers/simple_rnn.
 struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   static constexpr std::string_view class_name = "SimpleRNN";

@@ -20,8 +20,9 @@ struct time_distributed_options {
 /// or those of a model, each gets a time_distributed of its own.
 ///
 /// Shape: (steps, ...) to (steps, the shape that `each` gives). Weights: those of `each`, under its names. Cost: that
-/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1101 where it adds to the loss; E1041
-/// without an axis behind the steps. Definition: Keras API, layers/recurrent_layers/time_distributed.
+/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1089 a stateful one; E1101 where it
+/// adds to the loss; E1041 without an axis behind the steps. Definition: Keras API,
+/// layers/recurrent_layers/time_distributed.
 template <class Each>
 struct time_distributed : layer<time_distributed<Each>> {
   static constexpr bool supports_masking = true;
@@ -49,6 +50,10 @@ struct time_distributed : layer<time_distributed<Each>> {
                       "distributes a layer that adds to the loss; add a layer behind it that does so, such as "
                       "activity_regularization");
     shape result(in[0][0]);
+    for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
+      if (weights.entries[i].between_batches)
+        return in.error(1089,
+                        "distributes a layer that is stateful over the steps of a sequence, which are samples to it");
     if (found.output.rank() == shape::max_rank)
       return in.error(1041, "gives more than ", shape::max_rank - 1, " axes for each step");
     for (int const length : found.output) result.push_back(length);

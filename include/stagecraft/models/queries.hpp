@@ -200,12 +200,16 @@ constexpr detail::answer<M, int, detail::any_number> find_call(std::string_view 
   return {detail::is_invalid<M> ? 0 : -1};
 }
 
+/// Whether a model keeps states from batch to batch: Keras's `model.stateful`.
+template <Model M>
+inline constexpr bool is_stateful = graph_of<M>.is_stateful();
+
 /// Number of weights (floats) of a model: Keras's `count_params`.
 template <Model M>
 constexpr detail::answer<M, long long, detail::any_number> count_parameters() {
   detail::answer<M, long long, detail::any_number> count{0};
   if constexpr (!detail::is_invalid<M>)
-    for (auto const& weight : graph_of<M>.parameters) count += weight.size();
+    for (auto const& weight : graph_of<M>.parameters) count += weight.counted_size();
   else
     static_assert(!graph_of<M>.calls.empty());  // looks at the graph, so that the error comes
   return count;

@@ -106,7 +106,7 @@ class summarizer {
     summary_row row;
     row.name = info.name;
     row.class_name = info.class_name;
-    for (auto const& weight : graph_.parameters_of(layer)) row.parameter_count += weight.size();
+    for (auto const& weight : graph_.parameters_of(layer)) row.parameter_count += weight.counted_size();
     for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
       auto const& call = graph_.call(i);
       if (call.layer != layer || call.nested_model != 0) continue;
@@ -135,7 +135,7 @@ class summarizer {
     }
     for (int layer = 0; layer < static_cast<int>(graph_.layers.size()); ++layer)
       if (post_order::child_holding(records_, graph_.layer(layer).first_call, 0) == model)
-        for (auto const& weight : graph_.parameters_of(layer)) row.parameter_count += weight.size();
+        for (auto const& weight : graph_.parameters_of(layer)) row.parameter_count += weight.counted_size();
     draft_.rows.push_back(row);
   }
 

@@ -6,15 +6,10 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/operations/loop_products.hpp>
+#include <stagecraft/operations/matmul_options.hpp>
 #include <stagecraft/operations/tensor.hpp>
 
 namespace stagecraft::operations {
-
-/// Both transposes of a product, as in tf.linalg.matmul.
-struct matmul_options {
-  bool transpose_a = false;  ///< whether the last two axes of a change places first
-  bool transpose_b = false;  ///< whether those of b do
-};
 
 constexpr void softmax_rule(composite_gradient&);
 constexpr void dropout_rule(composite_gradient&);
@@ -46,6 +41,16 @@ class tracer {
     weights_->push_back(described);
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
+  }
+  /// What a layer keeps of each sample from batch to batch, (batch, ...): 0 at first, then what `update` says in any
+  /// step. It has no gradient. Errors: E1087 a model whose inputs fix no batch size; E1070 more axes than a weight has.
+  constexpr tensor state(std::string_view name, extents const& shape) {
+    parameter described{.name = name, .shape = {}, .trainable = false, .between_batches = true};
+    for (int const length : shape) described.shape.push_back(length);
+    if (shape.rank > stagecraft::shape::max_rank) list_->fail("state '", name, "' has shape ", shape);
+    tensor const kept = weight(described);
+    list_->node_of(kept.id).has_gradient = false;
+    return kept;
   }
   /// What `inside` gives; the weights that it makes are named "name/kernel" and so on: TensorFlow's name_scope.
   template <class Inside>
@@ -228,8 +233,6 @@ class tracer {
     list_->losses.push_back(value.id);
   }
 
-  // Groups.
-
   /// The operations that `inside` appends and gives the last of, as one that a machine may know by its name. It is a
   /// function of `reads` and `numbers` alone. `rule` is a gradient to use in place of the one that follows from what is
   /// inside.
@@ -267,13 +270,13 @@ class tracer {
 
   // Weights that change.
 
-  /// The weight has this value when the step has ended.
+  /// The weight has this value when the step of training has ended; a `state` when any step has.
   constexpr void update(tensor written, tensor value) {
     if (!written.node().what.is<operations::weight>())
       failed(written, "is not a weight, and cannot be updated");
     else if (written.shape() != value.shape())
       failed(written, "cannot be updated to a value of shape ", value.shape());
-    else
+    else if (training_ || (*weights_)[written.node().what.as<operations::weight>().index].between_batches)
       append(operations::update{}, value.shape(),
              {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
   }

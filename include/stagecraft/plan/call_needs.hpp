@@ -36,7 +36,7 @@ struct call_needs {
   /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
   /// bits of one that is computed first and added afterwards, whatever the order of steps.
   bool adds_exactly = false;
-  /// Bit i: the forward step of training writes weight i.
+  /// Bit i: the forward step writes weight i.
   unsigned updated_weights = 0;
   /// Bit i: the gradient of weight i is a sum of rows of the output's gradient, where an input names them.
   unsigned row_gradients = 0;
@@ -70,7 +70,8 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   if constexpr (requires { L::has_kernel; } && requires { layer.activation; })
     return needs_of_sums(layer.activation, operations::sums_call(traced), mode);
   operations::traced_needs const found(traced, trains);
-  if (!trains || found.is_view) return {.input = false, .output = false, .view = found.is_view};
+  if (!trains || found.is_view)
+    return {.input = false, .output = false, .view = found.is_view, .updated_weights = found.updated_weights};
   return {.input = found.backward_reads_input,
           .output = found.backward_reads_output,
           .saved = found.kept_floats,

@@ -7,6 +7,7 @@
 #include <stagecraft/training/callbacks/weight_array.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
 #include <stagecraft/training/data/sample_set.hpp>
+#include <stagecraft/training/export_options.hpp>
 #include <stagecraft/training/weight_files.hpp>
 #include <cstdint>
 #include <string>
@@ -35,6 +36,7 @@ struct invalid_predictor : Base {
   void load(std::string const&) {}
   void save_weights(std::string const&) const {}
   loaded_weights load_weights(std::string const&, load_weights_options const& = {}) { return {}; }
+  void export_for_ipu_serving(std::string const&, export_options const& = {}, int = 0) const {}
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_weights() const {
     return {};

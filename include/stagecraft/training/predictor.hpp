@@ -59,8 +59,12 @@ class model_predictor
 
   /// The name of the model, and its weights: those of a trainer of the same model can be given.
   using base::adapt, base::get_weights, base::name, base::session, base::set_weights;
+  /// What stateful layers keep from batch to batch.
+  using base::get_states, base::reset_states;
   /// Weights from and to files: <stagecraft/io/weights.hpp>; bundles: <stagecraft/io/bundle.hpp>.
   using base::load, base::load_weights, base::save, base::save_weights;
+  /// Applications: <stagecraft/serving/export.hpp>.
+  using base::export_for_ipu_serving;
   /// A weight as an xtensor expression over the model's own memory, to be read: `model.weight<"dense/kernel">()`.
   /// E4032 for an unknown name.
   template <fixed_name Name>
@@ -71,7 +75,7 @@ class model_predictor
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
   /// there are several outputs. Allocates the result. `steps_per_execution` steps are run at once, the last execution
   /// may be shorter. With replicas, those that have no batch in the last step repeat the last one, and nothing is made
-  /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011.
+  /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011, E4019.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     return detail::run_prediction<base>(*this, x, options);

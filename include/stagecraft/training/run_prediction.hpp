@@ -44,6 +44,7 @@ template <class Session>
 auto call_model(Session& session, sample_set const& x) {
   batch_loader<Session> const data(x);
   check_one_batch(data.count(), Session::batch);
+  if constexpr (Session::graph.is_stateful()) check_full_batches("x", data.count(), Session::batch, Session::batch);
   auto const rows = std::span(samples_of_batch<Session::batch>).first(data.count());
   std::array<float const*, Session::output_count> results{};
   session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
@@ -61,6 +62,7 @@ auto run_prediction(Trained& model, sample_set const& x, predict_options const& 
   constexpr int replicas = session::replicas;
   int const batch_size = batch_size_to_use(options.batch_size, session::batch);
   batch_loader<session> const data(x);
+  if constexpr (session::graph.is_stateful()) check_full_batches("x", data.count(), batch_size, session::batch);
   callbacks::progbar_logger bar;
   callback_list callbacks(options.callbacks);
   if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);

@@ -6,6 +6,8 @@
 #include <stagecraft/engine/training_progress.hpp>
 #include <stagecraft/training/adaptation.hpp>
 #include <stagecraft/training/callbacks/trainable.hpp>
+#include <stagecraft/training/export_options.hpp>
+#include <stagecraft/training/layer_states.hpp>
 #include <stagecraft/training/optimizer_weights.hpp>
 #include <stagecraft/training/weight_files.hpp>
 #include <stagecraft/training/weight_views.hpp>
@@ -91,6 +93,33 @@ class trained_model : public trainable {
       set_weights<Name>(detail::adapted_weights<M, call>(data));
   }
 
+  /// Sets to zeros what stateful layers keep from batch to batch; nothing, if there are none. Definition:
+  /// tf.keras.Model.reset_states. Errors: E4042 as get_weights.
+  void reset_states() override {
+    check_at_rest("reset_states");
+    detail::clear_states<M, detail::all_states<M>>(*session_);
+  }
+  /// The same of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
+  /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
+  template <fixed_name Name>
+  void reset_states() {
+    check_at_rest("reset_states");
+    detail::clear_states<M, detail::states_of_layer<M, Name>>(*session_);
+  }
+  /// Sets the states of a layer, (batch, units) each, in the order of `get_states`: Keras's `reset_states(states)`.
+  /// Errors: as above, E4009 another number or shapes.
+  template <fixed_name Name>
+  void reset_states(std::vector<weight_array> const& states) {
+    check_at_rest("reset_states");
+    detail::assign_weights<M, detail::states_of_layer<M, Name>>(*session_, states, false);
+  }
+  /// Copies of what a stateful layer keeps, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_states() const {
+    check_at_rest("get_states");
+    return detail::copy_weights<M, detail::states_of_layer<M, Name>>(*session_);
+  }
+
   /// A weight as an xtensor expression over the model's own memory, nothing is copied:
   /// `model.template weight<"dense/kernel">()`, shape (inputs, units). Reads and writes; with several replicas the
   /// first one's, which the others take over when the next run begins. E4032 for an unknown name.
@@ -164,6 +193,20 @@ class trained_model : public trainable {
       load_bundle_of(detail::file_functions{}, *this, path);
     else
       detail::refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
+  }
+
+  /// Compiles the model with its weights as an application in a folder, which needs no compiler to run and can be
+  /// served, and returns it: a serving::embedded_runtime, to be called like a predictor. Iterations are the
+  /// steps_per_execution, unless they are given. Takes as long as a compiler does: some ten seconds. Needs
+  /// <stagecraft/serving/export.hpp>: E5020 without. Throws file_error: E5091 the folder is not empty, E5092 the batch
+  /// size is not known, E5093 names of other outputs, E5041 files cannot be written, E5094 the compiler has failed;
+  /// link_error E5087 to E5089. Definition: keras.Model.export_for_ipu_serving.
+  auto export_for_ipu_serving(std::string const& export_dir, export_options const& options = {},
+                              int iterations = 0) const {
+    if constexpr (requires { export_application_of(detail::file_functions{}, *this, export_dir, options, iterations); })
+      return export_application_of(detail::file_functions{}, *this, export_dir, options, iterations);
+    else
+      detail::refuse_files<M, "export_for_ipu_serving", "stagecraft/serving/export.hpp">();
   }
 
   /// The session that carries out the steps.

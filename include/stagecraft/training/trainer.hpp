@@ -72,10 +72,12 @@ class model_trainer
   /// with `asynchronous_callbacks` once per step, see step_runner.
   /// With replicas, each takes every so many-th batch. `steps_per_epoch` and its like count batches of all of them, and
   /// callbacks see steps of each; batches that do not fill all replicas are left out.
+  /// What stateful layers keep goes from each batch to the next one, through epochs and validation, until
+  /// `reset_states`: `.shuffle = false` leaves sequences in their places.
   /// NaN in data is not looked for: it makes the loss NaN, at which `callbacks::terminate_on_nan` stops.
   /// Errors: E2022, E2026 for a model with stages of which it is not said how its weights are updated, so that it can
-  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017,
-  /// E4018, E4041. Definition: tf.keras.Model.fit.
+  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017
+  /// to E4019, E4041. Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
     check_options(options);
@@ -102,6 +104,13 @@ class model_trainer
     int const validation_steps = validates ? evaluation_steps(loader::validation_names.x, "validation_steps",
                                                               options.validation_steps, validation_batches)
                                            : 0;
+
+    if constexpr (keeps_states) {
+      if (!options.drop_remainder) check_full_batches("x", data.count(), batch_size, training.batch_size);
+      if (options.drop_remainder) check_full_batches("x", batch_size, batch_size, training.batch_size);
+      check_full_batches(loader::validation_names.x, validates ? validation_loader.count() : 0, batch_size,
+                         training.batch_size);
+    }
 
     auto const order_seed = this->begin_fit(options.initial_epoch);
     epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
@@ -153,6 +162,7 @@ class model_trainer
   evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const data(x, y, options.sample_weight, {});
+    if constexpr (keeps_states) check_full_batches("x", data.count(), batch_size, training.batch_size);
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
     if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
@@ -225,6 +235,7 @@ class model_trainer
 
  private:
   using loader = batch_loader<session_type>;
+  static constexpr bool keeps_states = session_type::graph.is_stateful();
 
   /// Without a warning.
   model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
@@ -267,6 +278,7 @@ class model_trainer
   template <run_kind Kind>
   batch_values<Kind> run_single(loader const& data) {
     detail::check_one_batch(data.count(), training.batch_size);
+    if constexpr (keeps_states) check_full_batches("x", data.count(), training.batch_size, training.batch_size);
     auto const rows = std::span(detail::samples_of_batch<training.batch_size>).first(data.count());
     typename results<Kind>::results_of_one means;
     means.begin_execution(1);

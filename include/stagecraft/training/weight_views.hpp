@@ -24,7 +24,7 @@ constexpr void append_weights(graph_view const& graph, int model, std::vector<in
     auto const& layer = graph.layer_of(call);
     for (int i = 0; i < layer.parameter_count; ++i) {
       int const weight = layer.first_parameter + i;
-      bool known = false;
+      bool known = graph.parameters[weight].between_batches;
       for (int const other : result) known = known || other == weight;
       if (!known) result.push_back(weight);
     }
@@ -46,11 +46,19 @@ constexpr void append_weights(graph_view const& graph, int model, std::vector<in
       if (at == model) append_layer(i);
 }
 
+/// How many parameters are weights to users, or states between batches.
+template <class M>
+constexpr std::size_t count_weights(bool between_batches) {
+  std::size_t count = 0;
+  for (auto const& each : graph_of<M>.parameters) count += each.between_batches == between_batches ? 1 : 0;
+  return count;
+}
+
 template <class M>
 constexpr auto order_weights() {
   std::vector<int> order;
   append_weights(graph_of<M>, 0, order);
-  std::array<int, graph_of<M>.parameters.size()> result{};
+  std::array<int, count_weights<M>(false)> result{};
   std::size_t count = 0;
   for (int const weight : order) result[count++] = weight;
   return result;
@@ -147,7 +155,8 @@ constexpr std::vector<int> find_part(std::string_view name, int& count) {
   }
   for (auto const& layer : graph.layers)
     if (layer.name == name && count++ == 0)
-      for (int i = 0; i < layer.parameter_count; ++i) result.push_back(layer.first_parameter + i);
+      for (int i = 0; i < layer.parameter_count; ++i)
+        if (!graph.parameters[layer.first_parameter + i].between_batches) result.push_back(layer.first_parameter + i);
   return result;
 }
 
@@ -218,7 +227,8 @@ constexpr found_weight find_weight(std::string_view name) {
   if (name.ends_with(":0")) name.remove_suffix(2);
   found_weight found;
   for (int i = 0; i < static_cast<int>(graph_of<M>.parameters.size()); ++i)
-    if (is_name_of_weight<M>(name, i) && found.count++ == 0) found.index = i;
+    if (!graph_of<M>.parameters[i].between_batches && is_name_of_weight<M>(name, i) && found.count++ == 0)
+      found.index = i;
   return found;
 }
 

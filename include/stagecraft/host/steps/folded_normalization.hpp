@@ -45,6 +45,7 @@ inline constexpr int folded_into = [] {
   if constexpr (!only_infers<Plan::training>) {
     return -1;
   } else if constexpr (!Plan::training.fold_batch_normalization || Plan::options.offloads_weights() ||
+                       Plan::graph.is_stateful() ||  // the copies that are folded would hold the states, too
                        !std::is_same_v<layer_t<typename Plan::model, Call>, layers::batch_normalization>) {
     return -1;
   } else {

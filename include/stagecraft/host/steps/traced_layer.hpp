@@ -196,7 +196,7 @@ class traced_layer {
         auto const [first, last] = part.elements(floats);
         std::copy(result + first, result + last, part.output() + first);
       }
-      if constexpr (Call::plan::trains)
+      if constexpr (plan.updates.size() > 0)
         for (auto const& [weight, value] : plan.updates) {
           auto const [first, last] = part.elements(plan.nodes[at(value)].shape.size());
           float const* const from = shared_address(part, forward_step.places[at(value)]);

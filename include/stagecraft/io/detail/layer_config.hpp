@@ -26,6 +26,7 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   };
   if (config.contains("seed")) none_if("seed", 0);
   if (class_name == "ReLU") none_if("max_value", -1.0);
+  if (class_name == "Bidirectional") none_if("merge_mode", "none");
   if (class_name == "MultiHeadAttention") {
     none_if("value_dim", 0);
     none_if("output_shape", 0);

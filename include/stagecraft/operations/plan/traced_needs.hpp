@@ -21,6 +21,7 @@ struct traced_needs {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
     is_view = traced.inputs.size() == 1 && traced.weights.empty() &&
               source_of(traced, traced.outputs[0], false) == traced.inputs[0];
+    find_updates(traced);
     if (!trains) return;
     differentiate(traced);
     adds_exactly = true;
@@ -34,9 +35,6 @@ struct traced_needs {
     kept_floats = value_places::kept_floats(traced.list, both.kept);
     backward_reads_output = both.backward_reads_output;
     for (int const id : traced.inputs) backward_reads_input = backward_reads_input || both.backward_reads(id);
-    for (int const id : both.forward)
-      if (traced.list.node_of(id).what.is<update>())
-        updated_weights |= 1U << traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index;
     for (std::size_t i = 0; i < traced.weights.size() && i < 32; ++i) {
       int const id = traced.gradients[traced.inputs.size() + i];
       if (id >= 0 && has_rows_of_output(traced, id)) row_gradients |= 1U << i;
@@ -44,6 +42,11 @@ struct traced_needs {
   }
 
  private:
+  constexpr void find_updates(trace const& traced) {
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (traced.list.node_of(id).what.is<update>())
+        updated_weights |= 1U << traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index;
+  }
   [[nodiscard]] static constexpr bool has_rows_of_output(trace const& traced, int id) {
     if (!traced.list.node_of(id).what.is<scatter_add>()) return false;
     int const indices = source_of(traced, traced.list.operand(id, 1), false);

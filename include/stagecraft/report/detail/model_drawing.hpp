@@ -240,7 +240,7 @@ class model_drawing {
     for (auto const& call : model_.graph.calls) inputs += call.is_input ? 1 : 0;
     auto const layers = static_cast<int>(model_.graph.layers.size()) - inputs;
     long long parameters = 0;
-    for (auto const& weight : model_.graph.parameters) parameters += weight.size();
+    for (auto const& weight : model_.graph.parameters) parameters += weight.counted_size();
     text_writer result;
     result << layers << (layers == 1 ? " layer, " : " layers, ");
     auto const digits = std::to_string(parameters);

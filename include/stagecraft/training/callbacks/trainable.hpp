@@ -30,6 +30,9 @@ class trainable {
   /// Writes all weights back. Throws data_error E4009 when number, shapes or names differ from the model's.
   virtual void set_weights(std::vector<weight_array> const& weights) = 0;
 
+  /// Sets to zeros what stateful layers keep from batch to batch, such as at an epoch's end.
+  virtual void reset_states() = 0;
+
  protected:
   trainable() = default;
   trainable(trainable const&) = default;

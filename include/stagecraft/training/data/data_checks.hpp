@@ -20,6 +20,7 @@
 //   E4016  an array without samples' axis, or of too many dimensions (sample_source)
 //   E4017  steps_per_execution that does not divide the epoch's batches (trainer)
 //   E4018  gradient accumulation that does not divide the batches of an execution (trainer)
+//   E4019  batches of a stateful model that are not full
 //   E4041  fewer batches than replicas (trainer)
 //   E4042  weights asked for while steps run (trainer)
 #pragma once
@@ -195,6 +196,16 @@ inline void check_class_weight(std::vector<class_weight_entry> const& weights, s
                              asked);
   }
   return asked;
+}
+
+/// E4019: what a stateful model keeps belongs to a sample's place in the batch, so that all batches are full ones. They
+/// may be more than are asked for.
+/// \param batch_size what `batch_size_to_use` gives
+inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int batch_size, int compiled) {
+  if (batch_size == compiled && samples % compiled == 0) return;
+  detail::throw_data_error(
+      "E4019", "%s: expected full batches of %d samples for a stateful model, found %td samples in batches of %d",
+      argument, compiled, samples, batch_size);
 }
 
 /// E4011: an option that counts is at least `least`.

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes an application of a model: a shared object that any program can load, without a compiler and without knowing
+// the model's type. Graphcore's counterpart is what export_for_ipu_serving compiles.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/io/weights.hpp>
+#include <stagecraft/kernels/simd/processor_check.hpp>
+#include <stagecraft/serving/application_interface.h>
+#include <stagecraft/serving/application_options.hpp>
+#include <stagecraft/serving/detail/application_marker.hpp>
+#include <stagecraft/serving/detail/call_failure.hpp>
+#include <stagecraft/serving/detail/processing_step.hpp>
+#include <stagecraft/serving/predictor_program.hpp>
+#include <stagecraft/version.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::serving {
+
+namespace detail {
+
+namespace {
+
+/// Each shared object says for which processors it is compiled, where it can be read without loading it.
+[[gnu::used]] constexpr application_marker marker_of_unit{application_marker::magic,
+                                                          static_cast<std::uint32_t>(stagecraft_interface_version),
+                                                          kernels::compiled_instruction_sets};
+
+}  // namespace
+
+/// E5090, E5093: steps that do not fit the model, and names of outputs that it does not have.
+template <class Session, auto const& Options>
+inline constexpr diagnostic application_problem = [] {
+  diagnostic problem;
+  using preprocessing = std::remove_cvref_t<decltype(Options.preprocessing_step)>;
+  using postprocessing = std::remove_cvref_t<decltype(Options.postprocessing_step)>;
+  constexpr bool has_pre = !std::is_same_v<preprocessing, no_processing>;
+  constexpr bool has_post = !std::is_same_v<postprocessing, no_processing>;
+  constexpr auto pre = spans_of<preprocessing>();
+  constexpr auto post = spans_of<postprocessing>();
+  constexpr auto given = facts_of_step<preprocessing>();
+  if ((has_pre && !pre.is_valid) || (has_post && !post.is_valid)) {
+    problem.report(5090, has_pre && !pre.is_valid ? "preprocessing_step" : "postprocessing_step",
+                   " has no 'static void call(std::span<float const, N>..., std::span<float, M>...)' that reads the ",
+                   "first ones and writes the others");
+    return problem;
+  }
+  if (has_pre) {
+    if (static_cast<int>(given.sizes.size()) != pre.read) {
+      problem.report(5090, "preprocessing_step reads ", pre.read, " arrays, but its preprocessing_step_signature has ",
+                     static_cast<int>(given.sizes.size()));
+      return problem;
+    }
+    for (std::size_t i = 0; i < given.sizes.size(); ++i)
+      if (given.sizes[i] != pre.sizes[i]) {
+        problem.report(5090, "preprocessing_step reads ", pre.sizes[i], " numbers as array ", static_cast<int>(i),
+                       ", but its preprocessing_step_signature has ", given.sizes[i]);
+        return problem;
+      }
+    if (pre.written != Session::input_count()) {
+      problem.report(5090, "preprocessing_step writes ", pre.written, " arrays, but the model has ",
+                     Session::input_count(), " inputs");
+      return problem;
+    }
+    for (std::size_t i = 0; static_cast<int>(i) < pre.written; ++i)
+      if (pre.sizes[static_cast<std::size_t>(pre.read) + i] != Session::input_shape(static_cast<int>(i)).size()) {
+        problem.report(5090, "preprocessing_step writes ", pre.sizes[static_cast<std::size_t>(pre.read) + i],
+                       " numbers as array ", static_cast<int>(i), ", but that input of the model has ",
+                       Session::input_shape(static_cast<int>(i)).size());
+        return problem;
+      }
+  }
+  if (has_post) {
+    constexpr int outputs = Session::output_count;
+    if (post.read != outputs) {
+      problem.report(5090, "postprocessing_step reads ", post.read, " arrays, but the model has ", outputs, " outputs");
+      return problem;
+    }
+    for (std::size_t i = 0; static_cast<int>(i) < post.read; ++i)
+      if (post.sizes[i] != Session::output_shape(i).size()) {
+        problem.report(5090, "postprocessing_step reads ", post.sizes[i], " numbers as array ", static_cast<int>(i),
+                       ", but that output of the model has ", Session::output_shape(i).size());
+        return problem;
+      }
+  }
+  constexpr int outputs = has_post ? post.written : static_cast<int>(Session::output_count);
+  if (Options.output_names.count != 0 && Options.output_names.count != outputs)
+    problem.report(5093, "output_names has ", Options.output_names.count, " names, but there are ", outputs,
+                   " outputs");
+  return problem;
+}();
+
+/// Runs the steps around a program's batches.
+template <class Preprocessing, class Postprocessing>
+class processing_feed final : public program_feed {
+  static constexpr bool has_pre = !std::is_same_v<Preprocessing, no_processing>;
+  static constexpr bool has_post = !std::is_same_v<Postprocessing, no_processing>;
+  using pre = decltype(spans_of<Preprocessing>());
+  using post = decltype(spans_of<Postprocessing>());
+
+ public:
+  processing_feed(program_feed& outer, std::size_t batch, int replicas) : outer_(outer), batch_(batch) {
+    rooms_.resize(static_cast<std::size_t>(replicas));
+    for (auto& room : rooms_) {
+      if constexpr (has_pre)
+        for (int i = 0; i < pre::read; ++i) room.before.emplace_back(batch * size_of(pre::sizes, i));
+      if constexpr (has_post)
+        for (int i = 0; i < post::written; ++i) room.after.emplace_back(batch * size_of(post::sizes, post::read + i));
+    }
+  }
+
+  int feed(int replica, float* const* inputs) override {
+    if constexpr (!has_pre) {
+      return outer_.feed(replica, inputs);
+    } else {
+      auto& room = rooms_[static_cast<std::size_t>(replica)];
+      std::array<float*, std::size_t{pre::read}> given;
+      for (std::size_t i = 0; i < given.size(); ++i) given[i] = room.before[i].data();
+      int const samples = outer_.feed(replica, given.data());
+      std::array<float const*, std::size_t{pre::read}> from;
+      for (std::size_t i = 0; i < from.size(); ++i) from[i] = given[i];
+      if (samples >= 0)
+        for (std::size_t i = 0; i < batch_; ++i) pre::template call<Preprocessing>(from.data(), inputs, i);
+      return samples;
+    }
+  }
+  void take(int replica, float const* const* outputs) override {
+    if constexpr (!has_post) {
+      outer_.take(replica, outputs);
+    } else {
+      auto& room = rooms_[static_cast<std::size_t>(replica)];
+      std::array<float*, std::size_t{post::written}> to;
+      std::array<float const*, std::size_t{post::written}> results;
+      for (std::size_t i = 0; i < to.size(); ++i) results[i] = to[i] = room.after[i].data();
+      for (std::size_t i = 0; i < batch_; ++i) post::template call<Postprocessing>(outputs, to.data(), i);
+      outer_.take(replica, results.data());
+    }
+  }
+  void cancel() noexcept override { outer_.cancel(); }
+
+ private:
+  [[nodiscard]] static std::size_t size_of(auto const& sizes, int place) {
+    return static_cast<std::size_t>(sizes[static_cast<std::size_t>(place)]);
+  }
+  struct replica_room {
+    std::vector<std::vector<float>> before, after;
+  };
+  program_feed& outer_;
+  std::size_t batch_;
+  std::vector<replica_room> rooms_;
+};
+
+/// A C interface's feed as one of C++.
+class interface_feed final : public program_feed {
+ public:
+  explicit interface_feed(stagecraft_feed const& of) : of_(of) {}
+  int feed(int replica, float* const* inputs) override { return of_.feed(of_.context, replica, inputs); }
+  void take(int replica, float const* const* outputs) override { of_.take(of_.context, replica, outputs); }
+  void cancel() noexcept override { of_.cancel(of_.context); }
+
+ private:
+  stagecraft_feed const& of_;
+};
+
+/// What a function of the interface returns: no exception leaves it.
+template <class Function>
+int guarded(stagecraft_message* message, Function const& function) noexcept {
+  using kind = call_failure::kind;
+  try {
+    function();
+    return stagecraft_ok;
+  } catch (no_more_batches const&) {
+    return stagecraft_ended;
+  } catch (...) {
+    auto const failure = call_failure::of(std::current_exception());
+    if (message != nullptr) std::snprintf(message->text, sizeof message->text, "%s", failure.text.c_str());
+    return failure.what == kind::application   ? stagecraft_failed
+           : failure.what == kind::recoverable ? stagecraft_lacked
+                                               : stagecraft_unrecoverable;
+  }
+}
+
+/// Specs as the interface has them.
+class interface_specs {
+ public:
+  explicit interface_specs(std::vector<tensor_spec> specs) : specs_(std::move(specs)) {
+    for (auto const& each : specs_)
+      tensors_.push_back({each.name.c_str(), static_cast<int>(each.shape.size()), each.shape.data()});
+  }
+  interface_specs(interface_specs const&) = delete;
+  interface_specs& operator=(interface_specs const&) = delete;
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(tensors_.size()); }
+  [[nodiscard]] stagecraft_tensor const* tensors() const noexcept { return tensors_.data(); }
+
+ private:
+  std::vector<tensor_spec> specs_;
+  std::vector<stagecraft_tensor> tensors_;
+};
+
+}  // namespace detail
+
+/// A model as an application: how it runs, what stands around it, and the machine. An application is a shared object of
+/// one source file with
+///
+///     inline constexpr auto inference = sc::inference{.batch_size = 4, .steps_per_execution = 8};
+///     inline constexpr auto around = sc::serving::application_options{.output_names = {"probabilities"}};
+///     extern "C" stagecraft_application const* stagecraft_get_application() {
+///       return sc::serving::application<models::digits, inference, around>::table();
+///     }
+///
+/// which CMake compiles by `stagecraft_add_application(digits SOURCES digits.cpp)`, and `stagecraft compile` by itself.
+/// Iterations are the steps_per_execution. Errors: those of a predictor; E5090 steps that do not fit the model, E5093
+/// output_names of another number than its outputs.
+template <Model M, auto Inference, auto Options = application_options<>{}, class Machine = host<>>
+class application {
+  using predictor_type = predictor<M, Inference, Machine>;
+  using session_type = typename predictor_type::session_type;
+  // A copy: Clang 19 reads members of template arguments in wrong places.
+  static constexpr auto options = Options;
+  using preprocessing = std::remove_cvref_t<decltype(options.preprocessing_step)>;
+  using postprocessing = std::remove_cvref_t<decltype(options.postprocessing_step)>;
+  static_assert(stagecraft::detail::report<detail::application_problem<session_type, options>>());
+
+ public:
+  /// What stands behind `stagecraft_get_application`.
+  [[nodiscard]] static stagecraft_application const* table() noexcept {
+    static constexpr stagecraft_application result{stagecraft_interface_version, describe, create, run, destroy};
+    return &result;
+  }
+
+ private:
+  using program_type = predictor_program<predictor_type>;
+
+  [[nodiscard]] static std::vector<tensor_spec> input_specs(program_description const& known) {
+    if constexpr (std::is_same_v<preprocessing, no_processing>)
+      return known.inputs;
+    else
+      return detail::signature_facts<typename preprocessing::preprocessing_step_signature>::specs();
+  }
+  [[nodiscard]] static std::vector<tensor_spec> output_specs(program_description known) {
+    auto result = std::move(known.outputs);
+    if constexpr (!std::is_same_v<postprocessing, no_processing>) {
+      using spans = decltype(detail::spans_of<postprocessing>());
+      result.clear();
+      for (int i = 0; i < spans::written; ++i) {
+        auto const size = std::int64_t{spans::sizes[static_cast<std::size_t>(spans::read + i)]};
+        result.push_back({"output_" + std::to_string(i), {}});
+        if (size > 1) result.back().shape.push_back(size);
+      }
+    }
+    for (std::size_t i = 0; static_cast<int>(i) < options.output_names.count; ++i)
+      result[i].name = std::string(options.output_names.names[i].view());
+    return result;
+  }
+
+  static stagecraft_description const* describe() noexcept {
+    static auto const known =
+        detail::describe_session<session_type>(std::string(graph_of<typename session_type::described::model>.name()));
+    static detail::interface_specs const inputs(input_specs(known)), outputs(output_specs(known));
+    static std::string const version =
+        std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
+    static stagecraft_description const result{known.name.c_str(), known.batch_size, known.iterations, known.stages,
+                                               known.replicas,     inputs.count(),   inputs.tensors(), outputs.count(),
+                                               outputs.tensors(),  version.c_str()};
+    return &result;
+  }
+  static int create(char const* weights, stagecraft_program** program, stagecraft_message* message) noexcept {
+    return detail::guarded(message, [&] {
+      predictor_type model;
+      model.load_weights(weights);
+      *program = reinterpret_cast<stagecraft_program*>(new program_type(std::move(model)));
+    });
+  }
+  static int run(stagecraft_program* program, stagecraft_feed const* feed, stagecraft_message* message) noexcept {
+    return detail::guarded(message, [&] {
+      auto& own = *reinterpret_cast<program_type*>(program);
+      detail::interface_feed outer(*feed);
+      detail::processing_feed<preprocessing, postprocessing> inner(outer, static_cast<std::size_t>(session_type::batch),
+                                                                   session_type::replicas);
+      own.run(inner);
+    });
+  }
+  static void destroy(stagecraft_program* program) noexcept { delete reinterpret_cast<program_type*>(program); }
+};
+
+}  // namespace stagecraft::serving

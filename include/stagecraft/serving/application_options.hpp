@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an application is made with besides its model: names of outputs, and steps before and after the model.
+#pragma once
+
+#include <stagecraft/diagnostics/text.hpp>
+#include <concepts>
+#include <cstddef>
+
+namespace stagecraft::serving {
+
+/// Names of outputs, in the model's order: `{"probabilities", "box"}`.
+struct output_name_list {
+  static constexpr std::size_t capacity = 16;
+  fixed_name names[capacity]{};
+  int count = 0;  ///< 0: "output_0", "output_1" and so on
+
+  constexpr output_name_list() = default;
+  template <std::convertible_to<fixed_name>... Names>
+    requires(sizeof...(Names) >= 1 && sizeof...(Names) <= capacity)
+  constexpr output_name_list(Names... name) : names{fixed_name(name)...}, count(sizeof...(Names)) {}
+};
+
+/// In place of a step before or after the model: there is none.
+struct no_processing {};
+
+/// The name and the shape of one sample of a preprocessing step's input: `spec<"pixels", 28, 28>`. TensorFlow's
+/// TensorSpec.
+template <fixed_name Name, int... Extent>
+struct spec {
+  static constexpr auto name = Name;
+  static constexpr std::size_t rank = sizeof...(Extent);
+  static constexpr long long extents[rank + 1]{Extent..., 0};
+  static constexpr int size = (1 * ... * Extent);
+};
+
+/// The inputs of a preprocessing step.
+template <class... Specs>
+struct signature {
+  static constexpr int count = sizeof...(Specs);
+};
+
+/// Graphcore's arguments of export_for_ipu_serving that an application is compiled with.
+///
+/// Steps run on the CPU, for one sample at a time, which `call` is given as spans of fixed lengths, first those that it
+/// reads and then those that it writes:
+///
+///     struct scale_pixels {
+///       using preprocessing_step_signature = sc::serving::signature<sc::serving::spec<"pixels", 28, 28>>;
+///       static void call(std::span<float const, 784> pixels, std::span<float, 784> image) {
+///         for (std::size_t i = 0; i < 784; ++i) image[i] = pixels[i] / 255;
+///       }
+///     };
+///     struct find_class {
+///       static void call(std::span<float const, 10> logits, std::span<float, 1> digit);
+///     };
+///     inline constexpr auto options = sc::serving::application_options{.output_names = {"digit"},
+///                                                                      .preprocessing_step = scale_pixels{},
+///                                                                      .postprocessing_step = find_class{}};
+///
+/// What a preprocessing step writes must be the model's inputs, in number and size, and what a postprocessing step
+/// reads its outputs (E5090). An output of a postprocessing step is a number or a row of them.
+template <class Preprocessing = no_processing, class Postprocessing = no_processing>
+struct application_options {
+  /// Names of what comes out in the end.
+  output_name_list output_names = {};
+  /// A step before the model, whose inputs are the application's.
+  Preprocessing preprocessing_step = {};
+  /// A step after the model, whose outputs are the application's.
+  Postprocessing postprocessing_step = {};
+};
+
+}  // namespace stagecraft::serving

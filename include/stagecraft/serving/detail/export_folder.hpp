@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The folder of an exported model: a bundle, how it is to be run, and the application that is compiled of both.
+#pragma once
+
+#include <stagecraft/io/detail/bundle_contents.hpp>
+#include <stagecraft/io/detail/bundle_folder.hpp>
+#include <stagecraft/training/export_options.hpp>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <poll.h>
+#include <spawn.h>
+#include <string>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+extern char** environ;
+
+namespace stagecraft::io {
+
+/// Makes an empty folder. Throws file_error E5091 if it holds something, E5041 it cannot be made.
+inline void prepare_export_folder(std::string const& place, bool purges) {
+  namespace fs = std::filesystem;
+  std::error_code problem;
+  if (exists(place) && !fs::is_directory(place, problem))
+    refuse("E5091", place, "an exported model is a folder, and something else stands there");
+  auto const names = names_in_folder(place);
+  if (!names.empty() && !purges)
+    refuse("E5091", place,
+           "the folder is not empty: it holds '" + names.front() + "'; purge_export_dir removes what is in it");
+  for (auto const& name : names) fs::remove_all(fs::path(place) / name, problem);
+  if (!problem) fs::create_directories(place, problem);
+  if (problem) refuse("E5041", place, problem.message());
+}
+
+/// application.json: how the model is run.
+[[nodiscard]] inline json export_config(int batch_size, int iterations, export_options const& options) {
+  auto const header = options.processing_header.empty()
+                          ? std::string()
+                          : std::filesystem::path(options.processing_header).filename().string();
+  return {{"format", "stagecraft application"},
+          {"format_version", 1},
+          {"batch_size", batch_size},
+          {"iterations", iterations},
+          {"output_names", options.output_names},
+          {"processing_header", header},
+          {"preprocessing_step", options.preprocessing_step},
+          {"postprocessing_step", options.postprocessing_step}};
+}
+
+inline void write_export(std::string const& place, bundle_contents const& contents, json const& config) {
+  write_contents(place, contents);
+  replace_file(place + "/application.json", [&](file_writer& to) { to.write(config.dump(1) + "\n"); });
+}
+
+/// Runs a program and keeps what it says; its exit code, or -1 if it cannot be started.
+[[nodiscard]] inline int run_program(std::vector<std::string> const& arguments, std::string& output) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) return -1;
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+  ::posix_spawn_file_actions_addclose(&actions, ends[0]);
+  std::vector<char*> pointers;
+  for (auto const& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  pid_t process = 0;
+  int const problem = ::posix_spawnp(&process, pointers[0], &actions, nullptr, pointers.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  if (problem == 0) {
+    std::array<char, 4096> part{};
+    for (ssize_t count = 0; (count = ::read(ends[0], part.data(), part.size())) != 0;)
+      if (count > 0)
+        output.append(part.data(), static_cast<std::size_t>(count));
+      else if (errno != EINTR)
+        break;
+  }
+  ::close(ends[0]);
+  if (problem != 0) {
+    output = std::strerror(problem);
+    return -1;
+  }
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/// `stagecraft compile <place>`. Throws file_error E5094 with what it says.
+inline void compile_export(std::string const& place, export_options const& options) {
+  auto tool = options.tool;
+  if (char const* const own = std::getenv("STAGECRAFT_TOOL"); tool.empty() && own != nullptr) tool = own;
+  if (tool.empty()) tool = "stagecraft";
+  if (!options.processing_header.empty()) {
+    namespace fs = std::filesystem;
+    std::error_code problem;
+    fs::copy_file(options.processing_header, fs::path(place) / fs::path(options.processing_header).filename(), problem);
+    if (problem) refuse("E5001", options.processing_header, problem.message());
+  }
+  std::vector<std::string> arguments{tool, "compile", place};
+  arguments.insert(arguments.end(), options.compile_arguments.begin(), options.compile_arguments.end());
+  std::string output;
+  int const code = run_program(arguments, output);
+  if (code < 0)
+    refuse("E5094", place,
+           "the program '" + tool + "' compiles applications, and cannot be started: " + output +
+               "; install it, or set STAGECRAFT_TOOL");
+  if (code != 0) refuse("E5094", place, "'" + tool + " compile' has failed:\n" + output);
+}
+
+}  // namespace stagecraft::io

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Models that are compiled as applications, from the program that has trained them: what `export_for_ipu_serving` of a
+// trainer or predictor does, and Graphcore's ipu.serving. Not part of <stagecraft/stagecraft.hpp>.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/io/bundle.hpp>
+#include <stagecraft/serving/application_file.hpp>
+#include <stagecraft/serving/detail/export_folder.hpp>
+#include <stagecraft/serving/embedded_runtime.hpp>
+#include <stagecraft/training/export_options.hpp>
+#include <stagecraft/training/trained_model.hpp>
+#include <string>
+
+namespace stagecraft {
+
+namespace detail {
+
+template <class M, class Session>
+[[nodiscard]] serving::embedded_runtime export_application_of(file_functions, trained_model<M, Session> const& model,
+                                                              std::string const& export_dir,
+                                                              export_options const& options, int iterations = 0) {
+  auto const place = io::without_slash(export_dir);
+  int const batch_size = options.batch_size > 0 ? options.batch_size : graph_of<M>.batch_size();
+  if (batch_size < 1)
+    io::refuse(
+        "E5092", place,
+        "the batch size is not known: set batch_size, or give the model's inputs one, input{...}.of_batch_size(4)");
+  if (!options.output_names.empty() && options.postprocessing_step.empty() &&
+      options.output_names.size() != Session::output_count)
+    io::refuse("E5093", place,
+               "output_names has " + std::to_string(options.output_names.size()) + " names, but there are " +
+                   std::to_string(Session::output_count) + " outputs");
+  io::prepare_export_folder(place, options.purge_export_dir);
+  auto const wanted = iterations > 0 ? iterations : Session::described::training.steps_per_execution;
+  io::bundle_contents contents{io::describe_model<Session>(), io::training_config<Session::sizes::training>(), {}};
+  io::append_weights(model.get_weights(), io::weight_paths<M>(), contents.tensors);
+  io::write_export(place, contents, io::export_config(batch_size, wanted, options));
+  io::compile_export(place, options);
+  return serving::embedded_runtime(serving::application_file(place).make_program());
+}
+
+}  // namespace detail
+
+namespace serving {
+
+/// `model.export_for_ipu_serving(export_dir, {.batch_size = batch_size})`. Graphcore's serving.export_keras.
+template <class Model>
+[[nodiscard]] embedded_runtime export_keras(Model const& model, std::string const& export_dir, int batch_size = 0) {
+  return model.export_for_ipu_serving(export_dir, {.batch_size = batch_size});
+}
+
+/// Exports a model without stages, `iterations` batches of which are run at once. Graphcore's
+/// serving.export_single_step.
+template <class Model>
+  requires(Model::session_type::sizes::stages == 1)
+[[nodiscard]] embedded_runtime export_single_step(Model const& model, std::string const& export_dir, int iterations,
+                                                  export_options const& options = {}) {
+  return model.export_for_ipu_serving(export_dir, options, iterations);
+}
+
+/// Exports a model with stages, through which `iterations` batches go without a gap: a multiple of what its schedule
+/// works on at once. Graphcore's serving.export_pipeline.
+template <class Model>
+  requires(Model::session_type::sizes::stages > 1)
+[[nodiscard]] embedded_runtime export_pipeline(Model const& model, std::string const& export_dir, int iterations,
+                                               export_options const& options = {}) {
+  return model.export_for_ipu_serving(export_dir, options, iterations);
+}
+
+}  // namespace serving
+
+}  // namespace stagecraft

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "application_source.hpp"
+
+#include "source_model.hpp"
+#include "source_writer.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/detail/file_writer.hpp>
+#include <stagecraft/io/detail/option_json.hpp>
+#include <cstdio>
+#include <span>
+#include <vector>
+
+namespace stagecraft::tool {
+
+namespace {
+
+/// Calls stand in the file in their order, which counts.
+template <class Json>
+Json read_json(std::string const& path) {
+  io::byte_source const source(path);
+  std::string text(source.size(), ' ');
+  source.read(0, std::as_writable_bytes(std::span(text)));
+  try {
+    return Json::parse(text);
+  } catch (json::exception const& why) {
+    throw file_error("E5030", path + ": it is not JSON: " + why.what());
+  }
+}
+
+void write_text(std::string const& path, std::string const& text) {
+  io::replace_file(path, [&](io::file_writer& to) { to.write(text); });
+}
+
+template <class Numbers>
+std::string list_of(Numbers const& numbers) {
+  std::string text;
+  for (auto const& number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number.template get<int>());
+  return text;
+}
+
+/// A string in C++.
+std::string quoted(std::string const& text) {
+  std::string result = "\"";
+  for (char const c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+/// The model with the stages that it was saved with.
+std::string staged_type(io::json const& config, std::string const& type) {
+  auto const stages = config.find("pipeline_stages");
+  if (stages == config.end() || !stages->is_object() || stages->empty()) return type;
+  auto const mapping = config.find("pipelining_device_mapping");
+  auto const has_mapping = mapping != config.end() && mapping->is_array() && !mapping->empty();
+  return "sc::pipelined<" + type + ", sc::stages<" + list_of(*stages) + ">" +
+         (has_mapping ? ", sc::device_mapping<" + list_of(*mapping) + ">" : "") + ">";
+}
+
+std::string float_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", number);
+  std::string const result = text;
+  return result + (result.find_first_of(".e") == std::string::npos ? ".0F" : "F");
+}
+
+std::string machine_type(application_machine const& machine) {
+  if (!machine.init_ipu) return "sc::host<" + (machine.threads > 1 ? std::to_string(machine.threads) : "") + ">";
+  auto const options = [](double amp, std::string const& type) {
+    return "{.available_memory_proportion = " + float_text(amp) +
+           ", .partials_type = sc::dtype::" + (type == "half" ? "float16" : "float32") + "}";
+  };
+  return "sc::ipu<sc::ipu_config{.auto_select_ipus = " + std::to_string(machine.num_ipus) +
+         ",\n                                     .matmuls = " +
+         options(machine.matmul_amp, machine.matmul_partial_type) +
+         ",\n                                     .convolutions = " +
+         options(machine.conv_amp, machine.conv_partial_type) + "}>";
+}
+
+std::string options_text(json const& how) {
+  std::vector<std::string> parts;
+  if (auto const& names = how.at("output_names"); !names.empty()) {
+    std::string list;
+    for (auto const& name : names) list += (list.empty() ? "" : ", ") + quoted(name.get<std::string>());
+    parts.push_back(".output_names = {" + list + "}");
+  }
+  for (auto const* const key : {"preprocessing_step", "postprocessing_step"})
+    if (auto const type = how.value(key, std::string()); !type.empty())
+      parts.push_back("." + std::string(key) + " = " + type + "{}");
+  std::string text;
+  for (auto const& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+}  // namespace
+
+void write_application_source(std::string const& folder, application_machine const& machine) {
+  auto const saved = read_json<json>(folder + "/model.json");
+  auto const how = read_json<json>(folder + "/application.json");
+  auto const model = read_config(saved, folder + "/model.json", {});
+  auto const type = type_name_of(model.name);
+  write_text(folder + "/model.hpp", write_source(model, {type, "model.json"}));
+  try {
+    std::string text =
+        "// The application of model '" + model.name + "': made by `stagecraft compile`.\n#include \"model.hpp\"\n";
+    if (auto const header = how.value("processing_header", std::string()); !header.empty())
+      text += "#include \"" + header + "\"\n";
+    text += machine.init_ipu ? "\n#include <stagecraft/ipu.hpp>\n" : "\n#include <stagecraft/host/host.hpp>\n";
+    text += "#include <stagecraft/serving/application.hpp>\n\nnamespace sc = stagecraft;\n\n";
+    text += "using model_type = " +
+            staged_type(read_json<io::json>(folder + "/model.json").at("config"), "models::" + type) + ";\n";
+    text += "using machine_type = " + machine_type(machine) + ";\n\n";
+    text += "inline constexpr auto inference = sc::inference{.batch_size = " +
+            std::to_string(how.at("batch_size").get<int>()) +
+            ", .steps_per_execution = " + std::to_string(how.at("iterations").get<int>()) + "};\n";
+    text += "inline constexpr auto around_model = sc::serving::application_options{" + options_text(how) + "};\n\n";
+    text +=
+        "extern \"C\" stagecraft_application const* stagecraft_get_application() {\n"
+        "  return sc::serving::application<model_type, inference, around_model, machine_type>::table();\n}\n";
+    write_text(folder + "/application.cpp", text);
+  } catch (json::exception const& why) {
+    throw file_error("E5030", folder + "/application.json: " + why.what());
+  }
+}
+
+}  // namespace stagecraft::tool

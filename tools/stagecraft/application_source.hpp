@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C++ of an application, from the folder of an exported model.
+#pragma once
+
+#include <string>
+
+namespace stagecraft::tool {
+
+/// The machine that an application is compiled for.
+struct application_machine {
+  int threads = 1;        ///< of the host
+  bool init_ipu = false;  ///< emulated IPUs instead
+  int num_ipus = 1;
+  double matmul_amp = 0.6;  ///< available memory proportion
+  double conv_amp = 0.6;
+  std::string matmul_partial_type = "float";  ///< or "half"
+  std::string conv_partial_type = "float";
+};
+
+/// Writes model.hpp and application.cpp into a folder with model.json and application.json. Throws file_error as
+/// read_config, and E5001, E5030 files that cannot be read.
+void write_application_source(std::string const& folder, application_machine const& machine);
+
+}  // namespace stagecraft::tool
