@@ -8,6 +8,8 @@
 #   stagecraft::json        profiles as JSON (report/profile_json.hpp); needs nlohmann's JSON library
 #   stagecraft::io          files of weights and models (io/), applications and their export (serving/); needs nlohmann's
 #                           JSON library, zlib and libzip
+#   stagecraft::hdf5        models and weights in Keras's own files (io/keras_files.hpp); needs what stagecraft::io needs, and
+#                           HDF5
 #   stagecraft::precompiled stagecraft::stagecraft, with a precompiled header in each target that links to it
 
 set(stagecraft_pipeline_rooms
@@ -27,11 +29,14 @@ set(stagecraft_headers_report)
 set(stagecraft_headers_zlib)
 set(stagecraft_headers_json)
 set(stagecraft_headers_io)
+set(stagecraft_headers_hdf5)
 foreach(header IN LISTS stagecraft_headers)
   if(header IN_LIST stagecraft_zlib_headers)
     list(APPEND stagecraft_headers_zlib ${stagecraft_include}/stagecraft/${header})
   elseif(header IN_LIST stagecraft_json_headers)
     list(APPEND stagecraft_headers_json ${stagecraft_include}/stagecraft/${header})
+  elseif(header MATCHES "^io/keras_files\\.hpp$|^io/keras/(hdf5_[a-z]+|keras_h5)\\.hpp$")
+    list(APPEND stagecraft_headers_hdf5 ${stagecraft_include}/stagecraft/${header})
   elseif(header MATCHES "^io/" OR header IN_LIST stagecraft_io_headers)
     list(APPEND stagecraft_headers_io ${stagecraft_include}/stagecraft/${header})
   elseif(header MATCHES "^report/")
@@ -132,13 +137,24 @@ if(xtensor_FOUND AND xsimd_FOUND)
   else()
     stagecraft_interface_target(stagecraft_io io "${stagecraft_headers_io}")
     target_link_libraries(stagecraft_io INTERFACE stagecraft nlohmann_json::nlohmann_json ZLIB::ZLIB -lzip)
+    # CMake's own module for HDF5 needs the language C.
+    find_library(STAGECRAFT_HDF5 NAMES hdf5_serial hdf5)
+    find_path(STAGECRAFT_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial)
+    mark_as_advanced(STAGECRAFT_HDF5 STAGECRAFT_HDF5_INCLUDE)
+    if(STAGECRAFT_HDF5 AND STAGECRAFT_HDF5_INCLUDE)
+      stagecraft_interface_target(stagecraft_hdf5 hdf5 "${stagecraft_headers_hdf5}")
+      target_include_directories(stagecraft_hdf5 SYSTEM INTERFACE $<BUILD_INTERFACE:${STAGECRAFT_HDF5_INCLUDE}>)
+      target_link_libraries(stagecraft_hdf5 INTERFACE stagecraft_io $<BUILD_INTERFACE:${STAGECRAFT_HDF5}>)
+    else()
+      stagecraft_lacks(hdf5 "HDF5" "libhdf5-dev")
+    endif()
   endif()
 else()
   set(library xtensor)
   if(xtensor_FOUND)
     set(library xsimd)
   endif()
-  foreach(target IN ITEMS stagecraft precompiled report zlib json io)
+  foreach(target IN ITEMS stagecraft precompiled report zlib json io hdf5)
     stagecraft_lacks(${target} ${library} lib${library}-dev)
   endforeach()
   message(STATUS "stagecraft: ${library} was not found (Debian's package is lib${library}-dev), so that only "

@@ -1,66 +1,160 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The weights of applications are Keras's, by name and shape (applications.txt, from real Keras); and the smallest predicts
-// what Keras predicts with the same weights, which both make from their names.
-#include "../golden/golden.hpp"
+// Applications: one that CMake has compiled, one that a program exports; what is refused; and the same outputs as the
+// predictor's.
+#include <stagecraft/ipu.hpp>
+#include <stagecraft/serving/export.hpp>
 
-#include <stagecraft/applications/efficientnet_b0.hpp>
-#include <stagecraft/applications/mobilenet_v2.hpp>
-#include <stagecraft/applications/resnet101.hpp>
-#include <stagecraft/applications/resnet152.hpp>
-#include <stagecraft/applications/resnet50.hpp>
-#include <stagecraft/applications/vgg16.hpp>
-#include <stagecraft/pipeline.hpp>
-#include <stagecraft/stagecraft.hpp>
+#include "scores.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
+#include <cstring>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "../io/scratch_folder.hpp"
+
 namespace sc = stagecraft;
-namespace applications = sc::applications;
+namespace serving = stagecraft::serving;
+namespace fs = std::filesystem;
+using tests::contains;
+using tests::error_of;
 
 namespace {
 
-std::uint64_t hash_of(std::string_view text) {  // FNV-1a
-  std::uint64_t result = 0xcbf29ce484222325;
-  for (char const c : text) result = (result ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return result;
+inline constexpr auto inference = sc::inference{.batch_size = 3, .steps_per_execution = 4};
+using model_type = sc::predictor<applications::staged, inference>;
+
+std::string const folder = STAGECRAFT_APPLICATION;
+
+std::vector<std::vector<float>> make_inputs(std::int64_t samples, float scale) {
+  std::vector<std::vector<float>> inputs(2);
+  for (std::int64_t i = 0; i < samples * 6; ++i) inputs[0].push_back(static_cast<float>(i * 7919 % 256) * scale);
+  for (std::int64_t i = 0; i < samples * 2; ++i) inputs[1].push_back(static_cast<float>(i * 31 % 17) / 8 - 1);
+  return inputs;
 }
 
-/// "name weights numbers hash", as make_applications.py writes it.
-template <class M>
-std::string line_of() {
-  auto const& graph = sc::graph_of<M>;
-  std::vector<std::string> lines;
-  for (auto const& each : graph.layers) {
-    for (int i = 0; i < each.parameter_count; ++i) {
-      auto const& weight = graph.parameters[each.first_parameter + i];
-      std::string line = std::string(each.name.view()) + "/" + std::string(weight.name.view()) + ":0";
-      for (int const length : weight.shape) line += " " + std::to_string(length);
-      lines.push_back(line + "\n");
-    }
-  }
-  std::sort(lines.begin(), lines.end());
-  std::string all;
-  for (auto const& line : lines) all += line;
-  char text[96];
-  std::snprintf(text, sizeof text, " %zu %lld %016llx", lines.size(), static_cast<long long>(sc::count_parameters<M>()),
-                static_cast<unsigned long long>(hash_of(all)));
-  return std::string(M::name) + text;
+/// A copy of the application with other bytes where its marker says what it needs.
+std::string changed_copy(std::string const& to, std::uint32_t version, std::uint64_t sets) {
+  std::ifstream file(folder + "/application.so", std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  auto const& magic = serving::detail::application_marker::magic;
+  auto const place = bytes.find(std::string(magic.data(), magic.size()));
+  REQUIRE(place != std::string::npos);
+  serving::detail::application_marker const marker{magic, version, sets};
+  std::memcpy(bytes.data() + place, &marker, sizeof marker);
+  std::ofstream(to, std::ios::binary) << bytes;
+  return to;
 }
 
 }  // namespace
 
-TEST_CASE("applications have Keras's weights") {
-  std::ifstream file(STAGECRAFT_GOLDEN_DIR "/applications.txt");
-  std::vector<std::string> expected;
-  for (std::string line; std::getline(file, line);) expected.push_back(line);
-  std::vector<std::string> const found{
-      line_of<applications::resnet50<>>(),  line_of<applications::resnet101<>>(),    line_of<applications::resnet152<>>(),
-      line_of<applications::vgg16<>>(),     line_of<applications::mobilenet_v2<>>(), line_of<applications::efficientnet_b0<>>()};
-  CHECK(found == expected);
+TEST_CASE("an application has its steps' signature, and the outputs of the predictor with them") {
+  model_type model(7);
+  model.save_weights(folder + "/weights.safetensors");
+  serving::application_file const file(folder);
+  auto const& known = file.description();
+  CHECK(known.name == "model");
+  CHECK(known.batch_size == 3);
+  CHECK(known.iterations == 4);
+  CHECK(known.stages == 2);
+  CHECK(known.inputs == std::vector<serving::tensor_spec>{{"pixels", {2, 3}}, {"size", {2}}});
+  CHECK(known.outputs == std::vector<serving::tensor_spec>{{"class", {}}, {"scores", {2}}});
+
+  serving::engine engine(file.make_program(), {.runtime_api_timeout_us = 500});
+  auto const outputs = engine.call(make_inputs(8, 1), 8);
+  auto const given = make_inputs(8, 1.0F / 255);
+  std::array<std::size_t, 3> const images{8, 2, 3};
+  std::array<std::size_t, 2> const sizes{8, 2};
+  auto const [scores, other] = model.predict(sc::inputs(xt::adapt(given[0], images), xt::adapt(given[1], sizes)));
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < 4; ++k)
+      if (scores(i, k) > scores(i, best)) best = k;
+    CHECK(outputs[0][i] == static_cast<float>(best));
+    CHECK(outputs[1][2 * i] == doctest::Approx(scores(i, best)).epsilon(1e-5));
+    CHECK(outputs[1][2 * i + 1] == doctest::Approx(other(i, 0)).epsilon(1e-5));
+  }
+  // Two programs of one application have weights of their own.
+  tests::scratch_folder scratch;
+  model_type(8).save_weights(scratch / "other.safetensors");
+  serving::engine second(file.make_program(scratch / "other.safetensors"), {.runtime_api_timeout_us = 500});
+  CHECK(second.call(make_inputs(2, 1), 2)[1] != engine.call(make_inputs(2, 1), 2)[1]);
+  CHECK(contains(error_of<serving::application_runtime_error>([&] { (void)file.make_program(scratch / "none"); }),
+                 "none"));
+}
+
+TEST_CASE("what is no application, or one for another machine, is refused before anything of it runs") {
+  tests::scratch_folder scratch;
+  auto const load = [](std::string const& path) {
+    return error_of<serving::link_error>([&] { serving::application_file file(path); });
+  };
+  CHECK(contains(load(scratch / "none.so"), "none.so: cannot be read: No such file or directory [E5087]"));
+  std::ofstream(scratch / "text.so") << "a text";
+  CHECK(contains(load(scratch / "text.so"), "text.so: is not an application [E5087]"));
+  auto const sets = sc::kernels::compiled_instruction_sets;
+  CHECK(contains(load(changed_copy(scratch / "later.so", 2, sets)),
+                 "later.so: has version 2 of the interface of applications, this program version 1 [E5089]"));
+  auto const present = sc::kernels::detail::instruction_sets_of_processor();
+  for (std::size_t i = 0; i < std::size(sc::kernels::detail::instruction_set_names); ++i)
+    if ((present >> i & 1U) == 0) {  // no processor has all of them
+      auto const text = load(changed_copy(scratch / "newer.so", 1, sets | 1ULL << i));
+      CHECK(contains(text, "newer.so: is compiled for x86-64-"));
+      CHECK(contains(text, std::string("but this processor lacks ") + sc::kernels::detail::instruction_set_names[i]));
+      CHECK(contains(text, "[E5088]"));
+    }
+}
+
+TEST_CASE("a trained model is exported, compiled by the machine's compiler, and runs here") {
+  tests::scratch_folder scratch;
+  model_type model(7);
+  // It stays there for the tests of `stagecraft run` and `serve`.
+  auto const place = folder + "/../exported/1";
+  fs::remove_all(place);
+  auto const refusal = [&](sc::export_options const& options) {
+    return error_of<sc::file_error>([&] { (void)model.export_for_ipu_serving(place, options); });
+  };
+  CHECK(contains(refusal({}), "the batch size is not known: set batch_size"));
+  CHECK(contains(refusal({.batch_size = 2, .output_names = {"one"}}),
+                 "output_names has 1 names, but there are 2 outputs [E5093]"));
+  CHECK_FALSE(fs::exists(place));
+  CHECK(contains(refusal({.batch_size = 2, .tool = "/none/stagecraft"}),
+                 "the program '/none/stagecraft' compiles applications, and cannot be started: No such file"));
+  CHECK(contains(refusal({.batch_size = 2}), "the folder is not empty: it holds '"));
+  CHECK(contains(refusal({.batch_size = 2, .purge_export_dir = true, .tool = "/bin/false"}), "[E5094]"));
+  // Three batches are no multiple of the two that a pipeline of two stages works on at once.
+  CHECK(contains(error_of<sc::file_error>([&] {
+                   (void)serving::export_pipeline(
+                       model, scratch / "three", 3,
+                       {.batch_size = 2, .compile_arguments = {"--flag", "-O0"}, .tool = STAGECRAFT_TOOL});
+                 }),
+                 "[E2025]"));
+
+  auto run = model.export_for_ipu_serving(place, {.batch_size = 2,
+                                                  .output_names = {"scores", "other"},
+                                                  .purge_export_dir = true,
+                                                  .compile_arguments = {"--flag", "-O0"},
+                                                  .tool = STAGECRAFT_TOOL});
+  CHECK(run.description().batch_size == 2);
+  CHECK(run.description().iterations == 4);
+  CHECK(run.description().stages == 2);
+  CHECK(run.description().inputs == std::vector<serving::tensor_spec>{{"image", {2, 3}}, {"size", {2}}});
+  CHECK(run.description().outputs == std::vector<serving::tensor_spec>{{"scores", {4}}, {"other", {1}}});
+  auto const given = make_inputs(5, 1.0F / 255);
+  std::array<std::size_t, 3> const images{5, 2, 3};
+  std::array<std::size_t, 2> const sizes{5, 2};
+  auto const x = sc::inputs(xt::adapt(given[0], images), xt::adapt(given[1], sizes));
+  auto const results = run(x);
+  auto const [scores, other] = model.predict(x);
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    CHECK(results[0].data()[i] == doctest::Approx(scores.data()[i]).epsilon(1e-5));
+  for (std::size_t i = 0; i < other.size(); ++i)
+    CHECK(results[1].data()[i] == doctest::Approx(other.data()[i]).epsilon(1e-5));
 }

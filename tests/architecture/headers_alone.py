@@ -18,6 +18,8 @@ import house
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 ROOT = INCLUDE / "stagecraft"
 OPTIONS = ("-std=c++20", "-march=native", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{INCLUDE}")
+# Where Debian has HDF5's headers, which no compiler looks for by itself.
+OPTIONS += ("-isystem/usr/include/hdf5/serial",)
 JOBS = 2
 BASES = 8  # headers that are compiled for those that include them; each costs what about ten headers do
 

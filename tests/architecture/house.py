@@ -31,7 +31,7 @@ FLOORS = (
     "training/data",
     "training",
     "datasets io report",
-    "serving",
+    "data serving",
 )
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
 # Headers above the rooms: the level up to which they may include.

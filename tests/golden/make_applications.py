@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The weights of tf.keras.applications: for each model, how many, how many numbers, and a hash of all names and shapes, as
-tests/applications/weights_test.cpp computes it: applications.txt.
+tests/models/keras_applications_test.cpp computes it: applications.txt.
 
     python3 tests/golden/make_applications.py [--table]        --table prints all names and shapes
     python3 tests/golden/make_applications.py --all <folder>   weights and predictions of all, to be compared by hand
@@ -22,7 +22,7 @@ MODELS = "ResNet50 ResNet101 ResNet152 VGG16 MobileNetV2 EfficientNetB0".split()
 
 
 def values_of(name, shape):
-    """Numbers that look random, and follow from a name: those of `values_of` in applications_test.cpp."""
+    """Numbers that look random, and follow from a name: those of `values_of` in keras_applications_test.cpp."""
     hashed = 0xCBF29CE484222325
     for byte in name.encode():
         hashed = (hashed ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -33,7 +33,7 @@ def values_of(name, shape):
     kind = name.split("/")[-1]
     if "kernel" in kind:
         fan_in = int(np.prod(shape[:2])) if "depthwise" in kind else int(np.prod(shape[:-1]))
-        v *= 2 * np.sqrt(6 / fan_in)
+        v *= 2 * np.sqrt(3 / fan_in)
     elif kind in ("gamma:0", "variance:0", "moving_variance:0"):
         v = 1 + 0.5 * v
     elif kind != "picture":

@@ -134,6 +134,8 @@ file.comment("clipped: regularized, with LAMB(0.05, weight_decay=0.1, exclude_fr
 file.comment("  global_clipnorm=0.5).")
 file.comment("activity: dense: activity l1(0.001); dense_1: activity l1_l2(l1=0.002, l2=0.003), then")
 file.comment("  ActivityRegularization(l2=0.004), then a layer that adds mean(square(x)) of its input and halves it.")
+file.comment("als: Graphcore's ALSOptimizer(SGD(0.1), 2^19, update_frequency=2, max_loss_scaling_factor=2^22,")
+file.comment("  ratio_threshold=0.01), by the guide's formulas; als/scales: after each step.")
 file.comment("binary: the loss is BinaryCrossentropy(from_logits=True) against one-hot rows of y.")
 add_data(file, STEPS * BATCH, weights=True)
 train(file, "regularized", model(optimizers.SGD(0.1), regularizers=regularized))
@@ -146,6 +148,29 @@ train(file, "softmax", model(optimizers.SGD(0.1), head="softmax"))
 indices, y = y, np.eye(10, dtype=np.float32)[y]
 train(file, "binary", model(optimizers.SGD(0.1), loss=tf.keras.losses.BinaryCrossentropy(from_logits=True)))
 y = indices
+net = model(optimizers.SGD(0.1))
+scale, overflowed, seen = 2.0**19, 0, 0
+losses, scales = [], []
+for step in range(STEPS):
+    batch = slice(step * BATCH, (step + 1) * BATCH)
+    with tf.GradientTape() as tape:
+        loss = net.compiled_loss(tf.constant(y[batch]), net(x[batch]))
+        scaled = loss * scale
+    gradients = tape.gradient(scaled, net.trainable_variables)
+    for gradient in gradients:
+        overflowed += int(np.sum(np.abs(gradient) >= 65504))
+        seen += gradient.shape.num_elements()
+    net.optimizer.apply_gradients(zip([g / scale for g in gradients], net.trainable_variables))
+    if (step + 1) % 2 == 0:
+        following = scale / 2 if overflowed / seen > 0.01 else scale * 2
+        scale = following if 1 <= following < 2.0**22 else scale
+        overflowed = seen = 0
+    losses.append(float(loss))
+    scales.append(scale)
+file.add("als/losses", losses)
+file.add("als/scales", scales)
+add_weights(file, "als", net)
+print("als", losses, scales)
 net = activity_model()
 losses = [net.train_on_batch(x[i * BATCH : (i + 1) * BATCH], y[i * BATCH : (i + 1) * BATCH])[0] for i in range(STEPS)]
 file.add("activity/losses", losses)
@@ -161,6 +186,7 @@ file.comment("plain. validation_data: rows 20 ... 29 (history only). validation_
 file.comment("regularized, activity: as in perceptron_options.txt. sample_weight, class_weight: fit with these,")
 file.comment("  metrics=['accuracy'] and")
 file.comment("  weighted_metrics=['accuracy']; evaluate has the sample_weight too, but never the class_weight.")
+file.comment("none: reduction='none', SGD(0.01), sample_weight.")
 SAMPLES, VALIDATION = 20, 10
 add_data(file, SAMPLES + VALIDATION, weights=True)
 data = x[:SAMPLES], y[:SAMPLES]
@@ -193,6 +219,10 @@ weights = sample_weight[:SAMPLES]
 # Keras 2.15 cannot fit with both kinds of weights at once (a fault of its data adapter); train_on_batch above can.
 net = model(optimizers.SGD(0.1), metrics=["accuracy"], weighted_metrics=["accuracy"])
 record("sample_weight", net, net.fit(*data, sample_weight=weights, **fit), weights)
+net = model(
+    optimizers.SGD(0.01), loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
+)
+record("none", net, net.fit(*data, sample_weight=weights, **fit), weights)
 net = model(optimizers.SGD(0.1), metrics=["accuracy"], weighted_metrics=["accuracy"])
 record("class_weight", net, net.fit(*data, class_weight=class_weight, **fit))
 file.write()

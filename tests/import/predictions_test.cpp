@@ -17,13 +17,18 @@
 #include "expected/torch_resnet.hpp"
 #include "expected/torch_words.hpp"
 
+#include <stagecraft/io/bundle.hpp>
+#include <stagecraft/io/keras_files.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <stagecraft/io/weights.hpp>
+#include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/pipeline/stages.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -33,6 +38,9 @@ namespace sc = stagecraft;
 namespace {
 
 inline constexpr auto run = sc::inference{.batch_size = 2};
+inline constexpr auto two_steps = sc::inference{.batch_size = 2, .steps_per_execution = 2};
+
+using staged = sc::pipelined<models::mlp, sc::stages<0, 0, 1, 1>>;
 
 template <std::size_t Rank>
 xt::xtensor<float, Rank> recorded(sc::tensor_file const& file, std::string const& name) {
@@ -63,13 +71,19 @@ void check_close(auto const& found, sc::tensor_file const& file, std::string con
   CHECK(off <= 1e-5F * largest);
 }
 
-/// Loads a model's weights, and predicts from inputs of these ranks, batch included.
+constexpr auto nothing = [](auto const& /*model*/, auto const& /*name*/) {};
+constexpr auto save = [](auto const& model, std::string const& name) {  // for check_export.py
+  sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/" + name);
+};
+
+/// Loads a model's weights, predicts from inputs of these ranks, batch included, and does something with the model.
 template <class M, std::size_t... Ranks>
-void check_model(std::string const& name) {
+void check_model(std::string const& name, auto const& then) {
   CAPTURE(name);
   std::string const stem = STAGECRAFT_IMPORTED_DIR "/" + name;
   sc::predictor<M, run> model;
   model.load_weights(stem + ".safetensors");
+  then(model, name);
   auto const file = sc::read_safetensors(stem + "_values.safetensors");
   auto const x = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     return std::tuple(recorded<Ranks>(file, "inputs:" + std::to_string(Index))...);
@@ -94,22 +108,32 @@ void check_model(std::string const& name) {
 }  // namespace
 
 TEST_CASE("imported models predict what Keras predicted") {
-  check_model<models::mlp, 2>("mlp");
-  check_model<models::cnn, 4>("cnn");
-  check_model<models::branches, 4, 2>("branches");
-  check_model<models::resnet, 4>("resnet");
-  check_model<models::mobilenet, 4>("mobilenet");
-  check_model<models::shared, 2, 2>("shared");
-  check_model<models::lstm_model, 2>("lstm");
-  check_model<models::nested, 4, 4>("nested");
-  check_model<models::attention_model, 3>("attention");
+  std::filesystem::create_directories(STAGECRAFT_IMPORTED_DIR "/saved");
+  check_model<models::mlp, 2>("mlp", save);
+  check_model<models::cnn, 4>("cnn", save);
+  check_model<models::branches, 4, 2>("branches", save);
+  check_model<models::resnet, 4>("resnet", save);
+  check_model<models::mobilenet, 4>("mobilenet", save);
+  check_model<models::shared, 2, 2>("shared", save);
+  check_model<models::lstm_model, 2>("lstm", save);
+  check_model<models::nested, 4, 4>("nested", save);
+  check_model<models::attention_model, 3>("attention", save);
+}
+
+TEST_CASE("a model with stages is saved in Keras's files") {
+  std::filesystem::create_directories(STAGECRAFT_IMPORTED_DIR "/saved");
+  sc::predictor<staged, two_steps> model;
+  model.load_weights(STAGECRAFT_IMPORTED_DIR "/mlp.safetensors");
+  sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/staged");
+  for (char const* const ending : {".h5", ".keras", ".weights.h5"})
+    sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/staged" + std::string(ending));
 }
 
 TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
-  check_model<models::torch_mlp, 2>("torch_mlp");
-  check_model<models::torch_cnn, 4>("torch_cnn");
-  check_model<models::torch_resnet, 4>("torch_resnet");
-  check_model<models::torch_words, 2>("torch_words");
-  check_model<models::torch_mixer, 3>("torch_mixer");
-  check_model<models::by_hand, 4, 2>("by_hand");
+  check_model<models::torch_mlp, 2>("torch_mlp", nothing);
+  check_model<models::torch_cnn, 4>("torch_cnn", nothing);
+  check_model<models::torch_resnet, 4>("torch_resnet", nothing);
+  check_model<models::torch_words, 2>("torch_words", nothing);
+  check_model<models::torch_mixer, 3>("torch_mixer", nothing);
+  check_model<models::by_hand, 4, 2>("by_hand", nothing);
 }

@@ -56,14 +56,15 @@ void with_all_losses_and_optimizers(auto const& check) {
   operator()<classes, with<binary_crossentropy{.from_logits = true, .label_smoothing = 0.2F},
                            rmsprop{.momentum = 0.5F, .centered = true, .decay = 0.5F, .clipnorm = 0.1F}>>();
   check.template operator()<
-      classes,
-      with<mean_absolute_error{},
-           sgdw{.weight_decay = 0.25F,
-                .learning_rate =
-                    schedules::inverse_time_decay{.initial_learning_rate = 0.02F, .decay_steps = 2, .decay_rate = 0.5F},
-                .momentum = 0.5F,
-                .clipvalue = 0.05F,
-                .exclude_from_weight_decay = {"dense/kernel", "bias"}}>>();
+      classes, with<mean_absolute_error{},
+                    als_optimizer{sgdw{.weight_decay = 0.25F,
+                                       .learning_rate =
+                                           schedules::inverse_time_decay{
+                                               .initial_learning_rate = 0.02F, .decay_steps = 2, .decay_rate = 0.5F},
+                                       .momentum = 0.5F,
+                                       .clipvalue = 0.05F,
+                                       .exclude_from_weight_decay = {"dense/kernel", "bias"}},
+                                  0x1p20F, 2, 2, 0x1p22F}>>();
   check.template
   operator()<classes, with<huber{.delta = 0.5F},
                            loss_scale_optimizer{moving_average{sgd{.learning_rate = 0.02F}, 0.5F, 2}, true, 64, 3}>>();

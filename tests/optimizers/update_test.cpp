@@ -93,6 +93,7 @@ bool near(double got, double expected, double relative, double absolute) {
 template <auto Optimizer>
 void check_against_formula() {
   CAPTURE(std::string(Optimizer.name));
+  static constexpr auto optimizer = Optimizer;  // Clang 19 reads members of template arguments in wrong places
   constexpr int slots = sc::detail::slots_of<Optimizer>;
   for (int const n : {1, 7, 15, 16, 17, 31, 64, 1000}) {
     CAPTURE(n);
@@ -109,14 +110,14 @@ void check_against_formula() {
     for (int step = 1; step <= 5; ++step) {
       for (std::size_t i = 0; i < size; ++i) {
         g[i] = static_cast<float>(std::cos(0.7 * static_cast<double>(i) + step) * (i % 3 == 0 ? 30 : 0.2));
-        reference::update(Optimizer, Optimizer.learning_rate, step, expected[i], g[i], &expected_state[4 * i]);
+        reference::update(optimizer, optimizer.learning_rate, step, expected[i], g[i], &expected_state[4 * i]);
       }
-      kernels::update<Optimizer>(Optimizer.learning_rate, step, w.data(), g.data(), state.data(),
+      kernels::update<Optimizer>(optimizer.learning_rate, step, w.data(), g.data(), state.data(),
                                  static_cast<std::int64_t>(stride), n);
       int const half = n / 2;
-      kernels::update<Optimizer>(Optimizer.learning_rate, step, split_w.data(), g.data(), split_state.data(),
+      kernels::update<Optimizer>(optimizer.learning_rate, step, split_w.data(), g.data(), split_state.data(),
                                  static_cast<std::int64_t>(stride), half);
-      kernels::update<Optimizer>(Optimizer.learning_rate, step, split_w.data() + half, g.data() + half,
+      kernels::update<Optimizer>(optimizer.learning_rate, step, split_w.data() + half, g.data() + half,
                                  split_state.data() + (slots > 0 ? half : 0), static_cast<std::int64_t>(stride),
                                  n - half);
     }
@@ -139,17 +140,18 @@ void check_against_formula() {
 template <auto Optimizer>
 void check_steps_against_keras(golden::file const& file, std::string const& name) {
   CAPTURE(name);
+  static constexpr auto optimizer = Optimizer;
   auto w = file["weights"].values;
   auto const& gradients = file["gradients"];
   auto const& expected = file[name + "/weights"];
-  CHECK(Optimizer.learning_rate == file[name + "/learning_rate"].scalar());
+  CHECK(optimizer.learning_rate == file[name + "/learning_rate"].scalar());
   std::size_t const n = w.size();
   std::vector<float> state(n * 3, 0.0F);
   for (std::size_t step = 0; step < gradients.shape[0]; ++step) {
     float const* const g = gradients.values.data() + step * n;
     auto const number = static_cast<std::int64_t>(step) + 1;
-    auto const norms = laws::norms_of_step<Optimizer>(Optimizer.learning_rate, number, w.data(), g, state.data(), n);
-    kernels::update<Optimizer>(Optimizer.learning_rate, number, w.data(), g, state.data(), static_cast<std::int64_t>(n),
+    auto const norms = laws::norms_of_step<Optimizer>(optimizer.learning_rate, number, w.data(), g, state.data(), n);
+    kernels::update<Optimizer>(optimizer.learning_rate, number, w.data(), g, state.data(), static_cast<std::int64_t>(n),
                                static_cast<std::int64_t>(n), norms.data());
     for (std::size_t i = 0; i < n; ++i) {
       CAPTURE(step);
@@ -277,6 +279,38 @@ static_assert([] {
          !sc::detail::excludes_weights<optimizers::moving_average<optimizers::adam>>();
 }());
 static_assert(sc::detail::slots_of<optimizers::moving_average{optimizers::adam{}}> == 3);
+// A factor that follows the share of gradients that overflow: 10 of them, a quarter may.
+static_assert([] {
+  sc::detail::loss_scale_rule const rule{
+      .initial_scale = 4, .growth_steps = 2, .limit = 16, .ratio_threshold = 0.25F, .accumulates = true};
+  sc::dynamic_loss_scale scale{.scale = 4};
+  bool right = true;
+  auto const after = [&](double overflowed, float expected) {
+    scale.look_at(overflowed, rule);
+    scale.advance(rule, 10);
+    right = right && scale.is_finite && scale.scale == expected;
+  };
+  after(1, 4), after(4, 8);    // 5 of 20
+  after(6, 8), after(0, 4);    // 6 of 20
+  after(10, 4), after(10, 2);  // and down to 1
+  after(10, 2), after(10, 1), after(10, 1), after(10, 1);
+  for (float const grown : {2.0F, 4.0F, 8.0F, 8.0F}) after(0, scale.scale), after(0, grown);  // and below 16
+  return right;
+}());
+static_assert([] {  // the last update alone
+  sc::detail::loss_scale_rule const rule{.growth_steps = 2, .growth = 4, .limit = 99, .ratio_threshold = 0.25F};
+  sc::dynamic_loss_scale scale;
+  scale.look_at(10, rule), scale.advance(rule, 10);
+  scale.look_at(2, rule), scale.advance(rule, 10);
+  return scale.scale == 4;
+}());
+static_assert(!sc::detail::optimizer_problem<optimizers::als_optimizer{optimizers::adam{}}>.failed());
+static_assert(
+    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.update_frequency = 0}>.code == 4089 &&
+    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.increase_factor = 3}>.code == 4089 &&
+    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.max_loss_scaling_factor = 2}>.code ==
+        4089 &&
+    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.ratio_threshold = 1}>.code == 4089);
 // What is excluded by name.
 static_assert([] {
   constexpr optimizers::adamw all{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias", "norm"}};

@@ -124,3 +124,13 @@ TEST_CASE("the history has Keras's names in Keras's order") {
   CHECK(names == given.file.names("validation_data/history/"));
 }
 TEST_CASE("activity regularizers, add_loss") { check_fit<sc::trainer<activity, training>>("activity", data(), {}); }
+// Keras's mean over steps counts each step by the square of its samples.
+TEST_CASE("losses that are not reduced") {
+  constexpr auto none =
+      sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.01F},
+                   .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true,
+                                                                       .reduction = sc::losses::reduction::none},
+                   .batch_size = 8};
+  data const given;
+  check_fit<sc::trainer<perceptron, none>>("none", given, {.sample_weight = given.sample_weight}, given.sample_weight);
+}

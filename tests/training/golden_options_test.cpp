@@ -53,6 +53,8 @@ void check_option(char const* name, weights_of_step use = {}, bool one_hot = fal
       for (int i = 0; i < 10; ++i) class_weight.push_back({i, file["class_weight"][static_cast<std::size_t>(i)]});
     sc::sample_set const y = one_hot ? sc::sample_set(rows) : sc::sample_set(labels);
     losses.push_back(model.train_on_batch(golden::rows(file["x"], step * 8, 8), y, sample_weight, class_weight)[0]);
+    if (auto const scales = std::string(name) + "/scales"; file.contains(scales))
+      CHECK(model.loss_scale() == file[scales][step]);
   }
   golden::check_steps(model, losses, file, name, name);
 }
@@ -72,6 +74,14 @@ TEST_CASE("regularizers, and gradients that are clipped by their norm") {
 }
 TEST_CASE("activity regularizers, add_loss of a model") {
   check_option<sc::trainer<adding, compiled<from_logits>>>("activity");
+}
+TEST_CASE("a loss scale by the share of gradients that do not fit float16") {
+  constexpr auto als =
+      sc::training{.optimizer = sc::optimizers::als_optimizer{sc::optimizers::sgd{.learning_rate = 0.1F}, 0x1p19F, 2, 2,
+                                                              0x1p22F, true, 0.01F},
+                   .loss = from_logits,
+                   .batch_size = 8};
+  check_option<sc::trainer<perceptron, als>>("als");
 }
 TEST_CASE("weights of samples and classes") {
   using trainer = sc::trainer<perceptron, compiled<from_logits>>;

@@ -20,6 +20,16 @@ struct import_command {
   void run() const;
 };
 
+struct export_command {
+  std::string bundle;  ///< a folder that `save_model` has written
+  std::string to;      ///< whose ending says in which format
+
+  /// The endings, each with what it means.
+  [[nodiscard]] static std::string endings();
+  /// Writes the file or folder, and says so.
+  void run() const;
+};
+
 struct show_command {
   std::string file;
   import_options options;

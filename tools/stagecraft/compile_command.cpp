@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
+#include <sstream>
 
 namespace stagecraft::tool {
 
@@ -64,6 +66,10 @@ void compile_command::run() const {
   if (std::string version; io::run_program({program, "--version"}, version) == 0 && !version.starts_with("clang") &&
                            version.find("clang version") == std::string::npos)
     add({"-fno-gnu-unique"});
+  if (char const* const more = std::getenv("CXXFLAGS"); more != nullptr) {
+    std::istringstream words(more);
+    arguments.insert(arguments.end(), std::istream_iterator<std::string>(words), {});
+  }
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   add({"-I", include.empty() ? include_folder() : include, source, "-o", beside, "-pthread", "-lzip", "-lz"});
   std::string said;

@@ -109,6 +109,8 @@ class library_layer : public source_layer {
     written_option result{std::string(name), default_literal(by_default), true};
     auto const& found = option_in(config, word, name, known_);
     if (name == "seed") return result;  // Keras draws other numbers from a seed
+    if (name == "stateful" && found == true)
+      throw unsupported("option 'stateful' is true; write it and the batch size of the input behind the import");
     if (found.is_null()) {
       if (is_required) throw unsupported("has no option '" + result.name + "'");
       return result;

@@ -3,6 +3,7 @@
 // code; 2 the command line is wrong.
 #include "commands.hpp"
 #include "compile_command.hpp"
+#include "run_command.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/version.hpp>
@@ -34,7 +35,8 @@ std::vector<std::vector<int>> shapes_of(std::vector<std::string> const& texts) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Models in files: imports Keras's and ONNX's as C++ source, and shows what is in them.", "stagecraft");
+  CLI::App app("Models in files: imports Keras's and ONNX's as C++ source, exports them, and shows what is in them.",
+               "stagecraft");
   app.set_version_flag("--version", std::to_string(stagecraft::version_major) + "." +
                                         std::to_string(stagecraft::version_minor) + "." +
                                         std::to_string(stagecraft::version_patch));
@@ -55,16 +57,24 @@ int main(int argc, char** argv) {
   import_app->add_option("--test-inputs", import.test_inputs, ".npy files: what the model was given, for the test");
   import_app->add_option("--test-outputs", import.test_outputs, ".npy files: what it predicted then");
 
+  tool::export_command export_;
+  auto* const export_app =
+      app.add_subcommand("export", "Writes a model that a program has saved as a file of Keras's or others'");
+  export_app->add_option("bundle", export_.bundle, "A folder that save_model has written")->required();
+  export_app->add_option("--to", export_.to, "Where to. " + tool::export_command::endings())->required();
+
   tool::show_command show;
   auto* const show_app = app.add_subcommand("show", "Prints inputs, outputs, layers and weights of a model");
   add_file(*show_app, show.file);
 
   tool::add_compile_command(app);
+  tool::add_run_command(app);
 
   try {
     app.parse(argc, argv);
     import.options.input_shapes = show.options.input_shapes = shapes_of(shapes);
     if (import_app->parsed()) import.run();
+    if (export_app->parsed()) export_.run();
     if (show_app->parsed()) show.run();
     return 0;
   } catch (CLI::ParseError const& problem) {

@@ -10,6 +10,7 @@
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/fields.hpp>
+#include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/initializers/initializers.hpp>
 #include <stagecraft/layers/border_3d.hpp>
 #include <stagecraft/layers/number_list.hpp>
@@ -53,6 +54,8 @@ literal read_option(json const& value, activation& to);
 literal read_option(json const& value, initializer& to);
 literal read_option(json const& value, regularizer& to);
 literal read_option(json const& value, constraint& to);
+/// How IPUs plan products: Keras writes nothing that could be it.
+inline literal read_option(json const& value, stage_poplar_options&) { throw unsupported("is " + value.dump()); }
 
 /// An enumerator by Keras's name.
 template <class Enum>

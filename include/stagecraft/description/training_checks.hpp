@@ -166,6 +166,24 @@ constexpr void check_options_of_training(diagnostic& problem) {
   if (!problem.failed()) check_execution_of_updates(checked, problem);
 }
 
+/// E4106: a number for the batch cannot be added to a loss for each row.
+template <class Job>
+constexpr void check_added_losses(int not_reduced, diagnostic& problem) {
+  constexpr auto const& graph = Job::graph;
+  auto const outputs = graph.outputs_of(0);
+  bool has_penalty = graph.ends.size() > outputs.size();
+  for (parameter const& weight : graph.parameters) has_penalty = has_penalty || !weight.regularizer.empty();
+  bool is_alike = not_reduced == static_cast<int>(outputs.size());
+  for (int const call : outputs)
+    is_alike = is_alike && graph.call(call).shape.size() / graph.call(call).shape.back() ==
+                               graph.call(outputs[0]).shape.size() / graph.call(outputs[0]).shape.back();
+  if (has_penalty || !is_alike)
+    problem.report(
+        4106, "a loss of the training has losses::reduction::none, but model '", graph.name(), "' ",
+        has_penalty ? "adds penalties to the loss" : "has outputs whose losses are reduced, or are those of other rows",
+        "; a number cannot be added to a loss for each row: sum gives the same gradients");
+}
+
 template <class Job, std::size_t... Output>
 constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   diagnostic problem = optimizer_problem<Job::training.optimizer>;
@@ -177,6 +195,10 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
                      static_cast<int>(sizeof...(Output)), sizeof...(Output) == 1 ? " output" : " outputs",
                      "; give one loss for each output, or one for all");
   }
+  constexpr int not_reduced =
+      (0 + ... +
+       (losses::detail::reduction_of(losses::loss_of_output<Output>(Job::training.loss)) == losses::reduction::none));
+  if (not_reduced > 0) check_added_losses<Job>(not_reduced, problem);
   constexpr int weights = Job::training.loss_weights.count;
   if (weights != 0 && weights != static_cast<int>(sizeof...(Output)))
     problem.report(4025, "the training has ", weights, weights == 1 ? " loss weight" : " loss weights", ", but model '",

@@ -193,6 +193,7 @@ class host_pipeline : public session_shape<typename Job::described> {
       auto const& scale = replicas_[0]->loss_scales.of_device[0];
       result.loss_scale = scale.scale;
       result.good_steps = scale.good_steps;
+      result.overflowed = scale.overflowed;
     }
     return result;
   }
@@ -202,7 +203,8 @@ class host_pipeline : public session_shape<typename Job::described> {
     updates_ = from.updates;
     learning_rate_ = from.learning_rate;
     if constexpr (sizes::scales_losses)  // the others take over what the first has
-      replicas_[0]->loss_scales.of_device[0] = {.scale = from.loss_scale, .good_steps = from.good_steps};
+      replicas_[0]->loss_scales.of_device[0] = {
+          .scale = from.loss_scale, .good_steps = from.good_steps, .overflowed = from.overflowed};
     begin_accumulation();
   }
 

@@ -323,7 +323,8 @@ class pipeline_pass {
     if constexpr (Session::has_losses)
       if (all.has_targets) {
         [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-          ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
+          ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]) /
+                             static_cast<float>(Session::template loss_divisor<Output>(memory.valid_samples)),
             total += loss_weight_of<typename plan::job>(Output) * losses[Output]),
            ...);
         }(end_indices{});

@@ -19,7 +19,7 @@ namespace stagecraft {
 
 /// Where a weight update is carried out, and which one it is. `Replicas`: memories of all.
 template <class Replicas>
-struct update_job {
+struct update_place {
   Replicas const& all;
   int replica = 0;
   int device = 0;
@@ -49,7 +49,7 @@ class pipeline_update {
  public:
   using functions = detail::weight_functions<Plan>;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
-  using job = update_job<all_replicas>;
+  using job = update_place<all_replicas>;
 
   /// Whether backward steps leave anything to do.
   [[nodiscard]] static constexpr bool has_work() {
@@ -179,7 +179,7 @@ class pipeline_update {
   /// What losses are multiplied by from now on, if that changes: every device says so for itself.
   static bool advance_loss_scale(job const& what, device_thread const& self) {
     if constexpr (Sizes::scales_losses)
-      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale.growth_steps); });
+      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale, gradients); });
     else
       return true;
   }
@@ -228,7 +228,7 @@ class pipeline_update {
         for_each_weight(what.device,
                         [&]<std::size_t Parameter>() { norms::template find<Parameter, Round>(what.all, what.own()); });
         if constexpr (Sizes::scales_losses && Round == 0)
-          scale_of(what).is_finite = norms::is_finite(what.all, what.own());
+          scale_of(what).look_at(norms::sum_for_loss_scale(what.all, what.own()), Sizes::loss_scale);
       });
   }
   static dynamic_loss_scale& scale_of(job const& what)
@@ -285,6 +285,11 @@ class pipeline_update {
   static constexpr bool is_trained() {
     return Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient;
   }
+  /// How many numbers the weights have that are trained.
+  static constexpr std::int64_t gradients = []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+    return (std::int64_t{0} + ... +
+            (is_trained<Parameter>() ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()} : 0));
+  }(parameters{});
   /// Whether its update has not been carried out with its gradient.
   template <std::size_t Parameter>
   static constexpr bool is_updated() {

@@ -16,6 +16,7 @@ struct training_progress {
   float learning_rate = 0;      ///< the optimizer's, as callbacks have left it
   float loss_scale = 1;         ///< of an optimizer that adapts it: by which losses are multiplied
   std::int32_t good_steps = 0;  ///< updates since that has changed
+  std::int64_t overflowed = 0;  ///< gradients since then that did not fit float16
 
   friend constexpr bool operator==(training_progress const&, training_progress const&) = default;
 };

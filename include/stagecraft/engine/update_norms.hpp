@@ -48,15 +48,15 @@ class update_norms {
     return memory;
   }
 
-  /// Whether the gradients of all weights are finite, after the first round.
+  /// What decides on the factor of the losses, a sum over all weights, after the first round.
   template <class Replicas>
-  static bool is_finite(Replicas const& all, memory_type const& own) {
+  static double sum_for_loss_scale(Replicas const& all, memory_type const& own) {
     int const number = number_among_global(detail::norms_of<Plan::training.optimizer>,
-                                           detail::norms_of<Plan::training.optimizer>.finite);
+                                           detail::norms_of<Plan::training.optimizer>.scale);
     double sum = 0;
     for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
       sum += sum_of_shards(all, own, weight, global_norm(weight, number));
-    return std::isfinite(sum);
+    return sum;
   }
 
   /// The sums of a part of a weight's blocks. `state(elements)` is the optimizer's state of them.

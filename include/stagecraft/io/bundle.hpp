@@ -10,6 +10,7 @@
 #include <stagecraft/io/detail/config_differences.hpp>
 #include <stagecraft/io/detail/model_config.hpp>
 #include <stagecraft/io/detail/training_config.hpp>
+#include <stagecraft/io/model_formats.hpp>
 #include <stagecraft/io/weights.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <cstddef>
@@ -63,6 +64,7 @@ inline void append_progress(training_progress const& progress, tensor_file& to) 
   add("learning_rate", element_type::float32, progress.learning_rate);
   add("loss_scale", element_type::float32, progress.loss_scale);
   add("good_steps", element_type::int32, progress.good_steps);
+  add("overflowed", element_type::int64, progress.overflowed);
 }
 
 /// Takes what a model has from a bundle's tensors, and notes what is not as it should be.
@@ -101,6 +103,7 @@ class tensor_taker {
     take(progress.learning_rate, "learning_rate", element_type::float32);
     take(progress.loss_scale, "loss_scale", element_type::float32);
     take(progress.good_steps, "good_steps", element_type::int32);
+    take(progress.overflowed, "overflowed", element_type::int64);
   }
   /// What is left belongs to nothing that the model has; tensors whose names begin so do not count.
   void finish(std::vector<std::string_view> const& others) {
@@ -169,7 +172,13 @@ namespace detail {
 template <class M, class Session>
 void save_bundle_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
   auto const place = io::without_slash(path);
-  io::bundle_contents contents{io::describe_model<Session>(), io::training_config<Session::sizes::training>(), {}};
+  auto const* const format = io::model_format_of(place);
+  io::bundle_contents contents{
+      io::describe_model<Session>(), io::training_config<Session::sizes::training>(), {}, {}, {}};
+  for (int const weight : weight_order<M>) {
+    bool const is_trained = graph_of<M>.parameters[weight].trainable;
+    (is_trained ? contents.trainable_weights : contents.non_trainable_weights).push_back(io::weight_path<M>(weight));
+  }
   auto& file = contents.tensors;
   file.metadata.emplace_back("format", "stagecraft weights");
   file.metadata.emplace_back(io::bundle_metadata, std::to_string(io::bundle_version));
@@ -178,6 +187,7 @@ void save_bundle_of(file_functions, trained_model<M, Session> const& model, std:
     io::append_weights(model.get_optimizer_weights(), io::optimizer_paths<M, Session>(), file);
     io::append_progress(model.progress(), file);
   }
+  if (format != nullptr) return format->write(place, contents);
   io::replace_bundle(place, [&](std::string const& folder) { io::write_contents(folder, contents); });
 }
 

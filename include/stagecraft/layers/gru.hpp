@@ -2,6 +2,7 @@
 // Gated recurrent units: tf.keras.layers.GRU.
 #pragma once
 
+#include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
@@ -55,6 +56,11 @@ struct gru_options {
   bool stateful = false;
   /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
   bool reset_after = true;
+  /// Graphcore's `options` of a PopnnGRU: what emulated IPUs plan otherwise for the products of forward steps than the
+  /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
+  stage_poplar_options options = {};
+  /// The same for backward steps.
+  stage_poplar_options options_bwd = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change

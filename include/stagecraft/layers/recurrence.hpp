@@ -5,6 +5,7 @@
 #include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/layers/recurrent_layer.hpp>
 #include <array>
+#include <string_view>
 
 namespace stagecraft::detail {
 
@@ -78,8 +79,24 @@ class recurrence {
     else if (!is_rate(options_->dropout) || !is_rate(options_->recurrent_dropout))
       ops_->error(1013, "has a rate of dropout that is not at least 0 and below 1");
     else
-      return true;
+      return has_possible_options();
     return false;
+  }
+  /// E3004, E3005: those of Poplar, if the layer has such.
+  [[nodiscard]] constexpr bool has_possible_options() const {
+    if constexpr (requires { options_->options_bwd; })
+      for (auto const* const each : {&options_->options, &options_->options_bwd}) {
+        float const part = each->available_memory_proportion.or_else(1);
+        dtype const type = each->partials_type.or_else(dtype::float32);
+        std::string_view const name = each == &options_->options ? "options" : "options_bwd";
+        if (!(part >= 0.0F && part <= 1.0F))
+          return ops_->error(3004, "has an available_memory_proportion in ", name, " that is not from 0 to 1"), false;
+        if (type != dtype::float32 && type != dtype::float16)
+          return ops_->error(3005, "has partials_type ", stagecraft::name(type), " in ", name,
+                             "; it must be float32 or float16"),
+                 false;
+      }
+    return true;
   }
   /// The shape as Keras's input_shape, without the batch.
   static constexpr shape sample(operations::tensor x) {

@@ -5,23 +5,30 @@
 
 namespace stagecraft::losses {
 
-/// What is made of the losses of rows, each times its sample weight. There is no `NONE`, since a training wants one
-/// number. As wide as what stands before it in losses: Clang 19 reads a member of a template argument in a wrong place
-/// if the argument has holes inside and at its end.
+/// What is made of the losses of rows, each times its sample weight. As wide as what stands before it in losses: Clang
+/// 19 reads a member of a template argument in a wrong place if the argument has holes inside and at its end.
 enum class reduction : int {
   sum_over_batch_size,  ///< their sum divided by their number: Keras's default, AUTO
-  sum                   ///< their sum
+  sum,                  ///< their sum
+  /// Each stands for itself: as in Keras, the gradient is that of their sum, and their mean is reported, in which a
+  /// batch that is not full counts less than its share. E4106 beside what gives one number for a batch.
+  none
 };
 
 namespace detail {
 
 /// That of any loss; one of the user's own may have a member `reduction`, too.
 template <class Loss>
-constexpr bool is_summed(Loss const& loss) {
+constexpr reduction reduction_of([[maybe_unused]] Loss const& loss) {
   if constexpr (requires { loss.reduction == reduction::sum; })
-    return loss.reduction == reduction::sum;
+    return loss.reduction;
   else
-    return false;
+    return reduction::sum_over_batch_size;
+}
+/// Whether the gradient is that of the sum over the rows.
+template <class Loss>
+constexpr bool is_summed(Loss const& loss) {
+  return reduction_of(loss) != reduction::sum_over_batch_size;
 }
 
 }  // namespace detail

@@ -1,42 +1,79 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The factor of a loss that grows while gradients are finite, and falls where they are not.
-// Keras counterpart: _DynamicLossScaleState of tf.keras.mixed_precision.LossScaleOptimizer.
+// The factor of a loss that grows while gradients are small enough for their type, and falls where they are not.
+// Keras counterpart: _DynamicLossScaleState of tf.keras.mixed_precision.LossScaleOptimizer, and Graphcore's
+// keras.ipu.optimizers.ALSOptimizer.
 #pragma once
+
+#include <cstdint>
 
 namespace stagecraft {
 
+namespace detail {
+
+/// How the factor changes; `growth_steps` 0: not at all.
+struct loss_scale_rule {
+  float initial_scale = 1;    ///< of the first update
+  int growth_steps = 0;       ///< updates before it grows
+  float growth = 2;           ///< by which it is multiplied or divided
+  float limit = 3.4e38F;      ///< it stays below
+  float ratio_threshold = 0;  ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
+  bool accumulates = false;   ///< whether the gradients of all updates count for that share, or those of the last one
+};
+
+}  // namespace detail
+
 /// After `growth_steps` updates one after the other with finite gradients the factor doubles; an update whose gradients
 /// are not finite is left out, though it counts as a step of the optimizer, and the factor is halved, down to 1.
+///
+/// With a `ratio_threshold` no update is left out: every `growth_steps` updates the factor falls if a larger share of
+/// the gradients overflows, and grows if not, as long as it is at least 1 and below the limit.
 struct dynamic_loss_scale {
-  float scale = 1;        ///< by which losses are multiplied
-  int good_steps = 0;     ///< updates since the factor has changed
-  bool is_finite = true;  ///< whether the gradients of the update that is being carried out are
+  float scale = 1;              ///< by which losses are multiplied
+  int good_steps = 0;           ///< updates since the factor has changed
+  bool is_finite = true;        ///< whether the gradients of the update that is being carried out are
+  std::int64_t overflowed = 0;  ///< gradients since then that do
 
-  /// After an update.
-  constexpr void advance(int growth_steps) {
-    constexpr float largest = 1.7014118346046923e38F;  // its double is not finite
+  /// Looks at an update's gradients: the sum over all weights of what the optimizer says of each, which is 0 where it
+  /// is as it should be.
+  constexpr void look_at(double sum, detail::loss_scale_rule const& rule) {
+    if (rule.ratio_threshold == 0)
+      is_finite = sum - sum == 0;
+    else if (rule.accumulates || good_steps + 1 == rule.growth_steps)
+      overflowed += static_cast<std::int64_t>(sum);
+  }
+
+  /// After an update. `gradients`: how many numbers all weights have.
+  constexpr void advance(detail::loss_scale_rule const& rule, std::int64_t gradients) {
     if (!is_finite) {
       good_steps = 0;
       scale = scale > 2 ? scale / 2 : 1;
-    } else if (++good_steps >= growth_steps) {
+    } else if (++good_steps >= rule.growth_steps) {
+      auto const all = static_cast<double>(gradients) * (rule.accumulates ? good_steps : 1);
+      bool const falls = static_cast<double>(overflowed) > rule.ratio_threshold * all;
+      float const next = falls ? scale / rule.growth : scale * rule.growth;
+      if (next >= 1 && next < rule.limit) scale = next;
       good_steps = 0;
-      if (scale < largest) scale *= 2;
+      overflowed = 0;
     }
   }
 };
 
 namespace detail {
 
-/// What a training's optimizer, or one that it is made of, says of that; `growth_steps` 0: nothing.
-struct loss_scale_rule {
-  float initial_scale = 1;  ///< of the first update
-  int growth_steps = 0;     ///< good updates before it doubles
-};
+/// What a training's optimizer, or one that it is made of, says of that.
 template <class O>
 constexpr loss_scale_rule loss_scale_rule_of(O const& optimizer) {
   if constexpr (requires { optimizer.dynamic_growth_steps; })
-    if (optimizer.dynamic) return {optimizer.initial_scale, optimizer.dynamic_growth_steps};
-  if constexpr (requires { optimizer.optimizer.learning_rate; })
+    if (optimizer.dynamic)
+      return {.initial_scale = optimizer.initial_scale, .growth_steps = optimizer.dynamic_growth_steps};
+  if constexpr (requires { optimizer.accumulate_statistics_over_update_period; })
+    return {optimizer.initial_loss_scaling_factor,
+            optimizer.update_frequency,
+            optimizer.increase_factor,
+            optimizer.max_loss_scaling_factor,
+            optimizer.ratio_threshold,
+            optimizer.accumulate_statistics_over_update_period};
+  else if constexpr (requires { optimizer.optimizer.learning_rate; })
     return loss_scale_rule_of(optimizer.optimizer);
   else
     return {};

@@ -51,10 +51,9 @@ class update_tracer {
   /// By what the loss is multiplied in this update, if that changes (loss_scale_optimizer).
   constexpr tensor loss_scale() { return everywhere(2); }
   /// The update is carried out only if these numbers of all weights are finite.
-  constexpr void expect_finite(tensor x) {
-    finite_norm = static_cast<int>(norms.size());
-    norm(x * 0, true);  // 0 or NaN
-  }
+  constexpr void expect_finite(tensor x) { decide_loss_scale(x * 0); }  // 0 or NaN
+  /// How many of these numbers of all weights are not below the limit, or NaN, decides on the factor of later losses.
+  constexpr void count_overflows(tensor x, float limit) { decide_loss_scale(where(abs(x) < limit, 0.0F, 1.0F)); }
 
   /// The weight or a slot has this value when the update has ended; until then all reads give the old one. E4089 for
   /// anything else.
@@ -85,9 +84,13 @@ class update_tracer {
     bool is_global;  ///< over all weights
   };
   growing_array<wanted_norm> norms;
-  int finite_norm = -1;  ///< of `norms`: 0 if an update is to be carried out
+  int scale_norm = -1;  ///< of `norms`: what decides on the factor of the loss
 
  private:
+  constexpr void decide_loss_scale(tensor x) {
+    scale_norm = static_cast<int>(norms.size());
+    norm(x, true);
+  }
   constexpr tensor everywhere(int index) { return {list_, list_->append(operations::weight{index}, {}, {})}; }
   constexpr tensor norm(tensor x, bool is_global) {
     norms.push_back({x.id, is_global});
@@ -160,9 +163,9 @@ struct norm_of_step {
 /// The norms that an optimizer's step reads, in the order in which they are given everywhere.
 struct norms_of_step {
   norm_of_step norms[update_tracer::most_norms]{};
-  int count = 0;    ///< of `norms`
-  int rounds = 0;   ///< in which they are found
-  int finite = -1;  ///< the one that says whether the update is carried out
+  int count = 0;   ///< of `norms`
+  int rounds = 0;  ///< in which they are found
+  int scale = -1;  ///< the one that decides on the factor of the loss
 
   constexpr norm_of_step const* begin() const { return norms; }
   constexpr norm_of_step const* end() const { return norms + count; }
@@ -202,7 +205,7 @@ struct optimizer_step {
     }
     constexpr void find_norms(update_tracer const& ops) {
       if (ops.norms.empty()) return;
-      norms.finite = ops.finite_norm;
+      norms.scale = ops.scale_norm;
       if (ops.norms.size() > update_tracer::most_norms) {
         list.problem.report(4089, "the training's optimizer takes ", static_cast<int>(ops.norms.size()),
                             " norms; there are at most ", update_tracer::most_norms);

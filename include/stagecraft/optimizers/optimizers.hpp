@@ -8,6 +8,7 @@
 #include <stagecraft/optimizers/adam.hpp>
 #include <stagecraft/optimizers/adamax.hpp>
 #include <stagecraft/optimizers/adamw.hpp>
+#include <stagecraft/optimizers/als_optimizer.hpp>
 #include <stagecraft/optimizers/ftrl.hpp>
 #include <stagecraft/optimizers/lamb.hpp>
 #include <stagecraft/optimizers/lars.hpp>

@@ -5,6 +5,7 @@
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/kernels/loss/loss.hpp>
+#include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <cstddef>
@@ -57,6 +58,13 @@ struct session_shape {
     else
       return kernels::target_type<computed_loss_of<Job, Output>>{};
   }());
+
+  /// Losses that are not reduced are reported as their mean.
+  template <std::size_t End>
+  [[nodiscard]] static constexpr int loss_divisor(int samples) {
+    constexpr auto reduction = losses::detail::reduction_of(computed_loss_of<Job, End>);
+    return reduction == losses::reduction::none ? samples * rows_per_sample(End) : 1;
+  }
 
   /// The call of the graph that stands for an input.
   [[nodiscard]] static constexpr std::size_t input_call(int index) {

@@ -26,6 +26,11 @@ struct invalid_predictor : Base {
   explicit invalid_predictor(std::uint64_t = 0) {}
 
   tensor predict(sample_set const&, predict_options const& = {}) { return {}; }
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  tensor predict(Data const&, typename Data::predict_options const& = {}) {
+    return {};
+  }
   tensor predict_on_batch(sample_set const&) { return {}; }
   tensor operator()(sample_set const&) { return {}; }
 

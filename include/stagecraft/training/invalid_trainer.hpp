@@ -31,6 +31,16 @@ struct invalid_trainer : invalid_predictor<trainable> {
 
   training_history fit(sample_set const&, sample_set const&, fit_options const& = {}) { return {}; }
   evaluation evaluate(sample_set const&, sample_set const&, evaluate_options const& = {}) { return {}; }
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  training_history fit(Data const&, typename Data::fit_options const& = {}) {
+    return {};
+  }
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  evaluation evaluate(Data const&, typename Data::evaluate_options const& = {}) {
+    return {};
+  }
   evaluation train_on_batch(sample_set const&, sample_set const&, sample_source const& = {},
                             std::vector<class_weight_entry> const& = {}) {
     return {};

@@ -35,6 +35,18 @@ class prediction {
     [&]<std::size_t... Output>(std::index_sequence<Output...>) { (copy_output<Output>(step, first), ...); }(indices{});
   }
 
+  /// Leaves out all samples from this number on.
+  void shorten(std::ptrdiff_t samples) {
+    if (samples == samples_) return;
+    prediction shorter(samples);
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      (std::copy_n(std::get<Output>(tensors_).data(), std::get<Output>(shorter.tensors_).size(),
+                   std::get<Output>(shorter.tensors_).data()),
+       ...);
+    }(indices{});
+    *this = std::move(shorter);
+  }
+
   /// The tensor, or a std::tuple of tensors if there are several outputs.
   [[nodiscard]] auto take() {
     if constexpr (Session::output_count == 1)

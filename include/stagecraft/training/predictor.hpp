@@ -80,6 +80,12 @@ class model_predictor
   auto predict(sample_set const& x, predict_options const& options = {}) {
     return detail::run_prediction<base>(*this, x, options);
   }
+  /// The same of a dataset, <stagecraft/data/data.hpp>. Of elements (x, y) it takes x. Errors: E4063 to E4066, too.
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    return detail::run_streamed_prediction<base>(*this, dataset, options);
+  }
 
   /// The outputs for at most `batch_size` samples, at once, on the caller's thread: Keras's `model(x)`. The stages of a
   /// pipelined model follow each other, whatever its schedule and steps_per_execution. Nothing is allocated, locked or

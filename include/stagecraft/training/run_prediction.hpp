@@ -54,37 +54,68 @@ auto call_model(Session& session, sample_set const& x) {
   return view_outputs<Session>(results, data.count());
 }
 
-/// The outputs for all samples, in their order. No batch is left out: replicas that have no batch in the last step
-/// repeat the last one, and nothing is made of that.
+/// The outputs for `taken` batches, in their order. No batch is left out: replicas that have no batch in the last step
+/// repeat the last one, and nothing is made of that. `samples`: as many as there may be.
 template <class Trained>
-auto run_prediction(Trained& model, sample_set const& x, predict_options const& options) {
+auto predict_batches(Trained& model, batch_loader<typename Trained::session_type> const& data, epoch_order const& order,
+                     std::ptrdiff_t samples, int batch_size, int taken, predict_options const& options) {
   using session = typename Trained::session_type;
   constexpr int replicas = session::replicas;
-  int const batch_size = batch_size_to_use(options.batch_size, session::batch);
-  batch_loader<session> const data(x);
-  if constexpr (session::graph.is_stateful()) check_full_batches("x", data.count(), batch_size, session::batch);
   callbacks::progbar_logger bar;
   callback_list callbacks(options.callbacks);
   if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
   callbacks.set_model(model);
+  step_counts const counts{(taken + replicas - 1) / replicas, session::described::training.steps_per_execution};
+  callbacks.set_params({options.verbose, 1, counts.steps, false});
+  step_runner<Trained, run_kind::prediction> predicted(model, callbacks, counts, data, order, batch_size, taken);
+  prediction<session> result(samples);
+  replica_results<session, run_kind::prediction> nothing;
+  logs none;
+  callbacks.on_predict_begin(none);
+  std::ptrdiff_t seen = 0;
+  predicted.run(nothing, none, [&](auto const& view, int step) {
+    int const batch = step * replicas + view.replica();
+    if (batch >= taken) return;
+    auto const first = order.first_sample(batch, batch_size);
+    result.copy(view, first);
+    if (batch == taken - 1) seen = first + view.valid_samples();
+  });
+  result.shorten(seen);
+  callbacks.on_predict_end(none);
+  return result.take();
+}
+
+/// The outputs for all samples.
+template <class Trained>
+auto run_prediction(Trained& model, sample_set const& x, predict_options const& options) {
+  using session = typename Trained::session_type;
+  int const batch_size = batch_size_to_use(options.batch_size, session::batch);
+  batch_loader<session> const data(x);
+  if constexpr (session::graph.is_stateful()) check_full_batches("x", data.count(), batch_size, session::batch);
   epoch_order const order(data.count(), false, 0);
   int const batches = order.batches(batch_size);
   check_at_least("steps", options.steps, 0);
   check_steps("steps", options.steps, batches);
   int const taken = options.steps > 0 ? options.steps : batches;
-  step_counts const counts{(taken + replicas - 1) / replicas, session::described::training.steps_per_execution};
-  callbacks.set_params({options.verbose, 1, counts.steps, false});
-  step_runner<Trained, run_kind::prediction> predicted(model, callbacks, counts, data, order, batch_size, taken);
-  prediction<session> result(std::min(data.count(), std::ptrdiff_t{taken} * batch_size));
-  replica_results<session, run_kind::prediction> nothing;
-  logs none;
-  callbacks.on_predict_begin(none);
-  predicted.run(nothing, none, [&](auto const& view, int step) {
-    int const batch = step * replicas + view.replica();
-    if (batch < taken) result.copy(view, std::ptrdiff_t{batch} * batch_size);
-  });
-  callbacks.on_predict_end(none);
-  return result.take();
+  return predict_batches(model, data, order, std::min(data.count(), std::ptrdiff_t{taken} * batch_size), batch_size,
+                         taken, options);
+}
+
+/// The same of a dataset: see data/dataset.hpp.
+template <class Trained, class Data>
+auto run_streamed_prediction(Trained& model, Data const& data, typename Data::predict_options const& options) {
+  using session = typename Trained::session_type;
+  check_at_least("steps", options.steps, 0);
+  auto const stream = data.open(session::batch, false);
+  int const batches = stream->batches_of_pass("steps", options.steps);
+  stream->begin_epoch(0);
+  check_steps("steps", options.steps, batches);
+  int const taken = options.steps > 0 ? options.steps : batches;
+  stream->expect_batches(taken);
+  if constexpr (session::graph.is_stateful()) stream->expect_full_batches();
+  epoch_order const order(*stream);
+  return predict_batches(model, batch_loader<session>(stream->x()), order, std::ptrdiff_t{taken} * session::batch,
+                         session::batch, taken, options.common());
 }
 
 }  // namespace stagecraft::detail

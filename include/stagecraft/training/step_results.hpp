@@ -94,7 +94,8 @@ class step_results {
       if constexpr (accumulates) {
         gather(step);
       } else {
-        for (std::size_t i = 0; i < losses; ++i) losses_[i].add(loss(step, i), step.valid_samples());
+        for (std::size_t i = 0; i < losses; ++i)
+          losses_[i].add(loss(step, i), step.valid_samples() * rows_that_count(step));
       }
     }
   }
@@ -126,6 +127,10 @@ class step_results {
     return std::string(output_names<typename job::model>[output].view());
   }
 
+  /// Keras's mean over the steps counts a loss for each row, each times the samples, where losses are not reduced.
+  [[nodiscard]] static int rows_that_count(step_view<Session> const& step) {
+    return Session::template loss_divisor<0>(step.valid_samples());
+  }
   [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {
     return static_cast<double>(index == 0 ? step.total_loss() : step.loss(index - 1));
   }

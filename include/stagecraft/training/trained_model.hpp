@@ -43,8 +43,8 @@ class trained_model : public trainable {
       session_->set_learning_rate(rate);
   }
 
-  /// By what losses are multiplied before gradients are found: what an optimizers::loss_scale_optimizer says, else 1.
-  /// Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
+  /// By what losses are multiplied before gradients are found: what optimizers::loss_scale_optimizer and als_optimizer
+  /// say, else 1. Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
   [[nodiscard]] float loss_scale() const {
     check_at_rest("loss_scale");
     return session_->loss_scale();

@@ -10,6 +10,7 @@
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/history.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
+#include <stagecraft/training/epoch_batches.hpp>
 #include <stagecraft/training/execution_rules.hpp>
 #include <stagecraft/training/invalid_trainer.hpp>
 #include <stagecraft/training/replica_results.hpp>
@@ -23,6 +24,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -97,20 +99,10 @@ class model_trainer
       validation = {x.slice(train_count, rest), y.slice(train_count, rest),
                     part(options.sample_weight, train_count, rest)};
     }
-    bool const validates = validation.given();
-    auto const validation_loader =
-        validates ? loader(validation.x, validation.y, validation.sample_weight, {}, loader::validation_names) : data;
-    int const validation_batches = batches_of(validation_loader, batch_size);
-    int const validation_steps = validates ? evaluation_steps(loader::validation_names.x, "validation_steps",
-                                                              options.validation_steps, validation_batches)
-                                           : 0;
-
-    if constexpr (keeps_states) {
-      if (!options.drop_remainder) check_full_batches("x", data.count(), batch_size, training.batch_size);
-      if (options.drop_remainder) check_full_batches("x", batch_size, batch_size, training.batch_size);
-      check_full_batches(loader::validation_names.x, validates ? validation_loader.count() : 0, batch_size,
-                         training.batch_size);
-    }
+    std::optional<batches_to_run> held_out;
+    if (validation.given()) held_out.emplace(validation_batches(validation, batch_size, options.validation_steps));
+    if constexpr (keeps_states)
+      check_full_batches("x", options.drop_remainder ? batch_size : data.count(), batch_size, training.batch_size);
 
     auto const order_seed = this->begin_fit(options.initial_epoch);
     epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
@@ -119,41 +111,34 @@ class model_trainer
       throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
                                     " samples (one batch, with drop_remainder), found " + std::to_string(data.count()));
     int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
-    step_counts const counts{steps,
-                             steps_of_training_execution(steps, training.steps_per_execution,
-                                                         options_of<M, Training>.accumulation_steps(), replicas)};
+    batches_to_run of{data, std::move(order), batch_size, batches, steps};
+    return run_epochs(options, of, held_out ? &*held_out : nullptr);
+  }
 
-    training_history history;
-    callbacks::progbar_logger bar;
-    callback_list callbacks(options.callbacks);
-    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
-    callbacks.append(history);
-    callbacks.set_model(*this);
-    callbacks.set_params({options.verbose, options.epochs, steps, validates});
-
-    using training_results = results<run_kind::training>;
-    logs none, step_logs = training_results::make_logs(), epoch_logs = step_logs;
-    runner<run_kind::training> trained(*this, callbacks, counts, data, order, batch_size, batches);
-    std::optional<evaluator> validator;
-    if (validates) validator.emplace(*this, callbacks, validation_steps, validation_loader, batch_size);
-    this->stop_training = false;
-    this->session().begin_accumulation();
-    callbacks.on_train_begin(none);
-    for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
-      if (options.steps_per_epoch > 0)
-        order.continue_epoch(epoch, steps * replicas, batches);
-      else
-        order.begin_epoch(epoch);
-      training_results means;
-      callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
-      epoch_logs = step_logs;
-      if (validates && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
-      this->end_epoch(epoch);
-      callbacks.on_epoch_end(epoch, epoch_logs);
+  /// The same on a dataset, <stagecraft/data/data.hpp>: batch after batch, of samples that need not fit in memory. An
+  /// epoch is a pass over all of them, or the next `steps_per_epoch` batches. Gives the bits that the same samples in
+  /// memory give, in the same order. Errors as above, and E4063 to E4066; those of samples, such as E4004, when their
+  /// batch comes. Definition: tf.keras.Model.fit.
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
+    static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
+    fit_options const common = options.common();
+    check_options(common);
+    auto const stream = dataset.open(training.batch_size, options.drop_remainder);
+    auto of = batches_to_run::of_stream(*stream, "steps_per_epoch", common.steps_per_epoch, common.initial_epoch,
+                                        common.steps_per_epoch > 0, common.class_weight);
+    std::optional<batches_to_run> held_out;
+    std::shared_ptr<typename decltype(stream)::element_type> validation;
+    if (common.validation_data.given()) {
+      held_out.emplace(validation_batches(common.validation_data, training.batch_size, common.validation_steps));
+    } else if (options.validation_data.open) {
+      validation = options.validation_data.open(training.batch_size);
+      held_out.emplace(batches_to_run::of_stream(*validation, "validation_steps", common.validation_steps, 0, false, {},
+                                                 loader::validation_names));
     }
-    callbacks.on_train_end(epoch_logs);
-    return history;
+    static_cast<void>(this->begin_fit(common.initial_epoch));
+    return run_epochs(common, of, held_out ? &*held_out : nullptr);
   }
 
   /// The loss and the metrics over all samples, without dropout. Runs `steps_per_execution` steps at once; the last
@@ -161,15 +146,17 @@ class model_trainer
   /// not fill all of them are left out, with a warning. Errors as `fit`. Definition: tf.keras.Model.evaluate.
   evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
-    loader const data(x, y, options.sample_weight, {});
-    if constexpr (keeps_states) check_full_batches("x", data.count(), batch_size, training.batch_size);
-    callbacks::progbar_logger bar;
-    callback_list callbacks(options.callbacks);
-    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
-    callbacks.set_model(*this);
-    int const steps = evaluation_steps("x", "steps", options.steps, batches_of(data, batch_size));
-    callbacks.set_params({options.verbose, 1, steps, false});
-    return evaluator(*this, callbacks, steps, data, batch_size).run().report();
+    auto of =
+        batches_to_run::to_evaluate(loader(x, y, options.sample_weight, {}), "x", batch_size, "steps", options.steps);
+    return run_evaluation(options, of);
+  }
+  /// The same of a dataset: see `fit`.
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  evaluation evaluate(Data const& dataset, typename Data::evaluate_options const& options = {}) {
+    auto const stream = dataset.open(training.batch_size, false);
+    auto of = batches_to_run::of_stream(*stream, "steps", options.steps, 0, false);
+    return run_evaluation(options.common(), of);
   }
 
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
@@ -178,6 +165,12 @@ class model_trainer
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     return detail::run_prediction<base>(*this, x, options);
+  }
+  /// The same of a dataset: see `fit`. Of elements (x, y) it takes x.
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    return detail::run_streamed_prediction<base>(*this, dataset, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
@@ -243,18 +236,21 @@ class model_trainer
   template <run_kind Kind>
   using runner = step_runner<base, Kind>;
 
+  using batches_to_run = epoch_batches<session_type>;
+
   /// Evaluates the same samples, once or again and again.
   class evaluator {
    public:
-    evaluator(base& model, callback_list& callbacks, int steps, loader const& data, int batch_size)
+    evaluator(base& model, callback_list& callbacks, batches_to_run& of)
         : callbacks_(callbacks),
-          order_(data.count(), false, 0),
-          runner_(model, callbacks, {steps, training.steps_per_execution}, data, order_, batch_size,
-                  batches_of(data, batch_size)) {}
+          order_(of.order),
+          runner_(model, callbacks, {of.steps, training.steps_per_execution}, of.data, of.order, of.batch_size,
+                  of.batches) {}
     results<run_kind::evaluation> run() {
       results<run_kind::evaluation> means;
       logs none, step_logs = means.make_logs();
       callbacks_.on_test_begin(none);
+      order_.begin_epoch(0);
       runner_.run(means, step_logs);
       callbacks_.on_test_end(step_logs);
       return means;
@@ -262,16 +258,61 @@ class model_trainer
 
    private:
     callback_list& callbacks_;
-    epoch_order order_;
+    epoch_order& order_;
     runner<run_kind::evaluation> runner_;
   };
 
-  static int batches_of(loader const& data, int batch_size) {
-    return static_cast<int>((data.count() + batch_size - 1) / batch_size);
+  training_history run_epochs(fit_options const& options, batches_to_run& of, batches_to_run* validation) {
+    step_counts const counts{of.steps,
+                             steps_of_training_execution(of.steps, training.steps_per_execution,
+                                                         options_of<M, Training>.accumulation_steps(), replicas)};
+
+    training_history history;
+    callbacks::progbar_logger bar;
+    callback_list callbacks(options.callbacks);
+    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    callbacks.append(history);
+    callbacks.set_model(*this);
+    callbacks.set_params({options.verbose, options.epochs, of.steps, validation != nullptr});
+
+    using training_results = results<run_kind::training>;
+    logs none, step_logs = training_results::make_logs(), epoch_logs = step_logs;
+    runner<run_kind::training> trained(*this, callbacks, counts, of.data, of.order, of.batch_size, of.batches);
+    std::optional<evaluator> validator;
+    if (validation != nullptr) validator.emplace(*this, callbacks, *validation);
+    this->stop_training = false;
+    this->session().begin_accumulation();
+    callbacks.on_train_begin(none);
+    for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
+      if (options.steps_per_epoch > 0)
+        of.order.continue_epoch(epoch, of.steps * replicas, of.batches);
+      else
+        of.order.begin_epoch(epoch);
+      training_results means;
+      callbacks.on_epoch_begin(epoch, none);
+      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
+      epoch_logs = step_logs;
+      if (validator && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
+      this->end_epoch(epoch);
+      callbacks.on_epoch_end(epoch, epoch_logs);
+    }
+    callbacks.on_train_end(epoch_logs);
+    return history;
   }
-  static int evaluation_steps(char const* argument, char const* option, int asked, int batches) {
-    check_at_least(option, asked, 0);
-    return steps_of_replica(argument, option, asked, batches, replicas);
+
+  evaluation run_evaluation(evaluate_options const& options, batches_to_run& of) {
+    callbacks::progbar_logger bar;
+    callback_list callbacks(options.callbacks);
+    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    callbacks.set_model(*this);
+    callbacks.set_params({options.verbose, 1, of.steps, false});
+    return evaluator(*this, callbacks, of).run().report();
+  }
+
+  static batches_to_run validation_batches(labelled_samples const& of, int batch_size, int asked) {
+    constexpr auto names = loader::validation_names;
+    return batches_to_run::to_evaluate(loader(of.x, of.y, of.sample_weight, {}, names), names.x, batch_size,
+                                       "validation_steps", asked);
   }
 
   // Of several replicas, all take the batch, and the first one reports.

@@ -115,6 +115,19 @@ static_assert(predictions.pass(0).steps == base.pass(0).steps && predictions.pas
 static_assert(sc::profile<network, half_everywhere, four_ipus>.cycles() ==
               sc::profile<network, plain, four_ipus>.cycles());
 
+// Those of a recurrent layer change its products alone: forward, backward, and where it stands inside another one.
+template <lstm_options Options>
+using reader = sc::sequential<input{6, 64}, bidirectional{lstm{64, Options}}, dense{10}>;
+constexpr sc::training reading{.loss = plain.loss, .batch_size = 64, .dtype_policy = sc::dtype_policies::float16};
+using one_ipu = sc::ipu_devices<sc::ipu_config{.ipu_model = {.tiles_per_ipu = 32}}>;
+constexpr lstm_options half_forward{.options = {.partials_type = sc::dtype::float16}};
+constexpr lstm_options half_backward{.options_bwd = {.partials_type = sc::dtype::float16}};
+template <lstm_options Options>
+constexpr auto read = sc::profile<reader<Options>, reading, one_ipu>;
+static_assert(read<half_forward>.pass(0).work().cycles() < read<lstm_options{}>.pass(0).work().cycles());
+static_assert(read<half_backward>.pass(0).work() == read<lstm_options{}>.pass(0).work());
+static_assert(read<half_backward>.pass(1).work().cycles() < read<lstm_options{}>.pass(1).work().cycles());
+
 }  // namespace
 
 TEST_CASE("options of Poplar for single stages change what these take") {

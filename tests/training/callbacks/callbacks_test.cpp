@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <stagecraft/io/tensor_board.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
 #include <stagecraft/training/callbacks/history.hpp>
@@ -7,6 +8,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <thread>
 
@@ -24,6 +26,7 @@ struct counting_model final : sc::trainable {
   void set_learning_rate(float value) override { rate = value; }
   std::vector<sc::weight_array> get_weights() const override { return {{"w:0", {1}, {weight}}}; }
   void set_weights(std::vector<sc::weight_array> const& weights) override { weight = weights[0].values[0]; }
+  void reset_states() override {}
 };
 
 /// Runs `fit` without any training: epoch e reports the e-th entry.
@@ -311,6 +314,50 @@ TEST_CASE("throughput_estimator counts the steps between its hooks, learning_rat
   list.on_epoch_end(0, epoch);
   CHECK(epoch.at("throughput") > 0);
   CHECK(epoch.at("lr") == doctest::Approx(0.001));
+}
+
+// One by TensorFlow's own writer.
+TEST_CASE("events are written as TensorFlow writes them") {
+  {
+    sc::io::event_writer file("events_test.tfevents", 1.5);
+    file.scalar("epoch_loss", 0.375F, 0, 2.5);
+    file.scalar("epoch_loss", 0.25F, 300, 3.5);
+    std::vector<float> const values{-15, 0.5F, 0.25F, 3, 15, -0.75F, 1};
+    file.histogram("dense/kernel_0", values, 1, 4.5);
+    file.histogram("dense/kernel_0", std::span(values).first(1), 1, 4.5);
+  }
+  CHECK(file_text("events_test.tfevents") == file_text(STAGECRAFT_GOLDEN_DIR "/events.tfevents"));
+  std::remove("events_test.tfevents");
+}
+
+TEST_CASE("tensor_board writes what a training reports, and what a validation does, apart") {
+  counting_model model;
+  namespace fs = std::filesystem;
+  fs::remove_all("tensor_board_test");
+  auto const text_of = [](std::string const& part) {
+    std::string text;
+    for (auto const& file : fs::directory_iterator("tensor_board_test/" + part)) text += file_text(file.path());
+    return text;
+  };
+  auto const count = [](std::string const& text, std::string_view tag) {
+    int found = 0;
+    for (auto at = text.find(tag); at != std::string::npos; at = text.find(tag, at + 1)) ++found;
+    return found;
+  };
+  sc::callbacks::tensor_board board("tensor_board_test", {.histogram_freq = 2, .update_freq = 3});
+  for (int batch = 0; batch < 4; ++batch) {
+    sc::logs values{{"loss", 0.5}};
+    board.on_train_batch_end(batch, values);
+  }
+  run(model, board, {{{"loss", 2}, {"val_loss", 3}}, {{"loss", 1}}, {{"loss", 0.5}, {"val_loss", 1}}});
+  auto const train = text_of("train"), validation = text_of("validation");
+  CHECK((count(train, "epoch_loss") == 3 && count(train, "w_0") == 2 && count(train, "batch_loss") == 2));
+  CHECK((count(validation, "epoch_loss") == 2 && count(validation, "val_") == 0));
+  CHECK(std::distance(fs::directory_iterator("tensor_board_test/train"), {}) == 2);  // before the training, and in it
+  fs::remove_all("tensor_board_test");
+  sc::callbacks::tensor_board nowhere("/proc/no/such");
+  sc::logs values{{"loss", 1}};
+  CHECK_THROWS_AS(nowhere.on_epoch_end(0, values), sc::file_error);
 }
 
 TEST_CASE("csv_logger writes what Python's csv module writes") {

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::io {
 
@@ -23,6 +24,9 @@ struct bundle_contents {
   json model;           ///< model.json
   json training;        ///< `training` of training.json; null: of a predictor
   tensor_file tensors;  ///< weights.safetensors
+  /// The names of the weights in Keras's order, those that training changes and the others: a file of tensors has its
+  /// own order.
+  std::vector<std::string> trainable_weights, non_trainable_weights;
 };
 
 inline constexpr std::string_view bundle_format = "stagecraft bundle";
@@ -56,6 +60,8 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
                       {"stagecraft_version", std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
                                                  std::to_string(version_patch)},
                       {"training", contents.training},
+                      {"trainable_weights", contents.trainable_weights},
+                      {"non_trainable_weights", contents.non_trainable_weights},
                       {"files", files},
                       {"crc32", no_checksum}};
   auto text = training.dump(1) + "\n";
@@ -122,6 +128,17 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
   return whole;
 }
 
+/// A list of names in training.json; none if an older release wrote it.
+[[nodiscard]] inline std::vector<std::string> names_in(json const& whole, char const* key, std::string const& folder) {
+  std::vector<std::string> names;
+  auto const found = whole.find(key);
+  if (found == whole.end()) return names;
+  bool is_list = found->is_array();
+  for (auto const& each : *found) is_list = is_list && each.is_string();
+  if (!is_list) refuse("E5030", folder + "/training.json", "'" + std::string(key) + "' is no list of names");
+  return found->get<std::vector<std::string>>();
+}
+
 /// Reads the files of a folder. Throws file_error: E5001, E5011 to E5013 as read_safetensors, E5030 it is no bundle,
 /// E5031 a file is not the one that was saved.
 [[nodiscard]] inline bundle_contents read_contents(std::string const& folder) {
@@ -134,6 +151,8 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
   };
   bundle_contents contents;
   contents.training = whole["training"];
+  contents.trainable_weights = names_in(whole, "trainable_weights", folder);
+  contents.non_trainable_weights = names_in(whole, "non_trainable_weights", folder);
   byte_source const model(folder + "/model.json"), weights(folder + "/weights.safetensors");
   check(model, "model.json");
   check(weights, "weights.safetensors");

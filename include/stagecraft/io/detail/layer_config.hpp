@@ -26,13 +26,20 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   };
   if (config.contains("seed")) none_if("seed", 0);
   if (class_name == "ReLU") none_if("max_value", -1.0);
+  if (class_name == "Discretization") none_if("num_bins", 0);
+  for (char const* const key : {"options", "options_bwd"}) config.erase(key);  // how IPUs plan products
   if (class_name == "Bidirectional") none_if("merge_mode", "none");
   if (class_name == "MultiHeadAttention") {
     none_if("value_dim", 0);
     none_if("output_shape", 0);
-    for (char const* const key : {"use_causal_mask", "attention_mask"})
-      if (config.contains(key) && config[key] == false) config.erase(key);
   }
+  none_if("output_padding", -1);
+  none_if("output_padding", json::array({-1, -1}));
+  none_if("output_padding", json::array({-1, -1, -1}));
+  if (config.value("serialization_factor", 0) == 1) config.erase("serialization_factor");
+  if (!config.value("strided_channel_grouping", true)) config.erase("strided_channel_grouping");
+  for (char const* const key : {"use_causal_mask", "attention_mask", "return_attention_scores"})
+    if (config.contains(key) && config[key] == false) config.erase(key);
 }
 
 /// The options of a layer, without its name.

@@ -6,13 +6,19 @@
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/io/detail/layer_config.hpp>
 #include <stagecraft/models/queries.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace stagecraft::io {
+
+/// The key of an entry's outputs: for each call of a layer the shapes of its tensors. Keras asks for them in newer
+/// files, and does not write them in older ones.
+inline constexpr char const* output_shapes_key = "output_shapes";
 
 /// Writes the models of a graph. `options` has those of each layer.
 class model_writer {
@@ -90,9 +96,7 @@ class model_writer {
   }
 
   [[nodiscard]] json input_config(std::string const& name, call_info const& call) const {
-    auto dimensions = json::array({graph_.batch_size() > 0 ? json(graph_.batch_size()) : json()});
-    for (int const each : call.shape) dimensions.push_back(each);
-    return json_of_class("InputLayer", {{"batch_input_shape", std::move(dimensions)},
+    return json_of_class("InputLayer", {{"batch_input_shape", dimensions_of(call.shape)},
                                         {"dtype", std::string(stagecraft::name(call.type))},
                                         {"sparse", false},
                                         {"ragged", false},
@@ -113,20 +117,44 @@ class model_writer {
     for (auto const& weight : graph_.parameters_of(info.layer)) trainable = trainable && !weight.frozen;
     json config{{"name", name}, {"trainable", trainable}, {"dtype", "float32"}};
     config.update(options_[static_cast<std::size_t>(info.layer)]);
+    auto const keywords = take_call_options(config);
     bool const attends = layer.class_name == "MultiHeadAttention";
     if (attends) add_attention_shapes(call, config);
     auto entry = json_of_class(layer.class_name, std::move(config));
     if (!has_nodes) return entry;
     entry["name"] = name;
     auto& nodes = entry["inbound_nodes"] = json::array();
+    auto shapes = json::array();
     for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
-      if (graph_.call(i).layer != info.layer || graph_.call(i).nested_model != info.nested_model) continue;
+      auto const& other = graph_.call(i);
+      if (other.layer != info.layer || other.nested_model != info.nested_model || other.is_part()) continue;
       auto node = json::array();
       for (int const input : graph_.own_inputs_of(i)) node.push_back(connection(info.nested_model, input));
       if (attends) node = as_keywords(node);
+      if (!keywords.empty() && !node.empty()) node[0][3].update(keywords);
       nodes.push_back(std::move(node));
+      auto outputs = json::array();
+      for (auto const& shape : graph_.shapes_of_outputs(i)) outputs.push_back(dimensions_of(shape));
+      shapes.push_back(std::move(outputs));
     }
+    entry[output_shapes_key] = std::move(shapes);
     return entry;
+  }
+
+  [[nodiscard]] json dimensions_of(shape const& shape) const {
+    auto dimensions = json::array({graph_.batch_size() > 0 ? json(graph_.batch_size()) : json()});
+    for (int const each : shape) dimensions.push_back(each);
+    return dimensions;
+  }
+  /// What Keras is given in a call, not when the layer is made; out of the options of the latter.
+  static json take_call_options(json& config) {
+    auto keywords = json::object();
+    for (char const* const key : {"use_causal_mask", "return_attention_scores", "attention_mask"})
+      if (auto const found = config.find(key); found != config.end()) {
+        if (std::string_view(key) != "attention_mask") keywords[key] = *found;  // which is a tensor
+        config.erase(key);
+      }
+    return keywords;
   }
 
   /// Keras's layer makes its weights from these.
@@ -157,6 +185,7 @@ class model_writer {
     auto const& info = graph_.nested_models[model];
     entry["name"] = std::string(info.name.view());
     auto& nodes = entry["inbound_nodes"] = json::array();
+    auto shapes = json::array();
     for (int other = model; other < static_cast<int>(graph_.nested_models.size()); ++other) {
       auto const& nested = graph_.nested_models[other];
       if (nested.instance != info.instance || nested.parent != info.parent) continue;
@@ -164,7 +193,11 @@ class model_writer {
       for (auto const& input : graph_.nested_inputs_of(other))
         if (input.call >= 0) node.push_back(connection(info.parent, input.call));
       nodes.push_back(std::move(node));
+      auto outputs = json::array();
+      for (int const output : graph_.outputs_of(other)) outputs.push_back(dimensions_of(graph_.call(output).shape));
+      shapes.push_back(std::move(outputs));
     }
+    entry[output_shapes_key] = std::move(shapes);
     return entry;
   }
 
@@ -172,10 +205,13 @@ class model_writer {
   [[nodiscard]] json reference(int model, int call) const {
     int const child = stagecraft::detail::post_order::child_holding(records_, call, model);
     if (child == model) {
+      int const producer = graph_.producer(call), tensor = std::max(graph_.call(call).output_index, 0);
       int node = 0;
-      for (int before = 0; before < call; ++before)
-        if (graph_.call(before).layer == graph_.call(call).layer && graph_.call(before).nested_model == model) ++node;
-      return {std::string(graph_.layer_of(call).name.view()), node, 0};
+      for (int before = 0; before < producer; ++before) {
+        auto const& other = graph_.call(before);
+        if (other.layer == graph_.call(producer).layer && other.nested_model == model && !other.is_part()) ++node;
+      }
+      return {std::string(graph_.layer_of(producer).name.view()), node, tensor};
     }
     if (child >= 0) {
       auto const outputs = graph_.outputs_of(child);

@@ -12,6 +12,7 @@
 #include <stagecraft/optimizers/learning_rate.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <concepts>
@@ -65,11 +66,12 @@ inline constexpr std::size_t most_enumerators = 16;
 [[nodiscard]] inline json json_of(activation const& value) {
   using enum activation_kind;
   if (value.kind == own) return json_of_class(value.name(), json_of_own(value.options));
+  // With parameters, as Keras has it: a layer.
   if (value.kind == relu && value != activation{relu})
-    return json_of_class("relu", {{"alpha", json_of_float(value.alpha)},
-                                  {"max_value", value.max_value < 0 ? json() : json_of_float(value.max_value)},
+    return json_of_class("ReLU", {{"max_value", value.max_value < 0 ? json() : json_of_float(value.max_value)},
+                                  {"negative_slope", json_of_float(value.alpha)},
                                   {"threshold", json_of_float(value.threshold)}});
-  if (value.kind == elu && value.alpha != 1) return json_of_class("elu", {{"alpha", json_of_float(value.alpha)}});
+  if (value.kind == elu && value.alpha != 1) return json_of_class("ELU", {{"alpha", json_of_float(value.alpha)}});
   if (value.kind == gelu_tanh) return json_of_class("gelu", {{"approximate", true}});
   return std::string(value.name());
 }
@@ -114,8 +116,28 @@ inline constexpr std::size_t most_enumerators = 16;
   return json_of_class("L1L2", {{"l1", json_of_float(value.l1)}, {"l2", json_of_float(value.l2)}});
 }
 
+/// The library's constraints as Keras has them; of one's own, its name and members.
 [[nodiscard]] inline json json_of(constraint const& value) {
-  return value.empty() ? json() : json_of_class(value.rules->name, json_of_own(value.options));
+  if (value.empty()) return nullptr;
+  auto const name = value.rules->name;
+  auto const& words = value.options.words;
+  auto const number = [&](std::size_t word) { return json_of_float(std::bit_cast<float>(words[word])); };
+  auto const axes = [&](std::size_t word) {  // four bits for each axis, the first one lowest: norm_axes
+    auto list = json::array();
+    for (auto rest = static_cast<std::uint32_t>(words[word]); rest > 1; rest >>= 4U) {
+      int const axis = static_cast<int>(rest & 15U);
+      list.push_back(axis < 8 ? axis : axis - 16);
+    }
+    return list.size() == 1 ? list[0] : list;
+  };
+  if (name == "max_norm") return json_of_class("MaxNorm", {{"max_value", number(0)}, {"axis", axes(1)}});
+  if (name == "min_max_norm")
+    return json_of_class("MinMaxNorm",
+                         {{"min_value", number(0)}, {"max_value", number(1)}, {"rate", number(2)}, {"axis", axes(3)}});
+  if (name == "unit_norm") return json_of_class("UnitNorm", {{"axis", axes(0)}});
+  if (name == "non_neg") return json_of_class("NonNeg");
+  if (name == "radial_constraint") return json_of_class("RadialConstraint");
+  return json_of_class(name, json_of_own(value.options));
 }
 
 [[nodiscard]] inline json json_of(learning_rate const& value) {
@@ -167,6 +189,8 @@ template <class T>
     return json::array({json_of(value.rows), json_of(value.columns)});
   } else if constexpr (requires { value.before, value.after; }) {
     return json::array({value.before, value.after});
+  } else if constexpr (requires { value.lower, value.upper; }) {
+    return json::array({json_of_float(value.lower), json_of_float(value.upper)});
   } else if constexpr (requires { value.begin() != value.end(); }) {
     auto list = json::array();
     for (auto const& each : value) list.push_back(json_of(each));

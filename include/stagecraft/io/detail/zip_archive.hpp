@@ -144,7 +144,7 @@ class zip_writer {
     zip_source_free(source_);
   }
 
-  /// A member of two parts, which must live until `finish`.
+  /// A member of two parts, which must live until `finish`; the first is not empty.
   void add(std::string const& name, std::string_view head, std::span<std::byte const> bytes) {
     std::array const parts{
         zip_buffer_fragment_t{reinterpret_cast<zip_uint8_t*>(const_cast<char*>(head.data())), head.size()},

@@ -48,11 +48,24 @@ struct make_lowered_plan {
 template <class Call>
 inline constexpr auto const& lowered_plan = frozen<make_lowered_plan<Call>>;
 
-template <class Call>
+/// How the products of a call's step are planned: as the machine or the stage says, or the layer, or the one inside it.
+template <bool Backward>
+constexpr poplar_options options_of_products(poplar_options const& given, [[maybe_unused]] auto const& layer) {
+  if constexpr (requires { layer.options.options_bwd; })
+    return with_options_of_stage(given, Backward ? layer.options.options_bwd : layer.options.options);
+  else if constexpr (requires { layer.wrapped(); })
+    return options_of_products<Backward>(given, layer.wrapped());
+  else
+    return given;
+}
+template <class Call, bool Backward>
+inline constexpr poplar_options matmuls_of_call = options_of_products<Backward>(Call::config.matmuls, Call::layer);
+
+template <class Call, bool Backward>
 inline constexpr traced_options options_of_call{
     .type = Call::type,
     .variable_type = Call::variable_type,
-    .loads_128_bits_for_matmuls = Call::config.matmuls.use_128bit_conv_unit_load,
+    .loads_128_bits_for_matmuls = matmuls_of_call<Call, Backward>.use_128bit_conv_unit_load,
     .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
     .draws_in_loop = elementwise_call_of<Call, Call::trains>::facts.draws,
     .target = Call::target};
@@ -60,7 +73,7 @@ inline constexpr traced_options options_of_call{
 template <class Call, bool Backward>
 constexpr traced_steps<> lower_traced_step() {
   return {operations::plan_view(lowered_plan<Call>),
-          options_of_call<Call>,
+          options_of_call<Call, Backward>,
           Backward,
           lowered_plan<Call>.updates,
           wanted_gradients<Call>,
@@ -147,7 +160,7 @@ template <class Call, bool Backward, std::size_t Index>
 constexpr convolution_plan const& plan_of_product() {
   constexpr auto const& program = program_constant<Call, Backward>;
   if constexpr (program.is_matmul[Index] != 0)
-    return plan_of<program.shapes[Index], Call::target, Call::config.matmuls>;
+    return plan_of<program.shapes[Index], Call::target, matmuls_of_call<Call, Backward>>;
   else
     return plan_of<program.shapes[Index], Call::target, Call::config.convolutions>;
 }

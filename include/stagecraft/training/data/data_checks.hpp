@@ -125,15 +125,15 @@ inline void check_lengths(char const* first_argument, sample_set const& first, c
   }
 }
 
-/// E4004: every number is a class, a whole number from 0 to classes - 1.
-inline void check_labels(char const* argument, sample_source const& labels, int classes) {
+/// E4004: every number is a class, a whole number from 0 to classes - 1. `first`: the number of the first sample.
+inline void check_labels(char const* argument, sample_source const& labels, int classes, std::ptrdiff_t first = 0) {
   int const width = labels.sample_size();
   for (std::ptrdiff_t row = 0; row < labels.count(); ++row) {
     for (int i = 0; i < width; ++i) {
       double const label = labels.at(row, i);
       if (label >= 0 && label < classes && label == static_cast<double>(static_cast<int>(label))) continue;
       detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %.15g at sample %td", argument,
-                               classes - 1, label, row);
+                               classes - 1, label, first + row);
     }
   }
 }

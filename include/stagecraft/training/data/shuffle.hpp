@@ -3,6 +3,7 @@
 // Keras counterpart: the shuffle of fit; the order itself is this library's own, the same on every platform.
 #pragma once
 
+#include <stagecraft/training/data/batch_supply.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -51,7 +52,8 @@ constexpr void shuffle_order(std::span<std::int32_t> order, std::uint64_t seed, 
   }
 }
 
-/// The batches of an epoch. Memory is taken once, in the constructor.
+/// The batches of an epoch: of samples in memory, or those that a supply brings. Memory is taken once, in the
+/// constructor.
 class epoch_order {
  public:
   /// \param count number of samples
@@ -61,15 +63,20 @@ class epoch_order {
     for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int32_t>(i);
   }
 
+  /// Samples in the order in which they come.
+  explicit epoch_order(batch_supply& supply) : shuffle_(false), seed_(0), supply_(&supply) {}
+
   /// Sets the order of epoch `epoch`; it does not depend on the epochs before, so a training that is continued with
   /// `initial_epoch` sees what an uninterrupted one would have seen.
-  void begin_epoch(int epoch) noexcept {
+  void begin_epoch(int epoch) {
+    if (supply_ != nullptr) supply_->begin_epoch(epoch);
     if (shuffle_) shuffle_order(order_, seed_, static_cast<std::uint64_t>(epoch));
   }
 
   /// Sets the batches of epoch `epoch`, if each one takes `steps` of the data's `batches` and goes on where the one
   /// before has ended: data that have been seen come again in another order.
   void continue_epoch(int epoch, int steps, int batches) {
+    if (supply_ != nullptr) return supply_->continue_epoch(epoch, steps);
     std::int64_t const first = std::int64_t{epoch} * steps;
     first_ = static_cast<int>(first % batches);
     begin_epoch(static_cast<int>(first / batches));
@@ -86,12 +93,17 @@ class epoch_order {
 
   /// The samples of one of the epoch's batches, of which the data have `batches`; fewer than `batch_size` in a last one
   /// that is not full.
-  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size, int batches) const noexcept {
+  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size, int batches) const {
+    if (supply_ != nullptr) return supply_->batch(index);
     index += first_;
     auto const& order = index < batches || next_.empty() ? order_ : next_;
     std::size_t const first = static_cast<std::size_t>(index % batches) * static_cast<std::size_t>(batch_size);
     std::size_t const left = order.size() - first;
     return std::span(order).subspan(first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
+  }
+  /// The number of the batch's first sample among those that the epoch visits.
+  [[nodiscard]] std::ptrdiff_t first_sample(int index, int batch_size) const {
+    return supply_ != nullptr ? supply_->first_sample(index) : std::ptrdiff_t{index} * batch_size;
   }
 
  private:
@@ -100,6 +112,7 @@ class epoch_order {
   int first_ = 0;
   bool shuffle_;
   std::uint64_t seed_;
+  batch_supply* supply_ = nullptr;
 };
 
 }  // namespace stagecraft

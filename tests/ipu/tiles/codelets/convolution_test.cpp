@@ -259,6 +259,12 @@ sc::convolution_partition any_partition(sc::detail::convolution_view const& view
   return p;
 }
 
+#ifdef STAGECRAFT_TEST_ONE_ARCHITECTURE  // to save time: a sanitizer takes six times as long
+constexpr int tiles_of_divisions[]{32, 200};
+#else
+constexpr int tiles_of_divisions[]{1, 6, 32, 200};
+#endif
+
 TEST_CASE("any division gives the same values, at its own cost") {
   features found;
   std::mt19937 random(3);
@@ -291,9 +297,11 @@ TEST_CASE("any division gives the same values, at its own cost") {
       }
     }
   };
-  for (int const tiles : {1, 6, 32, 200})
+  for (int const tiles : tiles_of_divisions)
     for (dtype const partials : {dtype::float32, dtype::float16})
       for (dtype const type : {dtype::float32, dtype::float16}) {
+        if (type == dtype::float32 && partials == dtype::float16)
+          continue;  // products of float32 have no other partial sums
         for (convolution_options const& o : convolutions) try_some(convolution_of(o, type), tiles, partials);
         try_some(convolution_of({.size = 3, .ins = 33, .outs = 19}, type), tiles, partials);
         try_some(convolution_shape::matmul(type, 9, 200, 21), tiles, partials);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many elements a dataset has. Keras counterpart: tf.data.Dataset.cardinality and its two constants.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace stagecraft::data {
+
+/// The number of a dataset's elements that never ends: tf.data.INFINITE_CARDINALITY.
+inline constexpr std::int64_t infinite_cardinality = -1;
+/// That of a dataset which does not know it before it has been read: tf.data.UNKNOWN_CARDINALITY.
+inline constexpr std::int64_t unknown_cardinality = -2;
+
+namespace detail {
+
+/// The smaller one of two numbers of elements.
+[[nodiscard]] constexpr std::int64_t smaller_count(std::int64_t a, std::int64_t b) noexcept {
+  if (a == infinite_cardinality) return b;
+  if (b == infinite_cardinality) return a;
+  return a == unknown_cardinality || b == unknown_cardinality ? unknown_cardinality : std::min(a, b);
+}
+
+/// How many groups of `size` they make.
+[[nodiscard]] constexpr std::int64_t count_of_groups(std::int64_t count, std::int64_t size, bool drop) noexcept {
+  return count < 0 ? count : (drop ? count : count + size - 1) / size;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft::data

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Data that stream: samples of more than memory holds, as `fit`, `evaluate` and `predict` take them. Keras counterpart:
+// tf.data.
+#pragma once
+
+#include <stagecraft/data/cardinality.hpp>
+#include <stagecraft/data/dataset.hpp>
+#include <stagecraft/data/from.hpp>
+#include <stagecraft/data/from_generator.hpp>
+#include <stagecraft/data/stream.hpp>
+#include <stagecraft/data/zip.hpp>

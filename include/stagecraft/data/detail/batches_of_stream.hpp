@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the elements of a dataset become rows of a batch's arrays.
+#pragma once
+
+#include <stagecraft/data/batch_of.hpp>
+#include <stagecraft/data/cardinality.hpp>
+#include <stagecraft/data/stream.hpp>
+#include <stagecraft/data/streamed_batches.hpp>
+#include <stagecraft/training/data/sample_source.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace stagecraft::data::detail {
+
+template <class Element>
+struct sample_of_element {
+  using type = Element;
+  static constexpr bool is_batch = false;
+};
+template <class Sample>
+struct sample_of_element<batch_of<Sample>> {
+  using type = Sample;
+  static constexpr bool is_batch = true;
+};
+
+/// A part that is a number, a list of numbers or a tensor; not a tuple of such.
+template <class Part>
+concept ArrayPart = std::is_arithmetic_v<Part> || SampleData<Part>;
+
+template <ArrayPart Part>
+[[nodiscard]] shape shape_of_part(Part const& part) {
+  shape result;
+  if constexpr (TensorData<Part>) {
+    if (part.dimension() > shape::max_rank)
+      stagecraft::detail::throw_data_error("E4016", "dataset: expected samples of at most %d dimensions, found %zu",
+                                           static_cast<int>(shape::max_rank), part.dimension());
+    for (std::size_t axis = 0; axis < part.dimension(); ++axis) result.push_back(static_cast<int>(part.shape()[axis]));
+  } else if constexpr (SequenceData<Part>) {
+    result.push_back(static_cast<int>(part.size()));
+  }
+  return result;
+}
+
+template <ArrayPart Part>
+void write_part(Part const& part, float* to) {
+  if constexpr (std::is_arithmetic_v<Part>) {
+    *to = static_cast<float>(part);
+  } else if constexpr (SequenceData<Part>) {
+    std::transform(part.data(), part.data() + part.size(), to, [](auto number) { return static_cast<float>(number); });
+  } else {
+    using number = std::remove_cv_t<typename Part::value_type>;
+    if (auto const* const numbers = stagecraft::detail::row_major_numbers(part))
+      stagecraft::detail::reader_of<number>.to_float(numbers, 0, static_cast<std::ptrdiff_t>(part.size()), to);
+    else
+      std::transform(part.begin(), part.end(), to, [](auto each) { return static_cast<float>(each); });
+  }
+}
+
+/// Calls `visit(set, part)` for each array of a sample: x, (x, y) or (x, y, weight), each alone or several.
+template <class Sample, class Visit>
+void visit_parts(Sample const& sample, Visit const& visit) {
+  auto const visit_set = [&visit](int set, auto const& value) {
+    using type = std::remove_cvref_t<decltype(value)>;
+    if constexpr (ArrayPart<type>)
+      visit(set, value);
+    else if constexpr (SampleTuple<type>)
+      std::apply([&](auto const&... parts) { (visit(set, parts), ...); }, value);
+    else
+      static_assert(stagecraft::detail::report<stagecraft::detail::no_data_problem<type>>());
+  };
+  if constexpr (ArrayPart<Sample> || !SampleTuple<Sample>)
+    visit_set(0, sample);
+  else
+    [&]<std::size_t... Set>(std::index_sequence<Set...>) {
+      (visit_set(static_cast<int>(Set), std::get<Set>(sample)), ...);
+    }(std::make_index_sequence<std::min<std::size_t>(std::tuple_size_v<Sample>, 3)>{});
+}
+
+template <class Data>
+class batches_of_stream final : public streamed_batches {
+  using element = typename Data::element_type;
+  using facts = sample_of_element<element>;
+  using sample = typename facts::type;
+
+ public:
+  batches_of_stream(Data const& data, int batch_size, bool drop_remainder, char const* prefix)
+      : streamed_batches(
+            facts::is_batch ? data.cardinality() : count_of_groups(data.cardinality(), batch_size, drop_remainder),
+            batch_size, prefix),
+        data_(data),
+        drops_(drop_remainder) {}
+
+ private:
+  void begin_pass(std::uint64_t pass) override {
+    next_.reset();
+    stream_.reset();  // before another one begins
+    stream_ = data_.begin_pass(pass);
+    read();
+    if (has_parts() || !next_) return;
+    if constexpr (facts::is_batch) {
+      if (!next_->empty()) make_parts(next_->front());
+    } else {
+      make_parts(*next_);
+    }
+  }
+
+  int fill() override {
+    if (!next_) return -1;
+    int row = 0;
+    if constexpr (facts::is_batch) {
+      if (next_->empty() || next_->size() > static_cast<std::size_t>(this->batch_size()))
+        this->refuse_batch(next_->size());
+      for (auto const& each : *next_) write(each, row++);
+      read();
+    } else {
+      for (; next_ && row < this->batch_size(); ++row) {
+        write(*next_, row);
+        read();
+      }
+      if (drops_ && row < this->batch_size()) return -1;
+    }
+    return row;
+  }
+
+  void read() {
+    auto element_read = stream_->next();
+    next_.reset();
+    if (element_read) next_.emplace(std::move(*element_read));
+  }
+  void make_parts(sample const& first) {
+    visit_parts(first, [this](int set, auto const& array) { this->add_part(set, shape_of_part(array)); });
+  }
+  void write(sample const& from, int row) {
+    std::size_t index = 0;
+    visit_parts(from,
+                [&](int, auto const& array) { write_part(array, this->place(index++, shape_of_part(array), row)); });
+  }
+
+  Data data_;
+  bool drops_;
+  std::unique_ptr<stream<element>> stream_;
+  std::optional<element> next_;
+};
+
+}  // namespace stagecraft::data::detail

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The options of fit, evaluate and predict of a dataset: those of arrays but for what the dataset says itself.
+// Keras counterpart: the keyword arguments of Model.fit and its like that go with a tf.data.Dataset.
+#pragma once
+
+#include <stagecraft/data/validation_set.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
+#include <vector>
+
+namespace stagecraft::data {
+
+/// Options of `fit`; names, order and defaults are Keras's. Each can be left out.
+struct fit_options {
+  int epochs = 1;   ///< number of the epoch, from 1, after which training ends
+  int verbose = 1;  ///< what is printed: 0 nothing, 1 a progress bar, 2 one line per epoch
+  /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar.
+  callback_pointers callbacks{};
+  validation_set validation_data{};                ///< a dataset, or arrays
+  std::vector<class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
+  /// Number of the first epoch, from 0; to continue a training. With `steps_per_epoch`, the batches of epochs before it
+  /// are read and left out.
+  int initial_epoch = 0;
+  /// Batches per epoch, of all replicas together; each epoch goes on where the one before has ended, and what has come
+  /// to its end begins anew. 0: a pass over all of them for each epoch, whose number must be known (E4063).
+  int steps_per_epoch = 0;
+  int validation_steps = 0;     ///< batches per validation, of all replicas together; 0: all of them
+  int validation_freq = 1;      ///< validation runs after every that many epochs
+  bool drop_remainder = false;  ///< true: a last batch that is not full is left out
+
+  /// The same for arrays.
+  [[nodiscard]] stagecraft::fit_options common() const {
+    return {.epochs = epochs,
+            .verbose = verbose,
+            .callbacks = callbacks,
+            .validation_data = validation_data.samples,
+            .class_weight = class_weight,
+            .initial_epoch = initial_epoch,
+            .steps_per_epoch = steps_per_epoch,
+            .validation_steps = validation_steps,
+            .validation_freq = validation_freq,
+            .drop_remainder = drop_remainder};
+  }
+};
+
+/// Options of `evaluate`. Each can be left out.
+struct evaluate_options {
+  int verbose = 1;                ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int steps = 0;                  ///< batches, of all replicas together; 0: all of them
+  callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
+
+  /// The same for arrays.
+  [[nodiscard]] stagecraft::evaluate_options common() const {
+    return {.verbose = verbose, .steps = steps, .callbacks = callbacks};
+  }
+};
+
+/// Options of `predict`. Each can be left out.
+struct predict_options {
+  int verbose = 0;                ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int steps = 0;                  ///< batches, of all replicas together; 0: all of them
+  callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
+
+  /// The same for arrays.
+  [[nodiscard]] stagecraft::predict_options common() const {
+    return {.verbose = verbose, .steps = steps, .callbacks = callbacks};
+  }
+};
+
+}  // namespace stagecraft::data

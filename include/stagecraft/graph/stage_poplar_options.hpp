@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options of Poplar's products and convolutions where they differ from the machine's: of stages of a pipeline, and of
+// layers.
+#pragma once
+
+#include <stagecraft/graph/dtype.hpp>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// A number that is given, or not: then the machine's holds. All is zero if it is not, which keeps names short.
+template <class T>
+struct own_setting {
+  T value{};
+  bool is_given = false;
+
+  constexpr own_setting() = default;
+  constexpr own_setting(T number) : value(number), is_given(true) {}
+
+  [[nodiscard]] constexpr T or_else(T other) const noexcept { return is_given ? value : other; }
+  friend constexpr bool operator==(own_setting const&, own_setting const&) = default;
+};
+
+}  // namespace detail
+
+/// What is planned otherwise in one stage, or in one recurrent layer, than the machine's `matmuls` or `convolutions`
+/// say: each option that is not given is theirs.
+struct stage_poplar_options {
+  /// Poplar's availableMemoryProportion: plans take at most this part of a tile's memory for temporary data, where such
+  /// a plan exists. From 0 to 1 (E3004).
+  detail::own_setting<float> available_memory_proportion = {};
+  /// Poplar's partialsType: the type of partial sums, float32 or float16 (E3005). Products of float32 have float32
+  /// partial sums in any case.
+  detail::own_setting<dtype> partials_type = {};
+  /// Poplar's use128BitConvUnitLoad: weights are loaded into the units at twice the speed.
+  detail::own_setting<bool> use_128bit_conv_unit_load = {};
+
+  /// Whether anything is given.
+  [[nodiscard]] constexpr bool given() const noexcept { return *this != stage_poplar_options{}; }
+  friend constexpr bool operator==(stage_poplar_options const&, stage_poplar_options const&) = default;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Models and weights in Keras's own files: a program that includes this may say `sc::save_model(model, "digits.h5")`,
+// "digits.keras" or "digits.weights.h5". Needs libhdf5: the CMake target stagecraft::hdf5.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/io/keras/keras_h5.hpp>
+#include <stagecraft/io/model_formats.hpp>
+
+namespace stagecraft::io {
+
+/// The formats that this header adds.
+struct keras_formats {
+  model_format weights_h5{".weights.h5", &write_keras_weights_h5}, h5{".h5", &write_keras_h5, nullptr},
+      hdf5{".hdf5", &write_keras_h5}, keras{".keras", &write_keras_archive};
+
+  keras_formats() {
+    keras.next = added_model_formats;
+    hdf5.next = &keras;
+    h5.next = &hdf5;
+    weights_h5.next = &h5;
+    added_model_formats = &weights_h5;
+  }
+};
+inline keras_formats const added_keras_formats;
+
+}  // namespace stagecraft::io

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files of whole models, other than the library's own folders: the ending of a name says which format it is.
+#pragma once
+
+#include <stagecraft/io/detail/bundle_contents.hpp>
+#include <string>
+#include <string_view>
+
+namespace stagecraft::io {
+
+/// A format of files that hold a whole model.
+struct model_format {
+  std::string_view ending;
+  void (*write)(std::string const& path, bundle_contents const& contents) = nullptr;
+  model_format const* next = nullptr;
+};
+
+/// Formats that other headers add before main; each is in front of those added before it.
+inline constinit model_format const* added_model_formats = nullptr;
+
+/// The format of a name that has the ending of one; null: a folder of the library's own. Throws file_error E5042 for a
+/// format whose header is not included.
+[[nodiscard]] inline model_format const* model_format_of(std::string const& path) {
+  for (auto const* format = added_model_formats; format != nullptr; format = format->next)
+    if (path.ends_with(format->ending)) return format;
+  for (std::string_view const ending : {".h5", ".hdf5", ".keras"})
+    if (path.ends_with(ending))
+      refuse("E5042", path,
+             "a program writes files of this format if it has #include <stagecraft/io/keras_files.hpp> (CMake: "
+             "stagecraft::hdf5)");
+  return nullptr;
+}
+
+}  // namespace stagecraft::io

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes what TensorBoard shows: losses, metrics and weights over the epochs.
+// Keras counterpart: tf.keras.callbacks.TensorBoard.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/io/detail/event_writer.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace stagecraft::callbacks {
+
+/// Names and defaults are Keras's, but that a path has no default.
+struct tensor_board_options {
+  /// Epochs between two histograms of all weights; 0: none.
+  int histogram_freq = 0;
+  /// Batches, counted over all epochs, between two lines of "batch_loss" and so on; 0: none, which is Keras's "epoch",
+  /// and 1 its "batch".
+  int update_freq = 0;
+};
+
+/// Writes files of events to `log_dir`/train and, with a validation, `log_dir`/validation: "epoch_loss" and the other
+/// logs of each epoch, histograms of the weights under their names. `tensorboard --logdir log_dir` shows them. Each
+/// training writes new files. Unlike Keras's, it draws no graph, and `evaluate` writes nothing.
+///
+/// Throws file_error E5040 when a file cannot be written. Costs a copy of all weights per histogram.
+class tensor_board : public callback {
+ public:
+  explicit tensor_board(std::string log_dir, tensor_board_options options = {})
+      : log_dir_(std::move(log_dir)), options_(options) {}
+
+  void on_train_begin(logs&) override {
+    train_.reset();
+    validation_.reset();
+  }
+  void on_train_batch_end(int /*batch*/, logs& values) override {
+    auto const number = batches_++;
+    if (options_.update_freq < 1 || number % options_.update_freq != 0) return;
+    for (auto const& each : values) write(train_, "train", "batch_" + each.name, each.value, number);
+  }
+  void on_epoch_end(int epoch, logs& values) override {
+    constexpr std::string_view prefix = "val_";
+    for (auto const& [name, value] : values)
+      if (name.starts_with(prefix))
+        write(validation_, "validation", "epoch_" + name.substr(prefix.size()), value, epoch);
+      else
+        write(train_, "train", "epoch_" + name, value, epoch);
+    if (options_.histogram_freq < 1 || epoch % options_.histogram_freq != 0) return;
+    for (auto const& weight : model().get_weights()) {
+      std::string name = weight.name;
+      std::replace(name.begin(), name.end(), ':', '_');
+      writer(train_, "train").histogram(name, weight.values, epoch, now());
+    }
+  }
+  void on_train_end(logs& values) override { on_train_begin(values); }
+
+ private:
+  using file = std::unique_ptr<io::event_writer>;
+
+  static double now() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  }
+  io::event_writer& writer(file& to, std::string const& part) {
+    if (to) return *to;
+    auto const folder = log_dir_ + "/" + part;
+    std::error_code problem;
+    std::filesystem::create_directories(folder, problem);
+    if (problem) throw file_error("E5040", "tensor_board: cannot make folder '" + folder + "': " + problem.message());
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    auto const time = now();
+    to = std::make_unique<io::event_writer>(folder + "/events.out.tfevents." +
+                                                std::to_string(static_cast<std::int64_t>(time)) + "." + host + "." +
+                                                std::to_string(::getpid()) + "." + std::to_string(files_++) + ".v2",
+                                            time);
+    return *to;
+  }
+  void write(file& to, std::string const& part, std::string const& tag, double value, std::int64_t step) {
+    writer(to, part).scalar(tag, static_cast<float>(value), step, now());
+  }
+
+  std::string log_dir_;
+  tensor_board_options options_;
+  file train_, validation_;
+  std::int64_t batches_ = 0;
+  int files_ = 0;
+};
+
+}  // namespace stagecraft::callbacks

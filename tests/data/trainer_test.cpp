@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Trainers on datasets: the bits that the same samples in memory give, and what is said of datasets that do not fit.
+#include <doctest/doctest.h>
+
+#include <stagecraft/data/data.hpp>
+#include <stagecraft/stagecraft.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+namespace {
+
+using model = sc::sequential<input{6}, dense{8, sc::relu}, dropout{0.2}, dense{3}>;
+inline constexpr auto plain = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                                           .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                           .metrics = sc::metrics::accuracy{},
+                                           .batch_size = 8};
+using staged = sc::pipelined<model, sc::stages<0, 0, 1>>;
+inline constexpr auto in_stages = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                                               .loss = plain.loss,
+                                               .metrics = sc::metrics::accuracy{},
+                                               .batch_size = 4,
+                                               .steps_per_execution = 4,
+                                               .pipeline = {.gradient_accumulation_steps_per_replica = 4},
+                                               .num_replicas = 2};
+
+struct samples {
+  xt::xtensor<float, 2> x;
+  xt::xtensor<int, 1> y;
+  xt::xtensor<float, 1> weight;
+};
+samples draw(std::size_t count) {
+  samples drawn{xt::zeros<float>({count, std::size_t{6}}), xt::zeros<int>({count}), xt::ones<float>({count})};
+  std::uint32_t state = 1;
+  auto const next = [&state] { return (state = state * 1664525 + 1013904223) >> 8; };
+  for (auto& value : drawn.x) value = static_cast<float>(next() % 2000) / 1000 - 1;
+  for (std::size_t i = 0; i < count; ++i) drawn.y(i) = drawn.x(i, 0) > drawn.x(i, 1) ? 0 : drawn.x(i, 2) > 0 ? 1 : 2;
+  for (auto& value : drawn.weight) value = static_cast<float>(next() % 3);
+  return drawn;
+}
+
+bool same(std::vector<sc::weight_array> const& a, std::vector<sc::weight_array> const& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i].values != b[i].values) return false;
+  return true;
+}
+
+template <class Call>
+void fails(char const* code, Call const& call) {
+  CHECK_THROWS_WITH_AS(call(), doctest::Contains(code), sc::data_error);
+}
+
+}  // namespace
+
+TEST_CASE("fit, evaluate and predict give the bits of the same samples in memory") {
+  auto const [x, y, weight] = draw(45);  // the last batch is not full
+  auto const streamed = sc::data::from(x, y);
+  sc::trainer<model, plain> in_memory, streaming, batched;
+  auto const a = in_memory.fit(x, y, {.epochs = 3, .verbose = 0, .validation_split = 0, .shuffle = false});
+  auto const b = streaming.fit(streamed, {.epochs = 3, .verbose = 0});
+  CHECK(a.history.at("loss") == b.history.at("loss"));
+  CHECK(a.history.at("accuracy") == b.history.at("accuracy"));
+  CHECK(same(in_memory.get_weights(), streaming.get_weights()));
+  batched.fit(streamed.prefetch().batch(8), {.epochs = 3, .verbose = 0});
+  CHECK(same(in_memory.get_weights(), batched.get_weights()));
+
+  CHECK(in_memory.evaluate(x, y, {.verbose = 0}) == streaming.evaluate(streamed, {.verbose = 0}));
+  CHECK(in_memory.predict(x) == streaming.predict(streamed));
+  CHECK(in_memory.predict(x) == streaming.predict(sc::data::from(x)));
+  xt::xtensor<float, 2> const first = streaming.predict(streamed.batch(7).repeat(), {.steps = 2});
+  REQUIRE(first.shape()[0] == 14);  // batches that are not full, one after the other
+  CHECK(first == xt::view(in_memory.predict(x), xt::range(0, 14)));
+
+  // Weights of samples and classes, validation, epochs of some batches, which go on in the data.
+  auto const c = in_memory.fit(x, y,
+                               {.epochs = 4,
+                                .verbose = 0,
+                                .validation_data = {x, y},
+                                .shuffle = false,
+                                .class_weight = {{0, 1.0F}, {1, 2.0F}, {2, 0.5F}},
+                                .sample_weight = weight,
+                                .steps_per_epoch = 4});
+  auto const d = streaming.fit(sc::data::from(x, y, weight), {.epochs = 4,
+                                                              .verbose = 0,
+                                                              .validation_data = streamed,
+                                                              .class_weight = {{0, 1.0F}, {1, 2.0F}, {2, 0.5F}},
+                                                              .steps_per_epoch = 4});
+  CHECK(c.history.at("loss") == d.history.at("loss"));
+  CHECK(c.history.at("val_loss") == d.history.at("val_loss"));
+  CHECK(same(in_memory.get_weights(), streaming.get_weights()));
+}
+
+TEST_CASE("Pipelines and replicas take batches from a dataset, which threads make") {
+  auto const all = draw(64);
+  sc::trainer<staged, in_stages, sc::host<2>> in_memory, streaming, continued;
+  auto const shuffled =
+      sc::data::from(all.x, all.y).shuffle(16).map([](auto const& x, int y) { return std::pair(x * 0.5F, y); });
+  xt::xtensor<float, 3> drawn = xt::zeros<float>({std::size_t{2}, std::size_t{64}, std::size_t{6}});
+  xt::xtensor<int, 2> labels = xt::zeros<int>({std::size_t{2}, std::size_t{64}});
+  for (std::size_t epoch = 0; epoch < 2; ++epoch) {
+    auto const pass = shuffled.begin_pass(epoch);
+    for (std::size_t row = 0; row < 64; ++row) {
+      auto const element = *pass->next();
+      xt::view(drawn, epoch, row) = std::get<0>(element);
+      labels(epoch, row) = std::get<1>(element);
+    }
+  }
+  for (std::size_t epoch = 0; epoch < 2; ++epoch)
+    in_memory.fit(xt::xtensor<float, 2>(xt::view(drawn, epoch)), xt::xtensor<int, 1>(xt::view(labels, epoch)),
+                  {.epochs = static_cast<int>(epoch) + 1,
+                   .verbose = 0,
+                   .shuffle = false,
+                   .initial_epoch = static_cast<int>(epoch)});
+  streaming.fit(shuffled, {.epochs = 2, .verbose = 0});
+  CHECK(same(in_memory.get_weights(), streaming.get_weights()));
+  // In two runs, and from a dataset that does not end.
+  continued.fit(shuffled, {.epochs = 1, .verbose = 0});
+  continued.fit(shuffled.repeat(), {.epochs = 2, .verbose = 0, .initial_epoch = 1, .steps_per_epoch = 16});
+  CHECK(same(continued.get_weights(), streaming.get_weights()));
+  CHECK(in_memory.predict(all.x) == streaming.predict(sc::data::from(all.x).prefetch()));
+}
+
+TEST_CASE("What is wrong with a dataset is said with its code") {
+  auto const [x, y, weight] = draw(32);
+  auto const good = sc::data::from(x, y);
+  sc::trainer<model, plain> trained;
+  auto const before = trained.get_weights();
+  auto const fit = [&](auto const& dataset, sc::data::fit_options options = {}) {
+    options.verbose = 0;
+    return [&trained, dataset, options] { trained.fit(dataset, options); };
+  };
+  fails("E4063", fit(good.repeat()));
+  fails(
+      "dataset: expected steps_per_epoch, since the dataset does not know how many elements it has, found none [E4063]",
+      fit(sc::data::from_generator(
+          [] { return [] { return std::optional<std::pair<xt::xtensor<float, 1>, int>>(); }; })));
+  fails("E4003", fit(good.take(0)));
+  fails("E4003", fit(good, {.steps_per_epoch = 5}));
+  fails("E4063", [&] { trained.evaluate(good.repeat(), {.verbose = 0}); });
+  fails("E4063", [&] { trained.predict(good.repeat()); });
+  fails("validation_data.dataset: expected validation_steps, since the dataset has no end, found none [E4063]",
+        fit(good, {.validation_data = good.repeat()}));
+  fails("E4010", fit(sc::data::from(x)));
+  fails("E4001", fit(sc::data::from(xt::xtensor<float, 2>(xt::view(x, xt::all(), xt::range(0, 5))), y)));
+  fails("validation_data.y: expected samples of shape (), found (6,)",
+        fit(good, {.validation_data = sc::data::from(x, x)}));
+  CHECK(same(trained.get_weights(), before));
+  // These are found while it trains.
+  fails("dataset: expected 5 batches, found 4 [E4064]", fit(good.assert_cardinality(40)));
+  auto const short_one = sc::data::from_generator([&] {
+    return [&, i = std::size_t{0}]() mutable -> std::optional<std::pair<xt::xtensor<float, 1>, int>> {
+      if (i == 20) return std::nullopt;
+      ++i;
+      return std::pair(xt::xtensor<float, 1>(xt::view(x, i)), y(i));
+    };
+  });
+  fails("E4064", fit(short_one, {.steps_per_epoch = 4}));
+  trained.fit(short_one, {.epochs = 4, .verbose = 0, .steps_per_epoch = 2});  // begins anew
+  fails("x: expected samples of shape (6,), as the first one is, found (4,) at sample 3 of the pass [E4065]",
+        fit(sc::data::from_generator(
+            [&] {
+              return [&, i = std::size_t{0}]() mutable {
+                ++i;
+                return std::optional(
+                    std::pair(xt::xtensor<float, 1>(xt::zeros<float>({std::size_t{i == 4 ? 4u : 6u}})), 1));
+              };
+            },
+            32)));
+  fails("y: expected class numbers from 0 to 2, found 7 at sample 9 [E4004]",
+        fit(sc::data::zip(sc::data::from(x), sc::data::range(32).map([](std::int64_t i) { return i == 9 ? 7 : 1; }))));
+  fails("E4066", fit(good.batch(9)));
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exports the models that predictions_test.cpp has saved, to all formats, and compares each file with exports.tar.xz, byte
+for byte; and imports them again: the headers are those of expected/, the weights the same.
+
+    python3 tests/import/check_export.py <the program stagecraft> <folder of check_import.py>            fails if any differs
+    python3 tests/import/check_export.py <the program stagecraft> <folder of check_import.py> --update   writes exports.tar.xz
+
+What is committed has been loaded by real Keras, which predicted the same: tests/golden/check_exports.py <folder>/saved."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+
+HERE = pathlib.Path(__file__).parent
+TOOL, FOLDER = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+SAVED, UPDATE = FOLDER / "saved", "--update" in sys.argv
+COMMITTED = HERE / "exports.tar.xz"
+NAMES = "mlp cnn branches resnet mobilenet shared lstm nested attention staged".split()
+failures = []
+
+
+def run(*arguments):
+    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+def check(holds, text):
+    if not holds:
+        failures.append(text)
+
+
+def without_first_line(path):
+    return path.read_text().partition("\n")[2]
+
+
+def export_all(names):
+    for name in names:
+        for ending in (".h5", ".keras", ".weights.h5", "_js/model.json", ".npz", ".safetensors"):
+            to = SAVED / (name + ending)
+            by_library = name == "staged" and ending in (".h5", ".keras", ".weights.h5")
+            before = to.read_bytes() if by_library else None
+            code, text = run("export", SAVED / name, "--to", to)
+            check(code == 0, f"{to.name}: {text}")
+            check(before is None or to.read_bytes() == before, f"{to.name}: the tool and the library differ")
+        values = FOLDER / f"{'mlp' if name == 'staged' else name}_values.safetensors"
+        shutil.copy(values, SAVED / f"{name}_values.safetensors")
+
+
+def files(names):
+    for name in names:
+        for ending in (".h5", ".keras", ".weights.h5", "_js/model.json", "_js/group1-shard1of1.bin", ".npz", ".safetensors"):
+            yield SAVED / (name + ending)
+        yield SAVED / name / "model.json"
+
+
+def compare(names):
+    if UPDATE:
+        with tarfile.open(COMMITTED, "w:xz", preset=9) as archive:
+            for path in files(names):
+                entry = archive.gettarinfo(path, path.relative_to(SAVED))
+                entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname, entry.mode = 0, 0, 0, "", "", 0o644
+                with path.open("rb") as file:
+                    archive.addfile(entry, file)
+        return
+    with tarfile.open(COMMITTED) as archive:
+        expected = {member.name: archive.extractfile(member).read() for member in archive}
+    found = {path.relative_to(SAVED).as_posix(): path.read_bytes() for path in files(names)}
+    for name in sorted(expected.keys() | found.keys()):
+        check(expected.get(name) == found.get(name), f"{name} is not what is committed")
+
+
+def import_again(names):
+    for name in names:
+        for ending in (".h5", ".keras"):
+            output = FOLDER / "again" / ("mlp" if name == "staged" else name)
+            output.parent.mkdir(exist_ok=True)
+            code, text = run("import", SAVED / (name + ending), "--output", output)
+            check(code == 0, f"{name}{ending}: {text}")
+            if code != 0:
+                continue
+            header = HERE / "expected" / f"{'mlp' if name == 'staged' else name}.hpp"
+            same = without_first_line(output.with_suffix(".hpp")) == without_first_line(header)
+            check(same, f"{name}{ending}: its header is not expected/{header.name}")
+            weights = (FOLDER / f"{'mlp' if name == 'staged' else name}.safetensors").read_bytes()
+            check(output.with_suffix(".safetensors").read_bytes() == weights, f"{name}{ending}: its weights differ")
+
+
+def main():
+    names = sorted(NAMES)
+    export_all(names)
+    compare(names)
+    import_again(names)
+    check(run("export", SAVED / "mlp", "--to", SAVED / "mlp.txt")[0] == 1, "a format that is not there")
+    check(run("export", FOLDER, "--to", SAVED / "none.h5")[0] == 1, "a folder that is no bundle")
+    for each in failures:
+        print(each)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

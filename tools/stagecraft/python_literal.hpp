@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Python's literals, and the few functions of NumPy with which arrays are written on a command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// What an expression is: an array (a number is one without axes), a text, a dictionary, or a list of those.
+struct python_value {
+  enum class kind { array, text, list, dictionary };
+
+  kind what = kind::array;
+  std::vector<std::int64_t> shape;  ///< of an array
+  std::vector<double> numbers;      ///< of an array, row by row
+  std::string text;
+  std::vector<python_value> items;                               ///< of a list that is no array
+  std::vector<std::pair<std::string, python_value>> dictionary;  ///< in its order
+};
+
+/// Reads numbers, True, False, texts, lists, tuples and dictionaries; `+ - * /`, parentheses; np.array, ones, zeros,
+/// full, arange, linspace and random.rand; `.reshape(...)`, `.astype(...)`. Throws file_error E5095 with the words of
+/// saved_model_cli if it is anything else.
+[[nodiscard]] python_value read_python(std::string const& text);
+
+}  // namespace stagecraft::tool
