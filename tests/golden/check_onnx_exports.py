@@ -2,7 +2,7 @@
 """Runs exported models in onnxruntime, and compares what they predict with what is recorded: 1e-5 of the largest value.
 
     python3 tests/golden/check_onnx_exports.py <folder>     the folder has <name>.onnx and <name>_values.safetensors, as
-                                                            tests/import/check_onnx_export.py leaves them
+                                                            tests/import/check_export.py leaves them
 
 Run with onnx 1.14.1, whose checker looks at each file, and onnxruntime 1.16.3."""
 import json

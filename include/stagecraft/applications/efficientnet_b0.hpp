@@ -31,9 +31,9 @@ struct sample_dropout : layers::spatial_dropout_layer<sample_dropout, 3> {
   }
 };
 
-/// Keras's EfficientNetB0, layer by layer and name by name: 240 layers, the input included, and 5,330,571 parameters for
-/// 1000 classes. Keras's weights load by name; it expects pictures from 0 to 255. For `weights="imagenet"`, Keras adds a
-/// Rescaling after "normalization": with those, multiply normalization/variance:0 by (0.229, 0.224, 0.225).
+/// Keras's EfficientNetB0, layer by layer and name by name: 240 layers, the input included, and 5,330,571 parameters
+/// for 1000 classes. Keras's weights load by name; it expects pictures from 0 to 255. For `weights="imagenet"`, Keras
+/// adds a Rescaling after "normalization": with those, multiply normalization/variance:0 by (0.229, 0.224, 0.225).
 template <application_options Options = application_options{}>
 struct efficientnet_b0 : functional<efficientnet_b0<Options>> {
   static constexpr std::string_view name = "efficientnetb0";
