@@ -17,7 +17,8 @@ set(stagecraft_pipeline_rooms
     pipeline ipu/machine ipu/cycles ipu/convolution ipu/steps ipu/vertices ipu/operations)
 list(JOIN stagecraft_pipeline_rooms "|" stagecraft_pipeline_rooms)
 set(stagecraft_zlib_headers datasets/gzip.hpp)
-set(stagecraft_io_headers serving/application.hpp serving/export.hpp serving/detail/export_folder.hpp)
+set(stagecraft_io_headers data/detail/file_rows.hpp data/idx.hpp data/npy.hpp serving/application.hpp serving/export.hpp
+    serving/detail/export_folder.hpp)
 set(stagecraft_json_headers report/profile_json.hpp report/detail/profile_json_fields.hpp)
 
 set(stagecraft_include ${CMAKE_CURRENT_SOURCE_DIR}/include)
@@ -35,7 +36,7 @@ foreach(header IN LISTS stagecraft_headers)
     list(APPEND stagecraft_headers_zlib ${stagecraft_include}/stagecraft/${header})
   elseif(header IN_LIST stagecraft_json_headers)
     list(APPEND stagecraft_headers_json ${stagecraft_include}/stagecraft/${header})
-  elseif(header MATCHES "^io/keras_files\\.hpp$|^io/keras/(hdf5_[a-z]+|keras_h5)\\.hpp$")
+  elseif(header MATCHES "^io/keras_files\\.hpp$|^io/keras/(hdf5_[a-z]+|keras_h5|read_keras_weights)\\.hpp$")
     list(APPEND stagecraft_headers_hdf5 ${stagecraft_include}/stagecraft/${header})
   elseif(header MATCHES "^io/" OR header IN_LIST stagecraft_io_headers)
     list(APPEND stagecraft_headers_io ${stagecraft_include}/stagecraft/${header})

@@ -16,11 +16,12 @@ struct two_heads : sc::functional<two_heads> {
 };
 
 #ifdef STAGECRAFT_BAD
-inline constexpr auto training = sc::training{
-    .metrics = sc::metrics::per_output(sc::metrics::mae{}, {sc::metrics::mae{}, sc::metrics::mae{}})};
+inline constexpr auto training =
+    sc::training{.metrics = sc::metrics::per_output(sc::metrics::mae{}, {sc::metrics::mae{}, sc::metrics::mae{}})};
 #else
-inline constexpr auto training = sc::training{
-    .metrics = sc::metrics::per_output(sc::metrics::mae{}, {sc::metrics::mae{}, sc::metrics::mse{}})};
+inline constexpr auto training =
+    sc::training{.metrics = sc::metrics::per_output(
+                     sc::metrics::mae{}, {sc::metrics::mae{}, sc::metrics::named<"again">(sc::metrics::mae{})})};
 #endif
 
 using trainer = sc::trainer<two_heads, training>;  // <- here

@@ -74,13 +74,22 @@ struct twice : sc::functional<twice> {
 static_assert(sc::graph_of<twice>.layers.size() == sc::graph_of<translator>.layers.size());
 static_assert(sc::pipeline_stages<twice> == 3);
 
+// Both directions merged: one output, then the states of each.
+struct merged : sc::functional<merged> {
+  static constexpr auto build(auto& model) {
+    auto [y, h, c, h_backward, c_backward] = bidirectional(lstm(2, {.return_state = true}))(model.input(4, 3));
+    return sc::outputs(y, h, c, h_backward, c_backward);
+  }
+};
+static_assert(sc::graph_of<merged>.call(1).output_count == 5);
+
 // Both directions apart: two outputs with the mask, then states without.
 struct apart : sc::functional<apart> {
   static constexpr auto build(auto& model) {
     auto x = embedding(9, 3, {.mask_zero = true})(model.input(4));
     bidirectional both(gru(2, {.return_sequences = true, .return_state = true}), {.merge_mode = merge_mode::none});
-    auto [forward, backward, h, h_backward] = both(x);
-    return sc::outputs(forward, backward, h, h_backward);
+    auto y = both(x);
+    return sc::outputs(y.all[0], y.all[1], y.all[2], y.all[3]);
   }
 };
 constexpr auto const& of_apart = sc::graph_of<apart>;

@@ -26,6 +26,9 @@ static_assert(metric(sc::metrics::top_k_categorical_accuracy{}).name() == "top_k
 static_assert(metric(sc::metrics::sparse_top_k_categorical_accuracy{}).name() == "sparse_top_k_categorical_accuracy");
 static_assert(metric(sc::metrics::kld{}).name() == "kld" && metric(sc::metrics::mape{}).name() == "mape" &&
               metric(sc::metrics::msle{}).name() == "msle");
+static_assert(sc::metrics::named<"auprc">(sc::metrics::auc{.curve = sc::metrics::auc_curve::pr}).name() == "auprc" &&
+              sc::metrics::named<"a">(sc::metrics::mae{}) == sc::metrics::named<"a">(sc::metrics::mae{}) &&
+              sc::metrics::named<"a">(sc::metrics::mae{}) != metric(sc::metrics::mae{}));
 static_assert(metric(sc::metrics::mae{}).name() == "mae" && metric(sc::metrics::mse{}).name() == "mse");
 static_assert(metric(sc::metrics::acc{}).name() == "acc" && resolve(sc::metrics::acc{}, true, 10).name() != "acc");
 

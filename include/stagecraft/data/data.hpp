@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data that stream: samples of more than memory holds, as `fit`, `evaluate` and `predict` take them. Keras counterpart:
-// tf.data.
+// tf.data. Readers of .npy and IDX files are in headers of their own, <stagecraft/data/npy.hpp> and idx.hpp.
 #pragma once
 
 #include <stagecraft/data/cardinality.hpp>
+#include <stagecraft/data/csv.hpp>
 #include <stagecraft/data/dataset.hpp>
 #include <stagecraft/data/from.hpp>
 #include <stagecraft/data/from_generator.hpp>
 #include <stagecraft/data/stream.hpp>
+#include <stagecraft/data/text_lines.hpp>
 #include <stagecraft/data/zip.hpp>

@@ -127,18 +127,22 @@ inline idx_header parse_idx_header(std::span<unsigned char const> bytes, std::st
   return header;
 }
 
+/// Throws file_error if a file has another number of bytes behind its header than that says: E5003, E5004.
+inline void check_data_bytes(idx_header const& header, std::size_t found, std::string const& name) {
+  if (found == header.data_bytes) return;
+  bool const is_short = found < header.data_bytes;
+  detail::complaint text(name);
+  text << header.data_bytes << " bytes of data (" << header << "), found " << (is_short ? "" : "at least ") << found
+       << (is_short ? ": the file is truncated" : ": more than the header says");
+  text.raise(is_short ? "E5003" : "E5004");
+}
+
 /// Reads a whole IDX file from memory; copies no data. `name` is what errors call the file. Throws file_error: E5002 if
 /// this is no IDX, E5003 if bytes are missing, E5004 if there are too many.
 inline idx_view parse_idx(std::span<unsigned char const> bytes, std::string const& name) {
   idx_header header = parse_idx_header(bytes, name);
   std::span<unsigned char const> const data = bytes.subspan(header.header_bytes);
-  if (data.size() != header.data_bytes) {
-    bool const is_short = data.size() < header.data_bytes;
-    detail::complaint text(name);
-    text << header.data_bytes << " bytes of data (" << header << "), found " << (is_short ? "" : "at least ")
-         << data.size() << (is_short ? ": the file is truncated" : ": more than the header says");
-    text.raise(is_short ? "E5003" : "E5004");
-  }
+  check_data_bytes(header, data.size(), name);
   return {static_cast<idx_header&&>(header), data};
 }
 

@@ -16,7 +16,7 @@ enum class merge_mode : unsigned char {
   sum,
   mul,
   ave,
-  none  ///< nothing: a call has both, `auto [forward, backward] = ...`
+  none  ///< nothing: a call has both, `y.all[0]` and `y.all[1]`
 };
 
 /// Keras's keyword arguments of Bidirectional.
@@ -61,7 +61,7 @@ struct bidirectional
   [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
 
   [[nodiscard]] constexpr bool passes_mask() const { return recurrent.passes_mask(); }
-  static constexpr int most_outputs = 2 + 2 * states;
+  static constexpr int most_outputs = 2 + 2 * states, named_outputs = 1 + 2 * states;
   /// How many outputs a call has, and how many of them, the first ones, are sequences or their ends.
   [[nodiscard]] constexpr int output_count() const {
     return masked_outputs() + (recurrent.options.return_state ? static_cast<int>(2 * states) : 0);

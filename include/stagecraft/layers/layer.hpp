@@ -205,15 +205,21 @@ struct layer : layer_base {
       else
         return 1;
     }();
-    layer_outputs<most> result(packed);
+    constexpr int names = [] {
+      if constexpr (requires { Derived::named_outputs; })
+        return int{Derived::named_outputs};
+      else
+        return most;
+    }();
+    layer_outputs<most, names> result(packed);
     if (packed.model != nullptr && !packed.model->problem.failed()) find_parts(self, result, where);
     if constexpr (most > 1)
       return result;
     else
       return static_cast<symbolic_tensor>(result);
   }
-  template <int Most>
-  static constexpr void find_parts(Derived const& self, layer_outputs<Most>& result, source_line const& where) {
+  template <int Most, int Names>
+  static constexpr void find_parts(Derived const& self, layer_outputs<Most, Names>& result, source_line const& where) {
     if constexpr (Most > 1) result.count = self.output_count();
     if (result.count > 1 || result.model->calls[result.call].loss_count > 0) {
       int masked = 1;

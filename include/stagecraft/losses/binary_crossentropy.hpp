@@ -5,7 +5,6 @@
 
 #include <stagecraft/losses/probabilities.hpp>
 #include <stagecraft/losses/reduction.hpp>
-#include <string_view>
 
 namespace stagecraft::losses {
 
@@ -13,10 +12,9 @@ namespace stagecraft::losses {
 /// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
 /// Keras clips to [1e-7, 1 - 1e-7] and adds 1e-7 inside the logarithms.
 struct binary_crossentropy {
-  bool from_logits = false;   ///< true: the model's output is unnormalised, the loss applies sigmoid itself
-  float label_smoothing = 0;  ///< s: targets become y (1 - s) + s / 2
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies sigmoid itself
+  float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / 2
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "binary_crossentropy";
   static constexpr bool sparse_targets = false;
@@ -32,8 +30,6 @@ struct binary_crossentropy {
     auto const p = detail::clip_probability(output);
     return -(y * log(p + epsilon)) - (1 - y) * log(1 - p + epsilon);
   }
-
-  friend constexpr bool operator==(binary_crossentropy const&, binary_crossentropy const&) = default;
 };
 
 using bce = binary_crossentropy;  ///< the same, as in Keras

@@ -6,7 +6,6 @@
 #include <stagecraft/losses/probabilities.hpp>
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/operations/composite_gradient.hpp>
-#include <string_view>
 
 namespace stagecraft::losses {
 
@@ -14,10 +13,9 @@ namespace stagecraft::losses {
 /// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
 /// Keras first divides by their sum, then clips to [1e-7, 1 - 1e-7].
 struct categorical_crossentropy {
-  bool from_logits = false;   ///< true: the model's output is unnormalised, the loss applies softmax itself
-  float label_smoothing = 0;  ///< s: targets become y (1 - s) + s / classes
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
+  float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / classes
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "categorical_crossentropy";
   static constexpr bool sparse_targets = false;
@@ -35,8 +33,6 @@ struct categorical_crossentropy {
         },
         from_logits_rule);
   }
-
-  friend constexpr bool operator==(categorical_crossentropy const&, categorical_crossentropy const&) = default;
 
  private:
   /// TensorFlow's softmax(x) - y, which is the derivative if the target sums to 1.

@@ -4,15 +4,13 @@
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>
-#include <string_view>
 
 namespace stagecraft::losses {
 
 /// -sum(target prediction) over the last axis, both (rows, columns) divided by their norms: -1 in the same direction, 0
 /// if either is 0.
 struct cosine_similarity {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "cosine_similarity";
   static constexpr bool sparse_targets = false;
@@ -21,8 +19,6 @@ struct cosine_similarity {
     auto const unit = [&](auto x) { return x * rsqrt(maximum(ops.sum(square(x), -1), 1e-12F)); };
     return -ops.sum(unit(target) * unit(output), -1);
   }
-
-  friend constexpr bool operator==(cosine_similarity const&, cosine_similarity const&) = default;
 };
 
 }  // namespace stagecraft::losses

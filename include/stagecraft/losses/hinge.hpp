@@ -5,15 +5,13 @@
 
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/losses/signed_class.hpp>
-#include <string_view>
 
 namespace stagecraft::losses {
 
 /// mean over the last axis of max(1 - target prediction, 0); both (rows, columns). Targets are -1 and 1; 0 counts as -1
 /// (in Keras only if all targets of a batch are 0 or 1).
 struct hinge {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "hinge";
   static constexpr bool sparse_targets = false;
@@ -21,8 +19,6 @@ struct hinge {
   constexpr auto call(auto target, auto output) const {
     return maximum(1 - detail::signed_class(target) * output, 0.0F);
   }
-
-  friend constexpr bool operator==(hinge const&, hinge const&) = default;
 };
 
 }  // namespace stagecraft::losses

@@ -4,16 +4,14 @@
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>
-#include <string_view>
 
 namespace stagecraft::losses {
 
 /// mean over the last axis of e^2 / 2 for |e| <= delta and delta |e| - delta^2 / 2 beyond, e = prediction - target.
 /// Keras's name of the loss is `huber_loss` in logs of version 2.6 and `huber` as an identifier.
 struct huber {
-  float delta = 1;  ///< where the square becomes a line
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  float delta = 1;                   ///< where the square becomes a line
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "huber";
   static constexpr bool sparse_targets = false;
@@ -23,8 +21,6 @@ struct huber {
     auto const slope = maximum(minimum(error, delta), -delta);
     return slope * (error - slope * 0.5F);
   }
-
-  friend constexpr bool operator==(huber const&, huber const&) = default;
 };
 
 }  // namespace stagecraft::losses

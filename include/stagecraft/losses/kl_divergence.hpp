@@ -5,14 +5,12 @@
 
 #include <stagecraft/losses/probabilities.hpp>
 #include <stagecraft/losses/reduction.hpp>
-#include <string_view>
 
 namespace stagecraft::losses {
 
 /// sum over the last axis of target log(target / prediction); both (rows, columns), limited to [1e-7, 1].
 struct kl_divergence {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "kl_divergence";
   static constexpr bool sparse_targets = false;
@@ -22,8 +20,6 @@ struct kl_divergence {
     auto const y = limited(target);
     return ops.sum(y * log(y / limited(output)), -1);
   }
-
-  friend constexpr bool operator==(kl_divergence const&, kl_divergence const&) = default;
 };
 
 using kld = kl_divergence;  ///< the same, as in Keras

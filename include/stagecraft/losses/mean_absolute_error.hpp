@@ -4,21 +4,17 @@
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>
-#include <string_view>
 
 namespace stagecraft::losses {
 
 /// mean over the last axis of |prediction - target|; both (rows, columns). The gradient at 0 is 0.
 struct mean_absolute_error {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "mean_absolute_error";
   static constexpr bool sparse_targets = false;
 
   constexpr auto call(auto target, auto output) const { return abs(output - target); }
-
-  friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
 };
 
 using mae = mean_absolute_error;  ///< the same, as in Keras

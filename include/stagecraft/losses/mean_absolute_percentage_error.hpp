@@ -5,14 +5,12 @@
 
 #include <stagecraft/losses/probabilities.hpp>
 #include <stagecraft/losses/reduction.hpp>
-#include <string_view>
 
 namespace stagecraft::losses {
 
 /// mean over the last axis of 100 |prediction - target| / max(|target|, 1e-7); both (rows, columns).
 struct mean_absolute_percentage_error {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "mean_absolute_percentage_error";
   static constexpr bool sparse_targets = false;
@@ -20,9 +18,6 @@ struct mean_absolute_percentage_error {
   constexpr auto call(auto target, auto output) const {
     return abs((target - output) / maximum(abs(target), detail::probability_epsilon)) * 100.0F;
   }
-
-  friend constexpr bool operator==(mean_absolute_percentage_error const&,
-                                   mean_absolute_percentage_error const&) = default;
 };
 
 using mape = mean_absolute_percentage_error;  ///< the same, as in Keras

@@ -4,21 +4,17 @@
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>
-#include <string_view>
 
 namespace stagecraft::losses {
 
 /// mean over the last axis of (prediction - target)^2; both (rows, columns).
 struct mean_squared_error {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "mean_squared_error";
   static constexpr bool sparse_targets = false;
 
   constexpr auto call(auto target, auto output) const { return square(output - target); }
-
-  friend constexpr bool operator==(mean_squared_error const&, mean_squared_error const&) = default;
 };
 
 using mse = mean_squared_error;  ///< the same, as in Keras

@@ -5,14 +5,12 @@
 
 #include <stagecraft/losses/probabilities.hpp>
 #include <stagecraft/losses/reduction.hpp>
-#include <string_view>
 
 namespace stagecraft::losses {
 
 /// mean over the last axis of prediction - target log(prediction + 1e-7); both (rows, columns).
 struct poisson {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "poisson";
   static constexpr bool sparse_targets = false;
@@ -20,8 +18,6 @@ struct poisson {
   constexpr auto call(auto target, auto output) const {
     return output - target * log(output + detail::probability_epsilon);
   }
-
-  friend constexpr bool operator==(poisson const&, poisson const&) = default;
 };
 
 }  // namespace stagecraft::losses

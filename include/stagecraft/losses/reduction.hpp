@@ -3,6 +3,8 @@
 // Keras counterpart: tf.keras.losses.Reduction.
 #pragma once
 
+#include <string_view>  // for names of losses
+
 namespace stagecraft::losses {
 
 /// What is made of the losses of rows, each times its sample weight. As wide as what stands before it in losses: Clang

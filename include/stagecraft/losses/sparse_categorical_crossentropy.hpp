@@ -7,7 +7,6 @@
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <limits>
-#include <string_view>
 
 namespace stagecraft::losses {
 
@@ -16,9 +15,8 @@ namespace stagecraft::losses {
 /// Keras clips to [1e-7, 1 - 1e-7] and normalises again (softmax of the logarithms). A number that is no class makes
 /// the loss of its row and the gradient NaN.
 struct sparse_categorical_crossentropy {
-  bool from_logits = false;  ///< true: the model's output is unnormalised, the loss applies softmax itself
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
   static constexpr bool sparse_targets = true;
@@ -34,9 +32,6 @@ struct sparse_categorical_crossentropy {
     auto const p = detail::clip_probability(x);
     return log(ops.sum(p, -1)) - log(of_class(p));
   }
-
-  friend constexpr bool operator==(sparse_categorical_crossentropy const&,
-                                   sparse_categorical_crossentropy const&) = default;
 };
 
 }  // namespace stagecraft::losses

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>
+#include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/metrics/metric_sums.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <concepts>
@@ -63,13 +64,15 @@ struct metric {
   // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
   // its end.
   metric_targets targets = metric_targets::any;
-  own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
-  own_options options = {};                    ///< and its members
-  metric_result const* result = nullptr;       ///< of one whose result is no mean over rows
+  own_rules<own_call> const* rules = nullptr;   ///< of one that is a `call`
+  own_options options = {};                     ///< and its members
+  metric_result const* result = nullptr;        ///< of one whose result is no mean over rows
+  std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
-    return rules != nullptr                                  ? rules->name
+    return own_label != nullptr                              ? *own_label
+           : rules != nullptr                                ? rules->name
            : result != nullptr                               ? result->name
            : has_short_name && kind == metric_kind::accuracy ? "acc"
                                                              : metrics::name(kind);
@@ -85,5 +88,21 @@ struct metric {
 
   friend constexpr bool operator==(metric const&, metric const&) = default;
 };
+
+namespace detail {
+
+template <fixed_name Name>
+struct label {
+  static constexpr std::string_view value = Name.view();
+};
+
+}  // namespace detail
+
+/// A metric with Keras's `name`, under which it is reported: `named<"auprc">(auc{.curve = auc_curve::pr})`.
+template <fixed_name Name>
+[[nodiscard]] constexpr metric named(metric of) {
+  of.own_label = &detail::label<Name>::value;
+  return of;
+}
 
 }  // namespace stagecraft::metrics

@@ -3,7 +3,7 @@
 // Keras counterpart: metrics_utils.update_confusion_matrix_variables, MeanIoU.update_state.
 #pragma once
 
-#include <stagecraft/metrics/confusion.hpp>
+#include <stagecraft/metrics/confusion/confusion.hpp>
 #include <stagecraft/training/metric_scores.hpp>
 #include <array>
 #include <cmath>

@@ -69,7 +69,7 @@ class onnx_builder {
   std::map<std::string, std::string> moved_;  ///< tensors with their axes in the other order
 };
 
-/// A model's ONNX file, opset 17. Throws file_error E5068: what the format has not, all of it.
+/// A model's ONNX file, opset 17. Throws file_error E5069: what the format has not, all of it.
 [[nodiscard]] std::string onnx_of(source_model const& model, std::string const& path);
 
 }  // namespace stagecraft::tool

@@ -28,7 +28,7 @@ class model_exporter {
     if (!problems_.empty()) {
       std::string text = path_ + ": what this model has and ONNX files have not:";
       for (auto const& each : problems_) text += "\n  " + each;
-      throw file_error("E5068", text);
+      throw file_error("E5069", text);
     }
     std::map<std::string, int> taken;
     for (std::size_t i = 0; i < results.size(); ++i) {

@@ -145,8 +145,9 @@ class npy_header_reader {
   return result;
 }
 
-/// One array. Throws file_error E5013, E5014.
-[[nodiscard]] inline stored_tensor read_npy(byte_source const& source, std::string name) {
+/// The header of a file that holds as many bytes as that says, and where the elements begin. Throws file_error E5013,
+/// E5014.
+[[nodiscard]] inline std::pair<npy_header, std::uint64_t> read_npy_header(byte_source const& source) {
   auto const& file = source.name();
   constexpr std::string_view magic = "\x93NUMPY";
   auto const begin = source.read(0, std::min<std::uint64_t>(source.size(), 12));
@@ -166,7 +167,14 @@ class npy_header_reader {
     refuse("E5014", file,
            "an array of shape " + shape_text(header.shape) + " takes " +
                (size ? std::to_string(*size) : std::string("too many")) + " bytes, found " + std::to_string(left));
-  stored_tensor result{std::move(name), header.type, std::move(header.shape), source.read(first + length, left)};
+  return {std::move(header), first + length};
+}
+
+/// One array. Throws file_error E5013, E5014.
+[[nodiscard]] inline stored_tensor read_npy(byte_source const& source, std::string name) {
+  auto [header, first] = read_npy_header(source);
+  stored_tensor result{std::move(name), header.type, std::move(header.shape),
+                       source.read(first, source.size() - first)};
   if (header.fortran_order && result.shape.size() > 1)
     result.bytes = row_by_row(result.bytes, result.shape, size_of(result.type));
   return result;

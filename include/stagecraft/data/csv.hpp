@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tables of numbers in text files, row by row. Keras counterpart: tf.data.experimental.CsvDataset.
+#pragma once
+
+#include <stagecraft/data/dataset.hpp>
+#include <stagecraft/data/text_lines.hpp>
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::data {
+
+/// Options of `csv`; names are those of TensorFlow's CsvDataset.
+struct csv_options {
+  bool header = false;             ///< whether the first line of a file has the columns' names, and is left out
+  char field_delim = ',';          ///< what stands between two fields
+  std::vector<int> select_cols{};  ///< the columns to read, from 0, in this order; none: all of them
+};
+
+namespace detail {
+
+class csv_rows final : public stream<std::vector<float>> {
+ public:
+  csv_rows(std::vector<std::string> paths, csv_options options)
+      : lines_(std::move(paths)), options_(std::move(options)) {}
+
+  std::optional<std::vector<float>> next() override {
+    for (;;) {
+      auto const line = lines_.next();
+      if (!line) return std::nullopt;
+      if (line->empty() || (options_.header && lines_.line() == 1)) continue;
+      return row(*line);
+    }
+  }
+
+ private:
+  std::vector<float> row(std::string_view line) {
+    fields_.clear();
+    for (std::size_t first = 0; first <= line.size();) {
+      auto const end = std::min(line.find(options_.field_delim, first), line.size());
+      fields_.push_back(line.substr(first, end - first));
+      first = end + 1;
+    }
+    if (count_ == 0) count_ = fields_.size();
+    if (fields_.size() != count_)
+      refuse("E5071", std::to_string(count_) + " fields, as the first row has", std::to_string(fields_.size()));
+    std::vector<float> result;
+    if (options_.select_cols.empty()) {
+      for (std::size_t column = 0; column < count_; ++column) result.push_back(number(column));
+    } else {
+      for (int const column : options_.select_cols) {
+        if (column < 0 || static_cast<std::size_t>(column) >= count_)
+          refuse("E5071", "columns from 0 to " + std::to_string(count_ - 1), std::to_string(column));
+        result.push_back(number(static_cast<std::size_t>(column)));
+      }
+    }
+    return result;
+  }
+  float number(std::size_t column) const {
+    auto text = fields_[column];
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+    if (text.starts_with('+')) text.remove_prefix(1);
+    float value = 0;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+      refuse("E5070", "a number in column " + std::to_string(column), '\'' + std::string(text) + '\'');
+    return value;
+  }
+  [[noreturn, gnu::cold]] void refuse(char const* code, std::string const& expected, std::string const& found) const {
+    throw file_error(code, lines_.place() + ": expected " + expected + ", found " + found);
+  }
+
+  line_reader lines_;
+  csv_options options_;
+  std::vector<std::string_view> fields_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace detail
+
+/// The rows of files, each a std::vector of floats; empty lines are left out, and fields may stand in quotes, but hold
+/// numbers alone. Their number is not known: `assert_cardinality` says it. `map` makes samples of them:
+///
+///     auto const rows = sc::data::csv("iris.csv", {.header = true});
+///     auto const train = rows.map([](std::vector<float> const& row) {
+///       return std::pair(std::vector<float>(row.begin(), row.end() - 1), row.back());
+///     });
+///
+/// Errors, when the line is read: file_error E5001, E5070 a field that is no number, E5071 a row with another number of
+/// fields than the first one, or without a selected column.
+[[nodiscard]] inline dataset<std::vector<float>> csv(std::vector<std::string> paths, csv_options options = {}) {
+  return {unknown_cardinality, [paths = std::move(paths), options = std::move(options)](std::uint64_t) {
+            return std::make_unique<detail::csv_rows>(paths, options);
+          }};
+}
+[[nodiscard]] inline dataset<std::vector<float>> csv(std::string path, csv_options options = {}) {
+  return csv(std::vector<std::string>{std::move(path)}, std::move(options));
+}
+[[nodiscard]] inline dataset<std::vector<float>> csv(char const* path, csv_options options = {}) {
+  return csv(std::string(path), std::move(options));
+}
+
+}  // namespace stagecraft::data

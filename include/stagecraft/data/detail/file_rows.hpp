@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An array in a file, of which one sample after the other is read.
+#pragma once
+
+#include <stagecraft/data/dataset.hpp>
+#include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/training/data/xtensor.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::data::detail {
+
+/// Where an array's samples lie in a file, and how their bytes become floats.
+struct file_array {
+  std::shared_ptr<io::byte_source const> source;
+  std::uint64_t first = 0;         // byte of the first sample
+  std::size_t row_bytes = 0;       // of a sample
+  std::int64_t count = 0;          // of samples
+  std::vector<std::size_t> shape;  // of a sample
+};
+
+/// `convert(bytes, floats)` makes the numbers of a sample.
+template <class Convert>
+class file_rows final : public stream<xt::xarray<float>> {
+ public:
+  file_rows(file_array from, Convert convert)
+      : from_(std::move(from)), convert_(std::move(convert)), bytes_(from_.row_bytes) {}
+  std::optional<xt::xarray<float>> next() override {
+    if (at_ == from_.count) return std::nullopt;
+    from_.source->read(from_.first + static_cast<std::uint64_t>(at_++) * bytes_.size(), bytes_);
+    auto sample = xt::xarray<float>::from_shape(from_.shape);
+    convert_(std::span<std::byte const>(bytes_), std::span<float>(sample.data(), sample.size()));
+    return sample;
+  }
+
+ private:
+  file_array from_;
+  Convert convert_;
+  std::vector<std::byte> bytes_;
+  std::int64_t at_ = 0;
+};
+
+template <class Convert>
+[[nodiscard]] dataset<xt::xarray<float>> dataset_of_file(file_array from, Convert convert) {
+  auto const count = from.count;
+  return {count, [from = std::move(from), convert = std::move(convert)](std::uint64_t) {
+            return std::make_unique<file_rows<Convert>>(from, convert);
+          }};
+}
+
+}  // namespace stagecraft::data::detail

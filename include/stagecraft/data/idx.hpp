@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The samples of an IDX file, such as MNIST's, which need not fit in memory. CMake: stagecraft::io.
+#pragma once
+
+#include <stagecraft/data/detail/file_rows.hpp>
+#include <stagecraft/datasets/idx.hpp>
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace stagecraft::data {
+
+namespace detail {
+
+/// Numbers of IDX, whose bytes are the other way round, as floats.
+struct idx_to_floats {
+  datasets::idx_type type;
+
+  template <class Number>
+  static void convert(std::span<std::byte const> of, std::span<float> to) {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      std::array<std::byte, sizeof(Number)> bytes;
+      std::reverse_copy(of.begin() + static_cast<std::ptrdiff_t>(i * sizeof(Number)),
+                        of.begin() + static_cast<std::ptrdiff_t>((i + 1) * sizeof(Number)), bytes.begin());
+      to[i] = static_cast<float>(std::bit_cast<Number>(bytes));
+    }
+  }
+  void operator()(std::span<std::byte const> of, std::span<float> to) const {
+    using enum datasets::idx_type;
+    switch (type) {
+      case uint8: return convert<std::uint8_t>(of, to);
+      case int8: return convert<std::int8_t>(of, to);
+      case int16: return convert<std::int16_t>(of, to);
+      case int32: return convert<std::int32_t>(of, to);
+      case float32: return convert<float>(of, to);
+      case float64: return convert<double>(of, to);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// The samples along the first axis, as floats: read one by one, when they are asked for; the file is opened here, and
+/// stays open. Bytes are numbers from 0 to 255; `map` scales them. The file is not compressed.
+/// Errors: file_error E5001 to E5004, as read_mnist.
+[[nodiscard]] inline dataset<xt::xarray<float>> idx(std::string const& path) {
+  auto source = std::make_shared<io::byte_source const>(path);
+  auto const begin = source->read(0, std::min<std::uint64_t>(source->size(), datasets::idx_max_header_bytes));
+  auto const header =
+      datasets::parse_idx_header({reinterpret_cast<unsigned char const*>(begin.data()), begin.size()}, path);
+  datasets::check_data_bytes(header, static_cast<std::size_t>(source->size()) - header.header_bytes, path);
+  detail::file_array from{std::move(source),
+                          header.header_bytes,
+                          datasets::size_of(header.type),
+                          static_cast<std::int64_t>(header.shape[0]),
+                          {header.shape.begin() + 1, header.shape.end()}};
+  for (auto const extent : from.shape) from.row_bytes *= extent;
+  return detail::dataset_of_file(std::move(from), detail::idx_to_floats{header.type});
+}
+
+}  // namespace stagecraft::data

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The samples of an array in a .npy file, which need not fit in memory. Keras counterpart: np.load(path, mmap_mode="r")
+// in tf.data.Dataset.from_generator. CMake: stagecraft::io.
+#pragma once
+
+#include <stagecraft/data/detail/file_rows.hpp>
+#include <stagecraft/io/detail/npy_format.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::data {
+
+/// The samples along the first axis, as floats: read one by one, when they are asked for; the file is opened here, and
+/// stays open. `sc::data::zip(sc::data::npy("x.npy"), sc::data::npy("y.npy"))` are samples to train with. An array in a
+/// .npz file is read with read_npz, as a whole.
+/// Errors: file_error E5001, E5013, E5014; E5014 for a single number, and for an array of several axes in Fortran's
+/// order, whose samples do not lie one after the other.
+[[nodiscard]] inline dataset<xt::xarray<float>> npy(std::string const& path) {
+  auto source = std::make_shared<io::byte_source const>(path);
+  auto const [header, first] = io::read_npy_header(*source);
+  if (header.shape.empty()) io::refuse("E5014", path, "expected an array of samples, found a single number");
+  if (header.fortran_order && header.shape.size() > 1)
+    io::refuse("E5014", path, "expected samples one after the other, found an array in Fortran's order");
+  auto row = stored_tensor{{}, header.type, {header.shape.begin() + 1, header.shape.end()}, {}};
+  auto const bytes = io::bytes_of(row.shape, size_of(row.type)).value_or(0);
+  detail::file_array from{std::move(source), first, static_cast<std::size_t>(bytes), header.shape[0], {}};
+  for (auto const extent : row.shape) from.shape.push_back(static_cast<std::size_t>(extent));
+  return detail::dataset_of_file(std::move(from), [row](std::span<std::byte const> of, std::span<float> to) mutable {
+    row.bytes.assign(of.begin(), of.end());
+    std::ranges::copy(io::to_floats(row), to.begin());
+  });
+}
+
+}  // namespace stagecraft::data

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cross entropy of a target distribution against one probability (or logit) per class.
+// Keras counterpart: tf.keras.metrics.CategoricalCrossentropy.
+#pragma once
+
+#include <stagecraft/losses/categorical_crossentropy.hpp>
+#include <stagecraft/metrics/metric.hpp>
+
+namespace stagecraft::metrics {
+
+namespace detail {
+
+/// The options in words of four bytes.
+struct categorical_crossentropy {
+  static constexpr std::string_view name = "categorical_crossentropy";
+  static constexpr bool sparse_targets = false;
+  int from_logits = 0;
+  float label_smoothing = 0;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::categorical_crossentropy{.from_logits = from_logits != 0, .label_smoothing = label_smoothing}.call(
+        ops, target, output);
+  }
+};
+
+}  // namespace detail
+
+/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+struct categorical_crossentropy {
+  bool from_logits = false;   ///< true: predictions are unnormalised
+  float label_smoothing = 0;  ///< as in the loss
+
+  static constexpr std::string_view name = "categorical_crossentropy";
+
+  constexpr operator metric() const noexcept {
+    return stagecraft::detail::option_of_own<metric>(
+        detail::categorical_crossentropy{from_logits ? 1 : 0, label_smoothing});
+  }
+};
+
+}  // namespace stagecraft::metrics

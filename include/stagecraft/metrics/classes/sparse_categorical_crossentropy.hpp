@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cross entropy of class numbers against one probability (or logit) per class.
+// Keras counterpart: tf.keras.metrics.SparseCategoricalCrossentropy.
+#pragma once
+
+#include <stagecraft/losses/sparse_categorical_crossentropy.hpp>
+#include <stagecraft/metrics/metric.hpp>
+
+namespace stagecraft::metrics {
+
+namespace detail {
+
+/// The options in words of four bytes.
+struct sparse_categorical_crossentropy {
+  static constexpr std::string_view name = "sparse_categorical_crossentropy";
+  static constexpr bool sparse_targets = true;
+  int from_logits = 0;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::sparse_categorical_crossentropy{.from_logits = from_logits != 0}.call(ops, target, output);
+  }
+};
+
+}  // namespace detail
+
+/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+struct sparse_categorical_crossentropy {
+  bool from_logits = false;  ///< true: predictions are unnormalised
+
+  static constexpr std::string_view name = "sparse_categorical_crossentropy";
+
+  constexpr operator metric() const noexcept {
+    return stagecraft::detail::option_of_own<metric>(detail::sparse_categorical_crossentropy{from_logits ? 1 : 0});
+  }
+};
+
+}  // namespace stagecraft::metrics

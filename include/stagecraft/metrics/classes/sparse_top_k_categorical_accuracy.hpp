@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How often the right class is among the k largest predictions, for class numbers as targets.
+// Keras counterpart: tf.keras.metrics.SparseTopKCategoricalAccuracy. Options only, sums are in
+// training/metric_state.hpp.
+#pragma once
+
+#include <stagecraft/metrics/metric.hpp>
+
+namespace stagecraft::metrics {
+
+/// The target is among the k largest predictions; one class number per row, prediction (rows, classes). Ties as in
+/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
+struct sparse_top_k_categorical_accuracy {
+  int k = 5;  ///< how many predictions count
+
+  static constexpr std::string_view name = "sparse_top_k_categorical_accuracy";
+
+  constexpr operator metric() const noexcept {
+    return {.kind = metric_kind::sparse_top_k_categorical_accuracy, .k = k};
+  }
+};
+
+}  // namespace stagecraft::metrics

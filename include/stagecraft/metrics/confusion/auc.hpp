@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The area under a curve of right against wrong predictions.
+// Keras counterpart: tf.keras.metrics.AUC.
+#pragma once
+
+#include <stagecraft/metrics/confusion/confusion.hpp>
+
+namespace stagecraft::metrics {
+
+/// Which curve: of the true against the false positive rate, or of precision against recall.
+enum class auc_curve : int { roc, pr };
+/// How it is summed: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
+enum class auc_summation_method : int { interpolation, minoring, majoring };
+
+/// The area under a curve whose points are found at thresholds from a little below 0 to a little above 1. Predictions
+/// are probabilities; targets that are not 0 are a yes. Source: Davis and Goadrich, "The Relationship Between
+/// Precision-Recall and ROC Curves".
+struct auc {
+  int num_thresholds = 200;          ///< at least 2
+  auc_curve curve = auc_curve::roc;  ///< of which rates
+  /// How the area is summed.
+  auc_summation_method summation_method = auc_summation_method::interpolation;
+  bool multi_label = false;  ///< the mean of the areas of all columns, each of which is a label
+  bool from_logits = false;  ///< the sigmoid of predictions counts
+
+  static constexpr std::string_view name = "auc";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<auc>(
+        {.count = num_thresholds,
+         .spacing = detail::threshold_spacing::even_beyond,
+         .per_label = multi_label ? 1 : 0,
+         .from_logits = from_logits ? 1 : 0,
+         .curve = static_cast<int>(curve) + 4 * static_cast<int>(summation_method)});
+  }
+  static double result(detail::confusion const& at) {
+    bool const is_roc = at.options.curve % 4 == static_cast<int>(auc_curve::roc);
+    auto const method = static_cast<auc_summation_method>(at.options.curve / 4);
+    double area = 0;
+    for (int i = 0; i + 1 < at.size(); ++i) {
+      if (!is_roc && method == auc_summation_method::interpolation) {
+        area += interpolated(at, i);
+        continue;
+      }
+      double const x = is_roc ? 1 - at.specificity(i) : at.recall(i);
+      double const next_x = is_roc ? 1 - at.specificity(i + 1) : at.recall(i + 1);
+      double const y = is_roc ? at.recall(i) : at.precision(i),
+                   next_y = is_roc ? at.recall(i + 1) : at.precision(i + 1);
+      double const lower = y < next_y ? y : next_y, upper = y < next_y ? next_y : y;
+      area += (x - next_x) * (method == auc_summation_method::interpolation ? (y + next_y) / 2
+                              : method == auc_summation_method::minoring    ? lower
+                                                                            : upper);
+    }
+    return area;
+  }
+
+ private:
+  /// From one threshold to the next, as true positives grow with the positives.
+  static double interpolated(detail::confusion const& at, int i) {
+    double const found = at.true_positives(i) - at.true_positives(i + 1);
+    double const positives = at.true_positives(i) + at.false_positives(i);
+    double const next = at.true_positives(i + 1) + at.false_positives(i + 1);
+    double const slope = detail::ratio(found, positives > next ? positives - next : 0);
+    double const intercept = at.true_positives(i + 1) - slope * next;
+    double const quotient = positives > 0 && next > 0 ? positives / next : 1;
+    return detail::ratio(slope * (found + intercept * __builtin_log(quotient)),
+                         at.true_positives(i + 1) + at.false_negatives(i + 1));
+  }
+};
+
+}  // namespace stagecraft::metrics

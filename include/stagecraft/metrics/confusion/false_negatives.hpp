@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many negative predictions that are wrong.
+// Keras counterpart: tf.keras.metrics.FalseNegatives.
+#pragma once
+
+#include <stagecraft/metrics/confusion/confusion.hpp>
+
+namespace stagecraft::metrics {
+
+/// The sum of the weights of negative predictions that are wrong: the numbers of all columns are yes/no predictions,
+/// and targets that are not 0 a yes.
+struct false_negatives {
+  float thresholds = 0.5F;  ///< predictions above it are positive
+
+  static constexpr std::string_view name = "false_negatives";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<false_negatives>({.threshold = thresholds});
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.false_negatives(); }
+};
+
+}  // namespace stagecraft::metrics

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The angle between prediction and target.
+// Keras counterpart: tf.keras.metrics.CosineSimilarity.
+#pragma once
+
+#include <stagecraft/losses/cosine_similarity.hpp>
+#include <stagecraft/metrics/own_metric.hpp>
+
+namespace stagecraft::metrics {
+
+/// The cosine of the angle between a row and its target, 0 if either is 0: the loss of that name has the other sign.
+struct cosine_similarity : own_metric<cosine_similarity> {
+  static constexpr std::string_view name = "cosine_similarity";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return -losses::cosine_similarity{}.call(ops, target, output);
+  }
+};
+
+}  // namespace stagecraft::metrics

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Datasets of files: what they read, and what they say of files that are not as they should be.
+#include <doctest/doctest.h>
+
+#include <stagecraft/data/data.hpp>
+#include <stagecraft/data/idx.hpp>
+#include <stagecraft/data/npy.hpp>
+#include <stagecraft/io/npy.hpp>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/scratch_folder.hpp"
+
+namespace sc = stagecraft;
+namespace data = stagecraft::data;
+
+namespace {
+
+struct files {
+  tests::scratch_folder folder;
+
+  std::string write(std::string const& name, std::string_view text) const {
+    auto const path = (folder.path / name).string();
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+};
+
+template <class Data>
+auto elements_of(Data const& dataset) {
+  std::vector<typename Data::element_type> result;
+  for (auto& element : dataset) result.push_back(std::move(element));
+  return result;
+}
+
+template <class Make>
+void fails(char const* text, Make const& make) {
+  CHECK_THROWS_WITH_AS(elements_of(make()), doctest::Contains(text), sc::file_error);
+}
+
+}  // namespace
+
+TEST_CASE("Lines of files, one after the other") {
+  files const in;
+  auto const first = in.write("a.txt", "one\r\n\ntwo"), second = in.write("b.txt", "three\n"), none = in.write("c", "");
+  auto const lines = data::text_lines(std::vector<std::string>{first, none, second});
+  CHECK(lines.cardinality() == data::unknown_cardinality);
+  CHECK(elements_of(lines) == std::vector<std::string>{"one", "", "two", "three"});
+  CHECK(elements_of(lines.repeat(2).skip(3)).size() == 5);
+  auto const lengths = data::text_lines(first).map([](std::string const& line) { return line.size(); });
+  CHECK(elements_of(lengths) == std::vector<std::size_t>{3, 0, 3});
+  fails("E5001", [&] { return data::text_lines((in.folder.path / "missing").string()); });
+  fails("E5001", [&] { return data::text_lines(in.folder.path.string()); });
+}
+
+TEST_CASE("Rows of tables") {
+  files const in;
+  auto const path = in.write("t.csv", "a,b,c\n1, 2.5 ,\"-3e2\"\n\n+4,5,6\n");
+  using rows = std::vector<std::vector<float>>;
+  CHECK(elements_of(data::csv(path, {.header = true})) == rows{{1, 2.5F, -300}, {4, 5, 6}});
+  CHECK(elements_of(data::csv(path, {.header = true, .select_cols = {2, 0}})) == rows{{-300, 1}, {6, 4}});
+  CHECK(elements_of(data::csv(in.write("s.csv", "1;2\n3;4"), {.field_delim = ';'})) == rows{{1, 2}, {3, 4}});
+  fails("t.csv:1: expected a number in column 0, found 'a' [E5070]", [&] { return data::csv(path); });
+  fails("r.csv:2: expected 2 fields, as the first row has, found 3 [E5071]",
+        [&] { return data::csv(in.write("r.csv", "1,2\n1,2,3\n")); });
+  fails("expected columns from 0 to 2, found 3 [E5071]",
+        [&] { return data::csv(path, {.header = true, .select_cols = {3}}); });
+  fails("found '' [E5070]", [&] { return data::csv(in.write("e.csv", "1,\n")); });
+}
+
+TEST_CASE("Samples of .npy files are those of the array") {
+  files const in;
+  auto const path = (in.folder.path / "x.npy").string();
+  std::vector<float> values(12);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) / 4;
+  sc::write_npy(path, sc::io::float_tensor("x", std::vector<int>{3, 2, 2}, values));
+  auto const samples = data::npy(path);
+  CHECK(samples.cardinality() == 3);
+  auto const all = elements_of(samples);
+  CHECK(all[2](1, 0) == 2.5F);
+  CHECK(all[0].dimension() == 2);
+  CHECK(elements_of(samples.shuffle(2)).size() == 3);
+  auto const numbers = (in.folder.path / "y.npy").string();
+  sc::write_npy(numbers,
+                sc::stored_tensor{"y", sc::element_type::uint8, {3}, {std::byte{7}, std::byte{8}, std::byte{9}}});
+  auto const both = data::zip(samples, data::npy(numbers));
+  CHECK(std::get<1>(elements_of(both)[1])() == 8);
+  fails("E5001", [&] { return data::npy(path + "x"); });
+  fails("E5014", [&] { return data::npy(in.write("z.npy", "no array")); });
+  fails("found a single number [E5014]", [&] {
+    sc::write_npy(numbers, sc::io::number_tensor("n", sc::element_type::float32, 1.0F));
+    return data::npy(numbers);
+  });
+  fails("found an array in Fortran's order [E5014]", [&] {
+    std::string header = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2), }";
+    header.resize(117, ' ');
+    header += '\n';
+    return data::npy(in.write("f.npy", std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "abcd"));
+  });
+}
+
+TEST_CASE("Samples of IDX files, of each type of number") {
+  files const in;
+  auto const bytes = data::idx(in.write("u", std::string("\0\0\x08\x02\0\0\0\x02\0\0\0\x03", 12) + "abcdef"));
+  CHECK(bytes.cardinality() == 2);
+  CHECK(elements_of(bytes)[1](2) == 'f');
+  auto const wide = data::idx(in.write("i", std::string("\0\0\x0c\x01\0\0\0\x02\xff\xff\xff\xfe\0\0\x01\x02", 16)));
+  CHECK(elements_of(wide)[0]() == -2);
+  CHECK(elements_of(wide)[1]() == 258);
+  auto const floats = data::idx(in.write("f", std::string("\0\0\x0d\x01\0\0\0\x01\x3f\xc0\0\0", 12)));
+  CHECK(elements_of(floats)[0]() == 1.5F);
+  fails("E5002", [&] { return data::idx(in.write("g", "\x1f\x8b no")); });
+  fails("E5003", [&] {
+    return data::idx(in.write("s", std::string("\0\0\x08\x01\0\0\0\x05"
+                                               "abc",
+                                               11)));
+  });
+  fails("E5004", [&] {
+    return data::idx(in.write("l", std::string("\0\0\x08\x01\0\0\0\x01"
+                                               "abc",
+                                               11)));
+  });
+}
