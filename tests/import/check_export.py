@@ -5,12 +5,13 @@ for byte; and imports them again: the headers are those of expected/, the weight
     python3 tests/import/check_export.py <the program stagecraft> <folder of check_import.py>            fails if any differs
     python3 tests/import/check_export.py <the program stagecraft> <folder of check_import.py> --update   writes exports.tar.xz
 
-What is committed has been loaded by real Keras, which predicted the same: tests/golden/check_exports.py <folder>/saved."""
+What is committed has been loaded by real Keras, which predicted the same: tests/golden/check_exports.py <folder>/saved; and onnxruntime: check_onnx_exports.py."""
 import pathlib
 import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 
 HERE = pathlib.Path(__file__).parent
 TOOL, FOLDER = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
@@ -36,7 +37,7 @@ def without_first_line(path):
 
 def export_all(names):
     for name in names:
-        for ending in (".h5", ".keras", ".weights.h5", "_js/model.json", ".npz", ".safetensors"):
+        for ending in (".h5", ".keras", ".weights.h5", "_js/model.json", ".npz", ".onnx", ".safetensors"):
             to = SAVED / (name + ending)
             by_library = name == "staged" and ending in (".h5", ".keras", ".weights.h5")
             before = to.read_bytes() if by_library else None
@@ -49,7 +50,7 @@ def export_all(names):
 
 def files(names):
     for name in names:
-        for ending in (".h5", ".keras", ".weights.h5", "_js/model.json", "_js/group1-shard1of1.bin", ".npz", ".safetensors"):
+        for ending in (".h5", ".keras", ".weights.h5", "_js/model.json", "_js/group1-shard1of1.bin", ".npz", ".onnx", ".safetensors"):
             yield SAVED / (name + ending)
         yield SAVED / name / "model.json"
 
@@ -72,10 +73,13 @@ def compare(names):
 
 def import_again(names):
     for name in names:
-        for ending in (".h5", ".keras"):
+        with zipfile.ZipFile(SAVED / f"{name}.keras") as archive:
+            (SAVED / f"{name}_3.json").write_bytes(archive.read("config.json"))
+        for ending in (".h5", ".keras", "_js/model.json", "_js/", "", ".weights.h5"):
             output = FOLDER / "again" / ("mlp" if name == "staged" else name)
             output.parent.mkdir(exist_ok=True)
-            code, text = run("import", SAVED / (name + ending), "--output", output)
+            described = ["--architecture", SAVED / f"{name}_3.json"] if ending == ".weights.h5" else []
+            code, text = run("import", f"{SAVED}/{name}{ending}", "--output", output, *described)
             check(code == 0, f"{name}{ending}: {text}")
             if code != 0:
                 continue
@@ -91,6 +95,8 @@ def main():
     export_all(names)
     compare(names)
     import_again(names)
+    code, text = run("show", SAVED / "staged")
+    check(code == 0 and "inputs['input_1'] shape: (None, 6)" in text and "dense: dense{8, sc::relu} (stage 0)" in text, text)
     check(run("export", SAVED / "mlp", "--to", SAVED / "mlp.txt")[0] == 1, "a format that is not there")
     check(run("export", FOLDER, "--to", SAVED / "none.h5")[0] == 1, "a folder that is no bundle")
     for each in failures:

@@ -147,6 +147,8 @@ def check_refusals():
     nothing = {**sequential(("Dense", dense))}
     nothing["config"]["layers"][0]["config"]["batch_shape"] = [None, None]
     refused("unknown.keras", keras(nothing, weights), "E5063", "--input-shape")
+    refused("hard.keras", keras(sequential(("Dense", {**dense, "activation": "hard_sigmoid"})), weights), "E5064", "of Keras 3")
+    check_refusals_of_tfjs()
     check(run("show", FOLDER / "nothing.h5") [0] == 1, "a file that is not there")
     check(run("show", FOLDER / "mlp.tflite")[0] == 1, "a file of another kind")
     check(run("import")[0] == 2, "no file")
@@ -202,6 +204,38 @@ def check_onnx_refusals():
     refused("reshape.onnx", onnx([("Reshape", ["x", "k"], ["y"])], [("k", (2,), [8.0, 2.0])]), "E5064", "Reshape")
     outside = message((1, 2), (2, 1), (8, "k"), (13, message((1, "location"), (2, "../secret"))), (14, 1))
     refused("outside.onnx", message((7, message((5, outside))), (8, message((2, 17)))), "E5067", "not beside the file")
+
+
+def tfjs(weights, paths=("w.bin",), **others):
+    return json.dumps({"modelTopology": {"model_config": sequential(("Dense", {"name": "dense", "units": 3}))},
+                       "weightsManifest": [{"paths": list(paths), "weights": weights}], **others}).encode()
+
+
+def check_refusals_of_tfjs():
+    kernel = {"name": "dense/kernel", "shape": [4, 3], "dtype": "float32"}
+    bias = {"name": "dense/bias", "shape": [3], "dtype": "float32"}
+    (FOLDER / "w.bin").write_bytes(bytes(60))
+    (FOLDER / "good.json").write_bytes(tfjs([kernel, bias]))
+    code, text = run("show", FOLDER / "good.json")
+    check(code == 0 and "kernel (4, 3)" in text, text)
+    packed = {**kernel, "quantization": {"dtype": "uint8", "scale": 0.5, "min": -1}}
+    (FOLDER / "p.bin").write_bytes(bytes(range(12)) + bytes(12))
+    (FOLDER / "packed.json").write_bytes(tfjs([packed, bias], ["p.bin"]))
+    code, text = run("import", FOLDER / "packed.json", "--output", FOLDER / "packed")
+    values = list(floats(FOLDER / "packed.safetensors"))
+    check(code == 0 and values == [i / 2 - 1 for i in range(12)] + [0.0] * 3, f"{text} {values}")
+    refused("outside.json", tfjs([kernel, bias], ["../w.bin"]), "E5068", "../w.bin")
+    refused("slash.json", tfjs([kernel, bias], ["/etc/passwd"]), "E5068")
+    refused("missing.json", tfjs([kernel, bias], ["none.bin"]), "E5001", "none.bin")
+    refused("long.json", tfjs([{**kernel, "shape": [4, 2**40]}]), "E5068", "takes more bytes")
+    refused("over.json", tfjs([{**kernel, "shape": [2**40, 2**40]}]), "E5068")
+    refused("minus.json", tfjs([{**kernel, "shape": [-4, 3]}]), "E5068", "shape")
+    refused("left.json", tfjs([kernel]), "E5068", "60 bytes, the weights 48")
+    refused("dtype.json", tfjs([{**kernel, "dtype": "string"}]), "E5068", "string")
+    refused("graph.json", tfjs([], [], format="graph-model"), "E5068", "graph-model")
+    refused("nothing.json", b"{}", "E5068", "modelTopology")
+    refused("deep.json", b"[" * 100000, "E5068")
+    refused("names.json", tfjs([{**kernel, "name": "other/kernel"}, bias]), "E5065", "1 arrays, expected 2")
 
 
 def main():

@@ -83,6 +83,13 @@ void check_model(std::string const& name, auto const& then) {
   std::string const stem = STAGECRAFT_IMPORTED_DIR "/" + name;
   sc::predictor<M, run> model;
   model.load_weights(stem + ".safetensors");
+  auto const weights = model.get_weights();
+  for (auto const& keras : {stem + ".h5", stem + "_3.keras"})  // the same, as Keras has saved them
+    if (std::filesystem::exists(keras)) {
+      sc::predictor<M, run> other(7);
+      CHECK(other.load_weights(keras).count == static_cast<int>(weights.size()));
+      CHECK(other.get_weights() == weights);
+    }
   then(model, name);
   auto const file = sc::read_safetensors(stem + "_values.safetensors");
   auto const x = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
@@ -127,6 +134,9 @@ TEST_CASE("a model with stages is saved in Keras's files") {
   sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/staged");
   for (char const* const ending : {".h5", ".keras", ".weights.h5"})
     sc::save_model(model, STAGECRAFT_IMPORTED_DIR "/saved/staged" + std::string(ending));
+  sc::predictor<staged, two_steps> other(7);
+  other.load_weights(STAGECRAFT_IMPORTED_DIR "/saved/staged.weights.h5");
+  CHECK(other.get_weights() == model.get_weights());
 }
 
 TEST_CASE("models of ONNX files predict what onnxruntime predicted") {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <map>
+#include <string>
 
 namespace stagecraft::tool {
 
@@ -15,11 +17,14 @@ std::string shape_text(shape const& of) {
   return text + ")";
 }
 
-void show_layers(source_model const& model, std::string const& indent, std::int64_t& count) {
+void show_layers(source_model const& model, std::string const& indent, std::string const& path,
+                 std::map<std::string, std::string> const& stages, std::int64_t& count) {
   for (auto const& layer : model.layers) {
     if (layer.is_input) continue;
     auto const text = layer.layer ? text_of(*layer.layer) : "a model";
-    std::printf("%s%s: %s\n", indent.c_str(), layer.name.c_str(), text.c_str());
+    auto const stage = stages.find(path + layer.name);
+    std::printf("%s%s: %s%s\n", indent.c_str(), layer.name.c_str(), text.c_str(),
+                stage == stages.end() ? "" : (" (stage " + stage->second + ")").c_str());
     for (auto const& weight : layer.weights) {
       std::string sizes;
       std::int64_t size = 1;
@@ -30,7 +35,7 @@ void show_layers(source_model const& model, std::string const& indent, std::int6
       count += size;
       std::printf("%s  %s (%s)\n", indent.c_str(), weight.name.c_str(), sizes.c_str());
     }
-    if (layer.nested) show_layers(*layer.nested, indent + "  ", count);
+    if (layer.nested) show_layers(*layer.nested, indent + "  ", path + layer.name + "/", stages, count);
   }
 }
 
@@ -53,8 +58,10 @@ void show_command::run() const {
   }
   std::printf("Layers:\n");
   std::int64_t count = 0;
-  show_layers(model, "  ", count);
+  show_layers(model, "  ", "", model.stages, count);
   std::printf("Total params: %lld\n", static_cast<long long>(count));
+  if (!model.training.empty()) std::printf("Training:\n");
+  for (auto const& line : model.training) std::printf("  %s\n", line.c_str());
 }
 
 }  // namespace stagecraft::tool

@@ -5,6 +5,9 @@
 #include "hdf5_file.hpp"
 #include "source_layer.hpp"
 
+#include <stagecraft/io/stored_tensor.hpp>
+
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +34,8 @@ struct model_layer {
   std::vector<expected_weight> weights;  ///< those of a layer, in Keras's order
   std::vector<stored_array> values;      ///< and what the file has for them
   int calls = 0;
+  json config;        ///< its options, as the file has them
+  json call_options;  ///< keyword arguments of its first call
 };
 
 /// One call of a layer.
@@ -51,6 +56,8 @@ struct source_model {
   /// For each input and output, the file's axis of each axis here, samples included, where the two differ: ONNX puts
   /// channels first. Empty for files of Keras.
   std::vector<std::vector<int>> input_axes, output_axes;
+  std::map<std::string, std::string> stages;  ///< of a bundle: of layers by their paths, "0", or "0, 1" of two calls
+  std::vector<std::string> training;          ///< of a bundle: what is known of its training, line by line
 
   [[nodiscard]] model_layer const& layer_of(source_call const& call) const {
     return layers[static_cast<std::size_t>(call.layer)];
@@ -60,14 +67,16 @@ struct source_model {
 /// What is to be known besides the file.
 struct import_options {
   std::vector<std::vector<int>> input_shapes;  ///< of inputs, where the file has None
+  std::string architecture;                    ///< of a file of weights alone: what `model.to_json` has written
 };
 
 /// The model of a configuration: Keras 2's, or that of a .keras file. Throws file_error: E5063 the configuration is not
 /// one of a model with layers, E5064 layers or options that the library does not have, all of them.
 [[nodiscard]] source_model read_config(json const& config, std::string const& file, import_options const& options);
 
-/// A model and its weights from a Keras 2 .h5 or a .keras file. Throws file_error as read_config, and E5001, E5015 and
-/// E5061 the file cannot be read, E5062 it has no model, E5065 weights that are missing, or of other shapes.
+/// A model and its weights from a Keras 2 .h5, a .keras file, a TensorFlow.js folder's model.json, or a bundle. Throws
+/// file_error as read_config, and E5001, E5015 and E5061 the file cannot be read, E5062 it has no model, E5065 weights
+/// that are missing, or of other shapes.
 [[nodiscard]] source_model read_model(std::string const& path, import_options const& options = {});
 
 /// A model of an ONNX file. Throws file_error as read_config, and E5001 and E5067 the file cannot be read.
@@ -76,11 +85,13 @@ struct import_options {
 /// Fills in the values of all weights. Errors as read_model.
 void read_h5_weights(hdf5_file const& file, source_model& model);
 void read_keras_weights(hdf5_file const& file, source_model& model);
+void read_tfjs_weights(tensor_file const& weights, std::string const& file, source_model& model);
+void read_bundle_weights(tensor_file const& weights, std::string const& file, source_model& model);
 
 /// Calls `visit(layer, path)` for each layer with weights, `path` being the names of the models that it is in.
-template <class Visit>
-void for_each_weighted_layer(source_model const& model, std::string const& path, Visit const& visit) {
-  for (auto const& layer : model.layers) {
+template <class Model, class Visit>
+void for_each_weighted_layer(Model& model, std::string const& path, Visit const& visit) {
+  for (auto& layer : model.layers) {
     if (layer.nested) for_each_weighted_layer(*layer.nested, path + layer.name + "/", visit);
     if (!layer.weights.empty()) visit(layer, path);
   }

@@ -5,10 +5,10 @@
 #include "source_model.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
-#include <algorithm>
-#include <array>
+#include <stagecraft/io/keras/read_keras_weights.hpp>
 #include <map>
 #include <string_view>
+#include <utility>
 
 namespace stagecraft::tool {
 
@@ -24,16 +24,24 @@ std::string shape_text(Shape const& shape) {
 /// Gives a layer its arrays, and gathers what does not fit.
 class assignment {
  public:
-  explicit assignment(hdf5_file const& file) : file_(file) {}
+  explicit assignment(std::string file) : file_(std::move(file)) {}
 
-  void give(model_layer& layer, std::vector<std::string> const& paths) {
-    if (paths.size() != layer.weights.size()) {
-      problems_.push_back("layer '" + layer.name + "' has " + std::to_string(paths.size()) + " arrays, expected " +
+  void give(hdf5_file const& file, model_layer& layer, std::vector<std::string> const& paths) {
+    give(layer, paths.size(), [&](std::size_t i) { return file.array(paths[i]); });
+  }
+  void give(model_layer& layer, std::vector<stored_tensor const*> const& tensors) {
+    give(layer, tensors.size(),
+         [&](std::size_t i) { return stored_array{tensors[i]->name, tensors[i]->shape, io::to_floats(*tensors[i])}; });
+  }
+
+  void give(model_layer& layer, std::size_t count, auto const& array_of) {
+    if (count != layer.weights.size()) {
+      problems_.push_back("layer '" + layer.name + "' has " + std::to_string(count) + " arrays, expected " +
                           std::to_string(layer.weights.size()));
       return;
     }
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-      auto array = file_.array(paths[i]);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto array = array_of(i);
       auto const& expected = layer.weights[i];
       if (array.shape != expected.shape)
         problems_.push_back("layer '" + layer.name + "': " + expected.name + " has the shape " +
@@ -43,59 +51,21 @@ class assignment {
   }
   void report() const {
     if (problems_.empty()) return;
-    std::string text = file_.name() + ": the weights are not those of the model:";
+    std::string text = file_ + ": the weights are not those of the model:";
     for (auto const& each : problems_) text += "\n  " + each;
     throw file_error("E5065", text);
   }
 
  private:
-  hdf5_file const& file_;
+  std::string file_;
   std::vector<std::string> problems_;
 };
-
-/// Whether a path such as "encoder/dense_1/kernel:0" leads through a name.
-bool leads_through(std::string_view path, std::string_view name) {
-  while (!path.empty()) {
-    auto const slash = path.find('/');
-    if (slash == std::string_view::npos) return false;  // the last part is the weight's
-    if (path.substr(0, slash) == name) return true;
-    path.remove_prefix(slash + 1);
-  }
-  return false;
-}
 
 /// The layers of a model that have weights, and of those inside it.
 void collect_layers(source_model& model, std::vector<model_layer*>& to) {
   for (auto& layer : model.layers) {
     if (layer.nested) collect_layers(*layer.nested, to);
     if (!layer.weights.empty()) to.push_back(&layer);
-  }
-}
-
-/// The arrays of a layer in a .keras file, in Keras's order.
-void collect_arrays(hdf5_file const& file, std::string const& group, int depth, std::vector<std::string>& to) {
-  // Layers inside a layer are written in the order of their letters, not of its weights.
-  static constexpr std::array order{"query_dense",  "key_dense",     "value_dense",
-                                    "output_dense", "forward_layer", "backward_layer"};
-  constexpr int deepest = 8;
-  if (depth > deepest) file.damaged(group, "has groups that are nested too deep");
-  auto names = file.children(group);
-  auto const rank = [&](std::string const& name) {
-    auto const found = std::find(order.begin(), order.end(), name);
-    // Arrays are numbered: 10 comes after 9.
-    bool const is_number = !name.empty() && name.size() < 6 &&
-                           std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-    return std::pair(found - order.begin(), is_number ? std::stoi(name) : -1);
-  };
-  std::sort(names.begin(), names.end(),
-            [&](auto const& a, auto const& b) { return std::pair(rank(a), a) < std::pair(rank(b), b); });
-  for (auto const& name : names) {
-    auto const path = group + "/" + name;
-    if (name == "seed_generator" || name == "_seed_generators") continue;
-    if (file.has_array(path))
-      to.push_back(path);
-    else
-      collect_arrays(file, path, depth + 1, to);
   }
 }
 
@@ -112,8 +82,8 @@ void assign_container(hdf5_file const& file, source_model& model, std::string co
       assign_container(file, *layer.nested, own, to);
     } else if (!layer.weights.empty()) {
       std::vector<std::string> paths;
-      if (file.has_group(own)) collect_arrays(file, own, 0, paths);
-      to.give(layer, paths);
+      if (file.has_group(own)) io::collect_keras_3_arrays(file, own, 0, paths);
+      to.give(file, layer, paths);
     }
   }
 }
@@ -121,7 +91,7 @@ void assign_container(hdf5_file const& file, source_model& model, std::string co
 }  // namespace
 
 void read_h5_weights(hdf5_file const& file, source_model& model) {
-  assignment to(file);
+  assignment to(file.name());
   std::string const base = file.has_group("/model_weights") ? "/model_weights/" : "/";
   for (auto& layer : model.layers) {
     auto const group = base + layer.name;
@@ -129,23 +99,49 @@ void read_h5_weights(hdf5_file const& file, source_model& model) {
     auto const paths_through = [&](std::string const& name) {
       std::vector<std::string> paths;
       for (auto const& each : names)
-        if (name.empty() || leads_through(each, name)) paths.push_back(group + "/" + each);
+        if (name.empty() || io::leads_through(each, name)) paths.push_back(group + "/" + each);
       return paths;
     };
     if (layer.nested) {
       std::vector<model_layer*> inside;
       collect_layers(*layer.nested, inside);
-      for (auto* each : inside) to.give(*each, paths_through(each->name));
+      for (auto* each : inside) to.give(file, *each, paths_through(each->name));
     } else if (!layer.weights.empty()) {
-      to.give(layer, paths_through(""));
+      to.give(file, layer, paths_through(""));
     }
   }
   to.report();
 }
 
 void read_keras_weights(hdf5_file const& file, source_model& model) {
-  assignment to(file);
+  assignment to(file.name());
   assign_container(file, model, "", to);
+  to.report();
+}
+
+void read_tfjs_weights(tensor_file const& weights, std::string const& file, source_model& model) {
+  assignment to(file);
+  std::vector<model_layer*> layers;
+  collect_layers(model, layers);
+  for (auto* layer : layers) {
+    std::vector<stored_tensor const*> own, inside;
+    for (auto const& each : weights.tensors) {
+      if (each.name.starts_with(layer->name + "/")) own.push_back(&each);
+      if (io::leads_through(each.name, layer->name)) inside.push_back(&each);
+    }
+    to.give(*layer, own.empty() ? inside : own);
+  }
+  to.report();
+}
+
+void read_bundle_weights(tensor_file const& weights, std::string const& file, source_model& model) {
+  assignment to(file);
+  for_each_weighted_layer(model, "", [&](model_layer& layer, std::string const& path) {
+    std::vector<stored_tensor const*> own;
+    for (auto const& each : layer.weights)
+      if (auto const* const found = weights.find(path + layer.name + "/" + each.name + ":0")) own.push_back(found);
+    to.give(layer, own);
+  });
   to.report();
 }
 

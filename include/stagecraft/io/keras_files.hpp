@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Models and weights in Keras's own files: a program that includes this may say `sc::save_model(model, "digits.h5")`,
-// "digits.keras" or "digits.weights.h5". Needs libhdf5: the CMake target stagecraft::hdf5.
+// "digits.keras" or "digits.weights.h5", and `model.load_weights` of each of them. Needs libhdf5: the CMake target
+// stagecraft::hdf5.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/io/keras/keras_h5.hpp>
+#include <stagecraft/io/keras/read_keras_weights.hpp>
 #include <stagecraft/io/model_formats.hpp>
+#include <stagecraft/io/weight_formats.hpp>
 
 namespace stagecraft::io {
 
-/// The formats that this header adds.
+/// The formats that this header adds. Of weights alone there is only a reader: Keras's writers know the model.
 struct keras_formats {
-  model_format weights_h5{".weights.h5", &write_keras_weights_h5}, h5{".h5", &write_keras_h5, nullptr},
+  model_format weights_h5{".weights.h5", &write_keras_weights_h5}, h5{".h5", &write_keras_h5},
       hdf5{".hdf5", &write_keras_h5}, keras{".keras", &write_keras_archive};
+  weight_format h5_weights{".h5", &read_keras_h5}, hdf5_weights{".hdf5", &read_keras_h5},
+      keras_weights{".keras", &read_keras_archive};
 
   keras_formats() {
     keras.next = added_model_formats;
@@ -21,6 +26,10 @@ struct keras_formats {
     h5.next = &hdf5;
     weights_h5.next = &h5;
     added_model_formats = &weights_h5;
+    keras_weights.next = added_formats;
+    hdf5_weights.next = &keras_weights;
+    h5_weights.next = &hdf5_weights;
+    added_formats = &h5_weights;
   }
 };
 inline keras_formats const added_keras_formats;

@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/io/detail/keras_positions.hpp>
 #include <stagecraft/io/detail/match_weights.hpp>
 #include <stagecraft/io/detail/weight_paths.hpp>
 #include <stagecraft/io/weight_formats.hpp>
@@ -59,7 +60,10 @@ template <class M, class Session>
 loaded_weights load_weights_of(file_functions, trained_model<M, Session>& model, std::string const& path,
                                load_weights_options const& options) {
   auto weights = model.get_weights();
-  auto result = io::match_weights(weights, io::weight_paths<M>(), io::read_weights(path), path, model.name(), options);
+  auto const paths = io::weight_paths<M>();
+  auto file = io::read_weights(path);
+  io::name_keras_weights(file, paths);
+  auto result = io::match_weights(weights, paths, file, path, model.name(), options);
   model.set_weights(weights);
   return result;
 }

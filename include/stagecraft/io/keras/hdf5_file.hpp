@@ -1,35 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "hdf5_file.hpp"
+// HDF5 files as Keras writes them: groups, attributes of text, arrays of numbers. Needs libhdf5 (its C interface).
+#pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/keras/hdf5_handle.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <hdf5.h>
 #include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
-namespace stagecraft::tool {
-
-namespace {
-
-/// What is closed at the end.
-class handle {
- public:
-  handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  handle(handle const&) = delete;
-  handle& operator=(handle const&) = delete;
-  ~handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  operator hid_t() const noexcept { return id_; }
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
+namespace stagecraft::io {
 
 /// The elements of a space; the largest number if there are too many to count.
-std::uint64_t elements_of(std::vector<hsize_t> const& shape) {
+[[nodiscard]] inline std::uint64_t elements_of(std::vector<hsize_t> const& shape) {
   std::uint64_t count = 1;
   for (auto const length : shape) {
     if (length != 0 && count > std::numeric_limits<std::uint64_t>::max() / length)
@@ -39,16 +30,61 @@ std::uint64_t elements_of(std::vector<hsize_t> const& shape) {
   return count;
 }
 
-std::vector<hsize_t> shape_of(hid_t space) {
+[[nodiscard]] inline std::vector<hsize_t> hdf5_shape_of(hid_t space) {
   int const rank = H5Sget_simple_extent_ndims(space);
   std::vector<hsize_t> shape(rank > 0 ? static_cast<std::size_t>(rank) : 0);
   if (rank > 0) H5Sget_simple_extent_dims(space, shape.data(), nullptr);
   return shape;
 }
 
-}  // namespace
+/// An array of a file, as floats.
+struct stored_array {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+};
 
-hdf5_file::hdf5_file(std::string const& path) : name_(path) {
+/// An open file, read only. Nothing outside of the file is followed: no external links, no external storage. No answer
+/// takes more memory than the file can hold, deflated data at most 1032 times as much as they take in it.
+///
+/// Throws file_error: E5001 the file cannot be read, E5061 it is not an HDF5 file, or is damaged.
+class hdf5_file {
+ public:
+  explicit hdf5_file(std::string const& path);
+  /// A file in memory, under a name for errors.
+  hdf5_file(std::vector<std::byte> bytes, std::string name);
+  hdf5_file(hdf5_file const&) = delete;
+  hdf5_file& operator=(hdf5_file const&) = delete;
+  ~hdf5_file();
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  /// Whether there is a group, or an array, at a path of hard links.
+  [[nodiscard]] bool has_group(std::string const& path) const { return kind_of(path) == H5O_TYPE_GROUP; }
+  [[nodiscard]] bool has_array(std::string const& path) const { return kind_of(path) == H5O_TYPE_DATASET; }
+  /// The names of what a group holds, in the order of their letters.
+  [[nodiscard]] std::vector<std::string> children(std::string const& group) const;
+  /// The text of an attribute of a group, if it has it.
+  [[nodiscard]] std::optional<std::string> text(std::string const& group, std::string const& attribute) const;
+  /// The texts of an attribute. Keras divides long lists into "names0", "names1" and so on.
+  [[nodiscard]] std::vector<std::string> texts(std::string const& group, std::string const& attribute) const;
+  /// An array of numbers. Throws E5061 if there is none.
+  [[nodiscard]] stored_array array(std::string const& path) const;
+
+  [[noreturn]] void damaged(std::string const& place, std::string const& what) const;
+
+ private:
+  void open(hid_t access);
+  [[nodiscard]] H5O_type_t kind_of(std::string const& path) const;
+  [[nodiscard]] std::optional<std::vector<std::string>> read_texts(std::string const& group,
+                                                                   std::string const& attribute) const;
+
+  std::string name_;
+  std::vector<std::byte> bytes_;
+  std::uint64_t size_ = 0;
+  hid_t file_ = -1;
+};
+
+inline hdf5_file::hdf5_file(std::string const& path) : name_(path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) throw file_error("E5001", path + ": cannot be read: " + std::strerror(errno));
   size_ = static_cast<std::uint64_t>(file.tellg());
@@ -56,29 +92,29 @@ hdf5_file::hdf5_file(std::string const& path) : name_(path) {
   open(H5P_DEFAULT);
 }
 
-hdf5_file::hdf5_file(std::vector<std::byte> bytes, std::string name)
+inline hdf5_file::hdf5_file(std::vector<std::byte> bytes, std::string name)
     : name_(std::move(name)), bytes_(std::move(bytes)), size_(bytes_.size()) {
-  handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  hdf5_handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fapl_core(access, 1 << 16, false);
   H5Pset_file_image(access, bytes_.data(), bytes_.size());
   open(access);
 }
 
-hdf5_file::~hdf5_file() {
+inline hdf5_file::~hdf5_file() {
   if (file_ >= 0) H5Fclose(file_);
 }
 
-void hdf5_file::open(hid_t access) {
+inline void hdf5_file::open(hid_t access) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // what is wrong is said once, by us
   file_ = H5Fopen(name_.c_str(), H5F_ACC_RDONLY, access);
   if (file_ < 0) damaged("", "is not an HDF5 file, or is damaged");
 }
 
-void hdf5_file::damaged(std::string const& place, std::string const& what) const {
+inline void hdf5_file::damaged(std::string const& place, std::string const& what) const {
   throw file_error("E5061", name_ + ": " + (place.empty() ? "" : "'" + place + "' ") + what);
 }
 
-H5O_type_t hdf5_file::kind_of(std::string const& path) const {
+inline H5O_type_t hdf5_file::kind_of(std::string const& path) const {
   if (path.empty() || path == "/") return H5O_TYPE_GROUP;
   // Each part must be a hard link: others could lead out of the file.
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
@@ -94,9 +130,9 @@ H5O_type_t hdf5_file::kind_of(std::string const& path) const {
   return info.type;
 }
 
-std::vector<std::string> hdf5_file::children(std::string const& group) const {
+inline std::vector<std::string> hdf5_file::children(std::string const& group) const {
   if (!has_group(group)) return {};
-  handle const id(H5Gopen2(file_, group.c_str(), H5P_DEFAULT), H5Gclose);
+  hdf5_handle const id(H5Gopen2(file_, group.c_str(), H5P_DEFAULT), H5Gclose);
   std::vector<std::string> names;
   H5G_info_t info{};
   if (id < 0 || H5Gget_info(id, &info) < 0 || info.nlinks > size_) damaged(group, "is damaged");
@@ -110,18 +146,18 @@ std::vector<std::string> hdf5_file::children(std::string const& group) const {
   return names;
 }
 
-std::optional<std::vector<std::string>> hdf5_file::read_texts(std::string const& group,
-                                                              std::string const& attribute) const {
+inline std::optional<std::vector<std::string>> hdf5_file::read_texts(std::string const& group,
+                                                                     std::string const& attribute) const {
   if (!has_group(group)) return std::nullopt;
   auto const place = group + " (attribute " + attribute + ")";
   auto const* const path = group.empty() ? "/" : group.c_str();
   if (H5Aexists_by_name(file_, path, attribute.c_str(), H5P_DEFAULT) <= 0) return std::nullopt;
-  handle const id(H5Aopen_by_name(file_, path, attribute.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  handle const type(H5Aget_type(id), H5Tclose);
-  handle const space(H5Aget_space(id), H5Sclose);
+  hdf5_handle const id(H5Aopen_by_name(file_, path, attribute.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  hdf5_handle const type(H5Aget_type(id), H5Tclose);
+  hdf5_handle const space(H5Aget_space(id), H5Sclose);
   if (id < 0 || type < 0 || space < 0) damaged(place, "is damaged");
   if (H5Sget_simple_extent_type(space) == H5S_NULL) return std::vector<std::string>{};
-  auto const count = elements_of(shape_of(space));
+  auto const count = elements_of(hdf5_shape_of(space));
   if (count == 0) return std::vector<std::string>{};  // of Python's empty list, which is one of floats
   if (H5Tget_class(type) != H5T_STRING) damaged(place, "is no text");
   auto const each = H5Tget_size(type);
@@ -130,7 +166,7 @@ std::optional<std::vector<std::string>> hdf5_file::read_texts(std::string const&
   result.reserve(static_cast<std::size_t>(count));
   if (H5Tis_variable_str(type) > 0) {
     std::vector<char*> texts(static_cast<std::size_t>(count), nullptr);
-    handle const memory(H5Tcopy(type), H5Tclose);
+    hdf5_handle const memory(H5Tcopy(type), H5Tclose);
     if (H5Aread(id, memory, texts.data()) < 0) damaged(place, "is damaged");
     for (auto* text : texts) result.emplace_back(text == nullptr ? "" : text);
     H5Dvlen_reclaim(memory, space, H5P_DEFAULT, texts.data());
@@ -145,14 +181,14 @@ std::optional<std::vector<std::string>> hdf5_file::read_texts(std::string const&
   return result;
 }
 
-std::optional<std::string> hdf5_file::text(std::string const& group, std::string const& attribute) const {
+inline std::optional<std::string> hdf5_file::text(std::string const& group, std::string const& attribute) const {
   auto const found = read_texts(group, attribute);
   if (!found) return std::nullopt;
   if (found->size() != 1) damaged(group + " (attribute " + attribute + ")", "is a list, not a text");
   return found->front();
 }
 
-std::vector<std::string> hdf5_file::texts(std::string const& group, std::string const& attribute) const {
+inline std::vector<std::string> hdf5_file::texts(std::string const& group, std::string const& attribute) const {
   if (auto all = read_texts(group, attribute)) return *std::move(all);
   std::vector<std::string> result;
   for (int part = 0;; ++part) {
@@ -162,18 +198,18 @@ std::vector<std::string> hdf5_file::texts(std::string const& group, std::string 
   }
 }
 
-stored_array hdf5_file::array(std::string const& path) const {
+inline stored_array hdf5_file::array(std::string const& path) const {
   if (!has_array(path)) damaged(path, "is not there, or no array");
-  handle const id(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
-  handle const type(H5Dget_type(id), H5Tclose);
-  handle const space(H5Dget_space(id), H5Sclose);
-  handle const creation(H5Dget_create_plist(id), H5Pclose);
+  hdf5_handle const id(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
+  hdf5_handle const type(H5Dget_type(id), H5Tclose);
+  hdf5_handle const space(H5Dget_space(id), H5Sclose);
+  hdf5_handle const creation(H5Dget_create_plist(id), H5Pclose);
   if (id < 0 || type < 0 || space < 0 || creation < 0) damaged(path, "is damaged");
   if (H5Pget_external_count(creation) > 0 || H5Pget_layout(creation) == H5D_VIRTUAL)
     damaged(path, "has its values in another file, which is not read");
   auto const kind = H5Tget_class(type);
   if (kind != H5T_FLOAT && kind != H5T_INTEGER) damaged(path, "is no array of numbers");
-  auto const lengths = shape_of(space);
+  auto const lengths = hdf5_shape_of(space);
   auto const count = elements_of(lengths);
   constexpr std::uint64_t most_growth = 1032;  // no byte of a deflated stream becomes more
   auto const stored = H5Dget_storage_size(id);
@@ -186,4 +222,4 @@ stored_array hdf5_file::array(std::string const& path) const {
   return result;
 }
 
-}  // namespace stagecraft::tool
+}  // namespace stagecraft::io

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The weights of Keras's files for `load_weights`: of Keras 2's .h5, by layers' names, of Keras 3's .weights.h5 and
+// .keras.
+#pragma once
+
+#include <stagecraft/io/detail/bundle_contents.hpp>
+#include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/detail/keras_positions.hpp>
+#include <stagecraft/io/detail/zip_archive.hpp>
+#include <stagecraft/io/keras/hdf5_file.hpp>
+#include <stagecraft/io/keras/layer_tree.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::io {
+
+/// The arrays of a layer in a file of Keras 3, in Keras's order.
+inline void collect_keras_3_arrays(hdf5_file const& file, std::string const& group, int depth,
+                                   std::vector<std::string>& to) {
+  // Layers inside a layer are written in the order of their letters, not of its weights.
+  static constexpr std::array order{"query_dense",  "key_dense",     "value_dense",
+                                    "output_dense", "forward_layer", "backward_layer"};
+  constexpr int deepest = 8;
+  if (depth > deepest) file.damaged(group, "has groups that are nested too deep");
+  auto names = file.children(group);
+  auto const rank = [&](std::string const& name) {
+    auto const found = std::find(order.begin(), order.end(), name);
+    // Arrays are numbered: 10 comes after 9.
+    bool const is_number = !name.empty() && name.size() < 6 &&
+                           std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+    return std::pair(found - order.begin(), is_number ? std::stoi(name) : -1);
+  };
+  std::sort(names.begin(), names.end(),
+            [&](auto const& a, auto const& b) { return std::pair(rank(a), a) < std::pair(rank(b), b); });
+  for (auto const& name : names) {
+    auto const path = group + "/" + name;
+    if (name == "seed_generator" || name == "_seed_generators") continue;
+    if (file.has_array(path))
+      to.push_back(path);
+    else
+      collect_keras_3_arrays(file, path, depth + 1, to);
+  }
+}
+
+/// Reads arrays into tensors that name_keras_weights names.
+class keras_weights_reader {
+ public:
+  explicit keras_weights_reader(hdf5_file const& file) : file_(file) {
+    result_.metadata.emplace_back(keras_positions, "");
+  }
+
+  /// Keras 2: groups of layers, each with the names of its weights.
+  [[nodiscard]] tensor_file read_keras_2() {
+    std::string const base = file_.has_group("/model_weights") ? "/model_weights" : "/";
+    for (auto const& layer : file_.texts(base, "layer_names")) {
+      auto const group = base + (base == "/" ? "" : "/") + layer;
+      for (auto const& name : file_.texts(group, "weight_names")) add(layer, name, group + "/" + name);
+    }
+    return std::move(result_);
+  }
+
+  /// Keras 3: groups by class, in which newer releases say the layers' names.
+  [[nodiscard]] tensor_file read_keras_3() {
+    walk("", "", 0);
+    return std::move(result_);
+  }
+  /// The same with the names of a configuration.
+  [[nodiscard]] tensor_file read_keras_3(keras_layer const& layer) {
+    add_layers(layer);
+    return std::move(result_);
+  }
+
+ private:
+  void add(std::string const& layer, std::string const& name, std::string const& path) {
+    auto array = file_.array(path);
+    result_.tensors.push_back(float_tensor(layer + "\n" + name, array.shape, array.values));
+  }
+  void add_arrays(std::string const& layer, std::string const& group) {
+    std::vector<std::string> paths;
+    if (file_.has_group(group)) collect_keras_3_arrays(file_, group, 0, paths);
+    for (auto const& path : paths) add(layer, "", path);
+  }
+
+  void walk(std::string const& group, std::string const& outside, int depth) {
+    constexpr int deepest = 16;
+    if (depth > deepest) file_.damaged(group, "has models that are nested too deep");
+    auto const layers = group + "/layers";
+    for (auto const& child : file_.children(layers)) {
+      auto const own = layers + "/" + child;
+      auto const name = file_.has_group(own + "/vars") ? file_.text(own + "/vars", "name") : std::nullopt;
+      if (!name) {
+        std::vector<std::string> paths;
+        collect_keras_3_arrays(file_, own, 0, paths);
+        if (paths.empty()) continue;
+        throw file_error("E5062", file_.name() + ": does not say which layer '" + own +
+                                      "' is, since an older release of Keras 3 wrote it: save the model as .keras");
+      }
+      if (file_.has_group(own + "/layers"))
+        walk(own, outside + *name + "/", depth + 1);
+      else
+        add_arrays(outside + *name, own);
+    }
+  }
+  void add_layers(keras_layer const& layer) {
+    for (auto const& each : layer.layers) {
+      if (each.is_model)
+        add_layers(each);
+      else
+        add_arrays(each.path, "/" + each.group);
+    }
+  }
+
+  hdf5_file const& file_;
+  tensor_file result_;
+};
+
+/// The weights of an HDF5 file of Keras: a whole model's, or weights alone. Throws file_error: E5001, E5061 the file
+/// cannot be read, E5062 it has no weights of Keras's.
+[[nodiscard]] inline tensor_file read_keras_h5(std::string const& path) {
+  hdf5_file const file(path);
+  keras_weights_reader reader(file);
+  if (file.has_group("/layers")) return reader.read_keras_3();
+  if (!file.has_group("/model_weights") && file.texts("/", "layer_names").empty())
+    throw file_error("E5062", path + ": has no weights that Keras has saved");
+  return reader.read_keras_2();
+}
+
+/// The weights of a .keras archive. Throws file_error as read_keras_h5, and E5015 it is no archive.
+[[nodiscard]] inline tensor_file read_keras_archive(std::string const& path) {
+  byte_source const source(path);
+  zip_reader const archive(source);
+  auto const member = [&](std::string_view name) {
+    for (auto const& each : archive.members())
+      if (each.name == name) return archive.read(each);
+    throw file_error("E5062", path + ": has no member '" + std::string(name) + "'");
+  };
+  auto const config = member("config.json");
+  auto const model = parse_json({reinterpret_cast<char const*>(config.data()), config.size()}, path);
+  hdf5_file const file(member("model.weights.h5"), path + " (model.weights.h5)");
+  try {
+    layer_tree const tree(model, {}, {});
+    return keras_weights_reader(file).read_keras_3(tree.root());
+  } catch (nlohmann::json::exception const& problem) {
+    throw file_error("E5063", path + ": config.json is not that of a model: " + problem.what());
+  }
+}
+
+}  // namespace stagecraft::io
