@@ -173,7 +173,7 @@ class reader {
       if (char const c = next(); c != '\'' && c != '"') fail();
       auto key = quoted();
       expect(':');
-      result.dictionary.emplace_back(std::move(key), sum());
+      result.dictionary.push_back({std::move(key), sum()});
       if (!takes(',')) {
         expect('}');
         break;

@@ -4,21 +4,26 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace stagecraft::tool {
 
 /// What an expression is: an array (a number is one without axes), a text, a dictionary, or a list of those.
 struct python_value {
+  struct entry;
   enum class kind { array, text, list, dictionary };
 
   kind what = kind::array;
   std::vector<std::int64_t> shape;  ///< of an array
   std::vector<double> numbers;      ///< of an array, row by row
   std::string text;
-  std::vector<python_value> items;                               ///< of a list that is no array
-  std::vector<std::pair<std::string, python_value>> dictionary;  ///< in its order
+  std::vector<python_value> items;  ///< of a list that is no array
+  std::vector<entry> dictionary;    ///< in its order
+};
+
+struct python_value::entry {
+  std::string key;
+  python_value value;
 };
 
 /// Reads numbers, True, False, texts, lists, tuples and dictionaries; `+ - * /`, parentheses; np.array, ones, zeros,
