@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <random>
 #include <string_view>
+#include <utility>
 
 namespace stagecraft::tool {
 
