@@ -211,13 +211,14 @@ void add_sum(std::string const& size, std::size_t n) {
 #endif
 }
 
-/// An update of weights with two slots, the norms of its step found first; `eigen(w, m, v, g)`. Each of the four is
+/// An update of weights with up to two slots, the norms of its step found first; `eigen(w, m, v, g)`. Each of these is
 /// read, and all but the gradient are written, after another pass over them for norms.
 template <auto Optimizer, class Eigen>
 void add_update(std::string const& name, std::size_t n, Eigen const& eigen) {
   constexpr unsigned norms = sc::detail::norms_of_round<Optimizer>(0);
   double const floats = 4.0 * static_cast<double>(n);
-  traffic const bytes{floats * (norms != 0 ? 8 : 4), floats * 3};
+  constexpr int slots_of_weight = sc::detail::slots_of<Optimizer>;
+  traffic const bytes{floats * (2 + slots_of_weight) * (norms != 0 ? 2 : 1), floats * (1 + slots_of_weight)};
   auto const size = static_cast<std::int64_t>(n);
   add(name + "/stagecraft", n, bytes, [size](buffers& b) {
     return [size, w = b.x.data(), g = b.gradient.data(), slots = b.slots.data()] {
@@ -254,6 +255,37 @@ void add_updates(std::string const& size, std::size_t n) {
         moments(m, v, g);
         auto const step = m / ((1.58F * v).sqrt() + 1e-6F) + 1e-4F * w;
         w -= 0.001F * std::sqrt(w.square().sum() / step.square().sum()) * step;
+      });
+  add_update<sc::optimizers::adagrad{}>("adagrad/" + size, n, [](array w, array a, array, array const& g) {
+    a += g.square();
+    w -= 0.001F * g / ((a + 0.1F).sqrt() + 1e-7F);
+  });
+  add_update<sc::optimizers::adadelta{}>("adadelta/" + size, n, [](array w, array a, array d, array const& g) {
+    a = 0.95F * a + 0.05F * g.square();
+    auto const scale = (d + 1e-7F) / (a + 1e-7F);
+    w -= 0.001F * g * scale.sqrt();
+    d = 0.95F * d + 0.05F * g.square() * scale;
+  });
+  add_update<sc::optimizers::adamax{}>("adamax/" + size, n, [](array w, array m, array v, array const& g) {
+    m = 0.9F * m + 0.1F * g;
+    v = (0.999F * v).max(g.abs());
+    w -= 0.001F * m / (v + 1e-7F);
+  });
+  add_update<sc::optimizers::ftrl{}>("ftrl/" + size, n, [](array w, array a, array z, array const& g) {
+    z += g - ((a + g.square() + 0.1F).sqrt() - (a + 0.1F).sqrt()) * 1000.0F * w;
+    a += g.square();
+    w = (z != 0.0F).select(z * -0.001F / (a + 0.1F).sqrt(), 0.0F);
+  });
+  add_update<sc::optimizers::sgdw{.weight_decay = 1e-4F, .momentum = 0.9F}>(
+      "sgdw/" + size, n, [](array w, array m, array, array const& g) {
+        m = 0.9F * m - 0.001F * g;
+        w += m - 1e-4F * w;
+      });
+  add_update<sc::optimizers::lars{.weight_decay_rate = 1e-4F}>(
+      "lars/" + size, n, [](array w, array m, array, array const& g) {
+        auto const step = g + 1e-4F * w;
+        m = 0.9F * m + 1e-6F * std::sqrt(w.square().sum() / step.square().sum()) * step;
+        w -= m;
       });
 }
 

@@ -124,7 +124,7 @@ ROWS = [
         r"\1 \2 gradient \3, batch \4", "FLOP/s"),
 
     Row(ELEMENTWISE, r"(relu|exp|tanh|gelu|sum)/(16K|1M)", r"\1, \2 floats", "bytes/s", ">= 1"),
-    Row(ELEMENTWISE, r"(adamw|lamb)/(16K|1M)", r"update of weights with \1, \2 floats", "bytes/s", ">= 1"),
+    Row(ELEMENTWISE, r"(adagrad|adadelta|adamax|ftrl|sgdw|adamw|lamb|lars)/(16K|1M)", r"update of weights with \1, \2 floats", "bytes/s", ">= 1"),
     Row(ELEMENTWISE, r"softmax_(10|1024)/(16K|1M)", r"softmax, rows of \1, \2 floats", "bytes/s", ">= 1"),
     Row(ELEMENTWISE, r"layer_normalization_(10|1024)/(16K|1M)", r"layer normalization, rows of \1, \2 floats",
         "bytes/s", ">= 1"),

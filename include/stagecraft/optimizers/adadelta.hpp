@@ -34,7 +34,7 @@ struct adadelta {
   constexpr void update(auto& ops, auto weight, auto gradient) const {
     auto const mean_square = ops.slot("accum_grad"), mean_movement = ops.slot("accum_var");
     auto const square_now = mean_square * rho + square(gradient) * (1 - rho);
-    auto const movement = gradient * (sqrt(mean_movement + epsilon) * rsqrt(square_now + epsilon));
+    auto const movement = gradient * sqrt((mean_movement + epsilon) / (square_now + epsilon));
     ops.update(mean_square, square_now);
     ops.update(mean_movement, mean_movement * rho + square(movement) * (1 - rho));
     ops.update(weight, weight - decayed_rate(ops, decay) * movement);
