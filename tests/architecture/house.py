@@ -20,7 +20,7 @@ FLOORS = (
     "layers losses optimizers/schedules kernels/elementwise ipu/steps",
     "models metrics kernels/reduction kernels/product kernels/pooling kernels/normalization ipu/vertices ipu/tiles",
     "pipeline kernels/convolution kernels/loss ipu/operations",
-    "description kernels/update host/lists ipu/lowering/traced",
+    "description kernels/update host/lists ipu/lowering/traced applications",
     "plan",
     "host/steps ipu/lowering",
     "host/operations ipu/placement ipu/tiles/codelets engine/policy",

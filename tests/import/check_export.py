@@ -5,7 +5,7 @@ for byte; and imports them again: the headers are those of expected/, the weight
     python3 tests/import/check_export.py <the program stagecraft> <folder of check_import.py>            fails if any differs
     python3 tests/import/check_export.py <the program stagecraft> <folder of check_import.py> --update   writes exports.tar.xz
 
-What is committed has been loaded by real Keras, which predicted the same: tests/golden/check_exports.py <folder>/saved."""
+What is committed has been loaded by real Keras, which predicted the same: tests/golden/check_exports.py <folder>/saved; and onnxruntime: check_onnx_exports.py."""
 import pathlib
 import shutil
 import subprocess
@@ -37,7 +37,7 @@ def without_first_line(path):
 
 def export_all(names):
     for name in names:
-        for ending in (".h5", ".keras", ".weights.h5", "_js/model.json", ".npz", ".safetensors"):
+        for ending in (".h5", ".keras", ".weights.h5", "_js/model.json", ".npz", ".onnx", ".safetensors"):
             to = SAVED / (name + ending)
             by_library = name == "staged" and ending in (".h5", ".keras", ".weights.h5")
             before = to.read_bytes() if by_library else None
@@ -50,7 +50,7 @@ def export_all(names):
 
 def files(names):
     for name in names:
-        for ending in (".h5", ".keras", ".weights.h5", "_js/model.json", "_js/group1-shard1of1.bin", ".npz", ".safetensors"):
+        for ending in (".h5", ".keras", ".weights.h5", "_js/model.json", "_js/group1-shard1of1.bin", ".npz", ".onnx", ".safetensors"):
             yield SAVED / (name + ending)
         yield SAVED / name / "model.json"
 

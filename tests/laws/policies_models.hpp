@@ -68,6 +68,7 @@ struct network_model : sc::functional<network_model> {
     auto x = model.input(8);
     dense shared(8, sc::swish,
                  {.kernel_regularizer = sc::regularizers::l1_l2{0.01F, 0.02F},
+                  .activity_regularizer = sc::regularizers::l1_l2{0.02F, 0.01F},
                   .kernel_constraint = sc::constraints::max_norm{.max_value = 0.75F},
                   .bias_constraint = sc::constraints::non_neg{}});
     auto a = shared(random_runs::gain()(x));

@@ -97,6 +97,7 @@ class reader {
       layer.name = text_in(config, "name", "a layer of class " + layer.class_name);
     for (auto const& other : model.layers)
       if (other.name == layer.name) wrong("model '" + model.name + "' has two layers '" + layer.name + "'");
+    layer.config = config;
     model.layers.push_back(std::move(layer));
     return static_cast<int>(model.layers.size()) - 1;
   }
@@ -112,7 +113,7 @@ class reader {
     } else {
       found = input_shape(name, batch_shape, position);
     }
-    model.layers.push_back({name, "InputLayer", true, nullptr, nullptr, {}, {}, 1});
+    model.layers.push_back({name, "InputLayer", true, nullptr, nullptr, {}, {}, 1, {}, {}});
     model.calls.push_back({static_cast<int>(model.layers.size()) - 1, {}, {found}});
     model.inputs.push_back(static_cast<int>(model.calls.size()) - 1);
     return {model.inputs.back(), 0};
@@ -185,6 +186,7 @@ class reader {
     bool const is_known = !shapes.empty() && std::all_of(shapes.begin(), shapes.end(), [](auto const& x) { return x; });
     bool const is_first = layer.calls == 0;
     if (is_first) {
+      layer.call_options = call_options;
       int const rank = is_known ? shapes.front()->rank() + 1 : 0;
       layer.layer = make_layer({layer.class_name, config, rank, call_options});
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "export_formats.hpp"
+#include "onnx/onnx_bundle.hpp"
 
 #include <stagecraft/io/keras/keras_h5.hpp>
 #include <stagecraft/io/npz.hpp>
@@ -31,6 +32,7 @@ std::vector<export_format> const& export_formats() {
       {".keras", "a model for Keras 3", &io::write_keras_archive},
       {"model.json", "a model for TensorFlow.js, with files of weights beside it", &io::write_tfjs},
       {"/", "a folder of a model for TensorFlow.js", &io::write_tfjs},
+      {".onnx", "a model for ONNX Runtime and others, opset 17", &write_onnx},
       {".npz", "weights for NumPy",
        [](std::string const& path, io::bundle_contents const& contents) { write_npz(path, weights_of(contents)); }},
       {".safetensors", "weights", [](std::string const& path, io::bundle_contents const& contents) {

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "compile_command.hpp"
 #include "run_command.hpp"
+#include "serve/serve_command.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/version.hpp>
@@ -76,6 +77,7 @@ int main(int argc, char** argv) {
 
   tool::add_compile_command(app);
   tool::add_run_command(app);
+  tool::add_serve_command(app);
 
   try {
     app.parse(argc, argv);

@@ -34,6 +34,8 @@ struct model_layer {
   std::vector<expected_weight> weights;  ///< those of a layer, in Keras's order
   std::vector<stored_array> values;      ///< and what the file has for them
   int calls = 0;
+  json config;        ///< its options, as the file has them
+  json call_options;  ///< keyword arguments of its first call
 };
 
 /// One call of a layer.

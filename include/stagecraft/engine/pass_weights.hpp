@@ -71,7 +71,7 @@ class pass_weights {
     bool any = false;
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
       any = any ||
-            (uses_weight(i) && (Plan::trains ? graph.parameters[i].is_state() : graph.parameters[i].between_batches));
+            ((Plan::trains ? graph.parameters[i].is_state() : graph.parameters[i].between_batches) && uses_weight(i));
     return any;
   }();
   /// These.

@@ -67,6 +67,7 @@ class engine {
     if (time.count() > 0) call->deadline = call->arrival + time;
     {
       std::scoped_lock const lock(mutex_);
+      counts_.left_calls += queue_.drop_left(call->arrival);
       if (!accepts_ || queue_.size() >= static_cast<std::size_t>(options_.max_enqueued_calls)) {
         ++counts_.refused_calls;
         if (!accepts_) throw runtime_stopped("E5081", "the engine is stopped and takes no calls");

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`stagecraft serve`: both APIs, limits, tokens, TLS, versions that come while there is load, and an end under load.
+
+    check_serve.py <the program> <folder with scores/ and exported/1/>
+"""
+import contextlib
+import http.client
+import json
+import math
+import pathlib
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+TOOL, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
+failures = []
+ROW = {"pixels": [[0, 51, 102], [153, 204, 255]], "size": [0.5, -1]}
+PREDICT = "/v1/models/scores:predict"
+
+
+def check(what, condition, *details):
+    if not condition:
+        failures.append(f"{what}: {details}")
+
+
+class Server:
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", *map(str, arguments)], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.lines = []
+        for line in self.process.stdout:
+            self.lines.append(line)
+            if line.startswith("Exporting HTTP/REST API at:127.0.0.1:"):
+                self.port = int(line.split(":")[2].split(" ")[0])
+                return
+        raise RuntimeError(f"the server has ended: {self.process.stderr.read()}")
+
+    def ask(self, method, path, body=None, headers=None, context=None):
+        make = http.client.HTTPConnection if context is None else http.client.HTTPSConnection
+        connection = make("127.0.0.1", self.port, timeout=20, **({} if context is None else {"context": context}))
+        with contextlib.closing(connection):
+            connection.request(method, path, body if body is None or isinstance(body, (str, bytes)) else json.dumps(body), headers or {})
+            response = connection.getresponse()
+            data = response.read()
+            self.headers = response.headers
+        try:
+            return response.status, json.loads(data)
+        except ValueError:
+            return response.status, data
+
+    def end(self):
+        self.process.terminate()
+        out, err = self.process.communicate(timeout=30)
+        check("end", self.process.returncode == 0 and "all requests are answered" in out, self.process.returncode, out, err)
+        return err
+
+
+@contextlib.contextmanager
+def serve(*arguments):
+    server = Server(*arguments)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.end()
+
+
+def make_version(base, number, change=0):
+    folder, beside = base / str(number), base / f"new-{number}"
+    beside.mkdir(parents=True)
+    shutil.copy(FOLDER / "scores" / "application.so", beside)
+    weights = bytearray((FOLDER / "scores" / "weights.safetensors").read_bytes())
+    for i in range(change):
+        weights[-4 * (i + 1):len(weights) - 4 * i] = struct.pack("<f", 0.3 * (i + 1))
+    (beside / "weights.safetensors").write_bytes(weights)
+    beside.rename(folder)
+
+
+def check_apis(server):
+    status, by_rows = server.ask("POST", PREDICT, {"signature_name": "serving_default", "instances": [ROW, ROW, ROW, ROW]})
+    check("rows", status == 200 and len(by_rows["predictions"]) == 4 and set(by_rows["predictions"][0]) == {"class", "scores"}, by_rows)
+    first = by_rows["predictions"][0]
+    check("row", isinstance(first["class"], float) and len(first["scores"]) == 2 and 0 < first["scores"][0] < 1, first)
+    columns = {key: [value] * 4 for key, value in ROW.items()}
+    status, by_columns = server.ask("POST", "/v1/models/scores/versions/1:predict", {"inputs": columns})
+    check("columns", status == 200 and by_columns["outputs"]["scores"] == [row["scores"] for row in by_rows["predictions"]], by_columns)
+
+    status, found = server.ask("GET", "/v1/models/scores")
+    check("status", found == {"model_version_status": [{"version": "1", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}]}, found)
+    status, found = server.ask("GET", "/v1/models/scores/versions/1/metadata")
+    signature = found["metadata"]["signature_def"]["signature_def"]["serving_default"]
+    check("metadata", found["model_spec"] == {"name": "scores", "signature_name": "", "version": "1"} and
+          signature["method_name"] == "tensorflow/serving/predict" and signature["inputs"]["pixels"]["dtype"] == "DT_FLOAT" and
+          [d["size"] for d in signature["inputs"]["pixels"]["tensor_shape"]["dim"]] == ["-1", "2", "3"], found)
+
+    for what, expected, text, method, path, body in (
+            ("model", 404, "Servable not found for request: Latest(none)", "POST", "/v1/models/none:predict", {"instances": [ROW]}),
+            ("version", 404, "Servable not found for request: Specific(scores, 7)", "POST", "/v1/models/scores/versions/7:predict", {"instances": [ROW]}),
+            ("status of none", 404, "Could not find any versions of model none", "GET", "/v1/models/none", None),
+            ("no JSON", 400, "JSON Parse error", "POST", PREDICT, "{\"instances\": [1,"),
+            ("deep JSON", 400, "nested too deeply", "POST", PREDICT, "[" * 100000),
+            ("no object", 400, "expected a JSON object", "POST", PREDICT, [1]),
+            ("neither", 400, "either 'instances' or 'inputs'", "POST", PREDICT, {}),
+            ("both", 400, "either 'instances' or 'inputs'", "POST", PREDICT, {"instances": [ROW], "inputs": {}}),
+            ("signature", 400, "Serving signature name: \"x\" not found in signature def", "POST", PREDICT, {"signature_name": "x", "instances": [ROW]}),
+            ("empty", 400, "'instances' is no list, or an empty one", "POST", PREDICT, {"instances": []}),
+            ("one of two", 400, "the model has 2 inputs", "POST", PREDICT, {"instances": [[1, 2]]}),
+            ("missing", 400, "input 'size' is missing", "POST", PREDICT, {"instances": [{"pixels": ROW["pixels"]}]}),
+            ("unknown", 400, "there is no input 'other'", "POST", PREDICT, {"instances": [{**ROW, "other": 1}]}),
+            ("shape", 400, "input 'pixels': expected numbers of shape (2, 3), found something of shape (3)", "POST", PREDICT, {"instances": [{**ROW, "pixels": [1, 2, 3]}]}),
+            ("ragged", 400, "input 'pixels': expected numbers", "POST", PREDICT, {"instances": [{**ROW, "pixels": [[1, 2, 3], [1]]}]}),
+            ("text", 400, "input 'size': expected numbers", "POST", PREDICT, {"instances": [{**ROW, "size": ["a", 1]}]}),
+            ("lengths", 400, "input 'size' has 1 samples, the ones before 2", "POST", PREDICT, {"inputs": {"pixels": [ROW["pixels"]] * 2, "size": [ROW["size"]]}}),
+            ("classify", 501, "ask for :predict", "POST", "/v1/models/scores:classify", {}),
+            ("method", 404, "Malformed request: GET", "GET", PREDICT, None),
+            ("path", 404, "Not found: /other", "GET", "/other", None),
+            ("method", 404, "Not found", "DELETE", "/v1/models/scores", None)):
+        status, found = server.ask(method, path, body)
+        check(what, status == expected and text in found.get("error", ""), status, found)
+
+    # Numbers that JSON does not have.
+    status, found = server.ask("POST", PREDICT, '{"instances": [{"pixels": [[NaN, 0, 0], [0, 0, 0]], "size": [Infinity, -Infinity]}]}')
+    check("NaN", status == 200 and math.isnan(found["predictions"][0]["scores"][0]), status, found)
+
+    # KServe.
+    check("live", server.ask("GET", "/v2/health/live") == (200, {"live": True}))
+    check("ready", server.ask("GET", "/v2/health/ready") == (200, {"ready": True}))
+    check("model ready", server.ask("GET", "/v2/models/scores/ready") == (200, {"name": "scores", "ready": True}))
+    check("server", server.ask("GET", "/v2")[1]["extensions"] == ["binary_tensor_data"])
+    status, found = server.ask("GET", "/v2/models/scores")
+    check("KServe's metadata", found == {"name": "scores", "versions": ["1"], "platform": "stagecraft",
+                                         "inputs": [{"name": "pixels", "datatype": "FP32", "shape": [-1, 2, 3]}, {"name": "size", "datatype": "FP32", "shape": [-1, 2]}],
+                                         "outputs": [{"name": "class", "datatype": "FP32", "shape": [-1]}, {"name": "scores", "datatype": "FP32", "shape": [-1, 2]}]}, found)
+    flat = [x for row in ROW["pixels"] for x in row]
+    pixels = {"name": "pixels", "shape": [1, 2, 3], "datatype": "UINT8", "data": flat}
+    size = {"name": "size", "shape": [1, 2], "datatype": "FP64", "data": [ROW["size"]]}
+    status, found = server.ask("POST", "/v2/models/scores/infer", {"id": "7", "inputs": [size, pixels], "outputs": [{"name": "scores"}]})
+    check("infer", status == 200 and found["id"] == "7" and found["model_version"] == "1" and
+          found["outputs"] == [{"name": "scores", "datatype": "FP32", "shape": [1, 2], "data": first["scores"]}], found)
+    header = json.dumps({"inputs": [{**pixels, "data": None, "parameters": {"binary_data_size": 6}}, size],
+                         "outputs": [{"name": "scores", "parameters": {"binary_data": True}}, {"name": "class"}]}).replace('"data": null, ', "")
+    status, found = server.ask("POST", "/v2/models/scores/versions/1/infer", header.encode() + bytes(flat), {"Inference-Header-Content-Length": str(len(header))})
+    length = int(server.headers["Inference-Header-Content-Length"])
+    check("binary", status == 200 and list(struct.unpack("<2f", found[length:])) == [struct.unpack("<f", struct.pack("<f", x))[0] for x in first["scores"]] and
+          json.loads(found[:length])["outputs"][0]["parameters"] == {"binary_data_size": 8}, status, found)
+    for what, body, text in (("type", {"inputs": [{**pixels, "datatype": "BYTES"}]}, "has datatype 'BYTES'"),
+                             ("name", {"inputs": [{**pixels, "name": "x"}]}, "there is no input 'x'"),
+                             ("size", {"inputs": [{**pixels, "data": [1]}]}, "has 1 numbers, expected 6"),
+                             ("shape", {"inputs": [{**pixels, "shape": [6]}]}, "has shape (6,), expected a batch of (2, 3)"),
+                             ("huge", {"inputs": [{**pixels, "shape": [1 << 62, 1 << 62]}]}, "a shape that cannot be"),
+                             ("missing", {"inputs": [pixels]}, "input 'size' is missing"),
+                             ("bytes", {"inputs": [{**pixels, "parameters": {"binary_data_size": 6}}]}, "binary_data_size is 6"),
+                             ("output", {"inputs": [pixels, size], "outputs": [{"name": "x"}]}, "there is no output 'x'")):
+        status, found = server.ask("POST", "/v2/models/scores/infer", body)
+        check("KServe: " + what, status == 400 and text in found["error"], status, found)
+
+    # curl, and what is counted.
+    out = subprocess.run(["curl", "-s", "-d", json.dumps({"instances": [ROW]}), f"http://127.0.0.1:{server.port}{PREDICT}"], stdout=subprocess.PIPE).stdout
+    check("curl", json.loads(out)["predictions"][0] == first, out)
+    for path in "/monitoring/prometheus/metrics", "/metrics":
+        status, text = server.ask("GET", path)
+        for line in 'stagecraft_requests_total{code="200"} ', 'stagecraft_model_samples_total{model="scores",version="1"} ', \
+                'stagecraft_request_duration_seconds_bucket{le="+Inf"} ', "# TYPE stagecraft_request_duration_seconds histogram":
+            check("metrics", status == 200 and line.encode() in text, line, text)
+
+
+def check_limits(base):
+    with serve("--model_name", "scores", "--model_base_path", base, "--max_body_bytes", 5000, "--read_timeout_in_ms", 300,
+               "--batch_timeout_micros", 400000, "--max_enqueued_calls", 1, "--rest_api_timeout_in_ms", 200) as server:
+        status, found = server.ask("POST", PREDICT, "[" + "1, " * 5000 + "1]")
+        check("large", status == 413 and "error" in found, status, found)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as slow:
+            slow.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
+            check("slow", slow.recv(1000).startswith(b"HTTP/1.1 408"))
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as cut:
+            cut.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
+        # The first sample waits longer for others than its call may take, and no other call may wait meanwhile.
+        answers = []
+        callers = [threading.Thread(target=lambda: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0])) for _ in range(2)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        check("queue and time", sorted(answers) == [503, 504], answers)
+        check("afterwards", server.ask("POST", PREDICT, {"instances": [ROW, ROW, ROW]})[0] == 200)
+
+
+def check_security(base, scratch):
+    (scratch / "token").write_text("a secret\n")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", scratch / "key.pem", "-out", scratch / "cert.pem",
+                    "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+    with serve("--model_name", "scores", "--model_base_path", base, "--token_file", scratch / "token", "--ssl_cert", scratch / "cert.pem",
+               "--ssl_key", scratch / "key.pem") as server:
+        context = ssl.create_default_context(cafile=scratch / "cert.pem")
+        for token in None, "Bearer another", "Bearer a secre", "a secret":
+            status, found = server.ask("POST", PREDICT, {"instances": [ROW]}, {"Authorization": token} if token else {}, context)
+            check("no token", status == 401 and server.headers["WWW-Authenticate"] == "Bearer", token, status, found)
+        check("token", server.ask("POST", PREDICT, {"instances": [ROW]}, {"Authorization": "Bearer a secret"}, context)[0] == 200)
+        check("health", server.ask("GET", "/v2/health/ready", context=context)[0] == 200)
+        check("metrics", server.ask("GET", "/metrics", context=context)[0] == 401)
+    for what, arguments, text in (("no model", [], "there is no model"), ("key", ["--model", f"a={base}", "--ssl_cert", "x"], "go together"),
+                                  ("file", ["--model", f"a={base}", "--token_file", scratch / "none"], "has no token"),
+                                  ("twice", ["--model", f"a={base}", "--model", f"a={base}"], "two models have the name 'a'")):
+        result = subprocess.run([TOOL, "serve", "--rest_api_port", "0", *map(str, arguments)], capture_output=True, text=True, timeout=30)
+        check(what, result.returncode == 1 and text in result.stderr and "[E5096]" in result.stderr, result)
+
+
+def check_load(base):
+    """Versions come and go, and the server is ended and begun again: with retries, no call is lost."""
+    base.mkdir()
+    make_version(base, 1)
+    arguments = ("--model_name", "scores", "--model_base_path", base, "--file_system_poll_wait_seconds", 0.05)
+    servers = [Server(*arguments)]
+    expected = servers[0].ask("POST", PREDICT, {"instances": [ROW]})[1]["predictions"][0]
+    done, wrong, refused, others = [], [], [], []
+    goes_on = threading.Event()
+    goes_on.set()
+
+    def call(number):
+        connection = None
+        while goes_on.is_set():
+            try:
+                if connection is None:
+                    connection = http.client.HTTPConnection("127.0.0.1", servers[-1].port, timeout=10)
+                connection.request("POST", PREDICT, json.dumps({"instances": [ROW] * (number + 1)}))
+                response = connection.getresponse()
+                body = response.read()
+                if response.status != 200:
+                    wrong.append((response.status, body))
+                    continue
+                found = json.loads(body)["predictions"]
+                if len(found) != number + 1 or any(one != found[0] for one in found):
+                    wrong.append(found)
+                (done if found[0] == expected else others).append(found[0])
+            except (OSError, http.client.HTTPException):
+                refused.append(number)
+                connection = None
+                time.sleep(0.02)
+
+    callers = [threading.Thread(target=call, args=(number,), daemon=True) for number in range(4)]
+    for caller in callers:
+        caller.start()
+    time.sleep(0.3)
+    make_version(base, 2, 4)
+    deadline = time.time() + 10
+    while not others and time.time() < deadline:
+        time.sleep(0.02)
+    check("a new version", others and not wrong and not refused, len(done), wrong[:2], refused[:2])
+    status, found = servers[-1].ask("GET", "/v1/models/scores")
+    check("states", [(v["version"], v["state"]) for v in found["model_version_status"]] == [("2", "AVAILABLE"), ("1", "END")], found)
+    (base / "new-3").mkdir()
+    (base / "new-3" / "application.so").write_text("nothing")
+    (base / "new-3").rename(base / "3")
+    time.sleep(0.3)
+    status, found = servers[-1].ask("GET", "/v1/models/scores/versions/3")
+    check("a version that cannot be loaded", "is not an application" in found["model_version_status"][0]["status"]["error_message"], found)
+    shutil.rmtree(base / "3")
+    err = servers[-1].end()
+    check("said once", err.count("version 3 cannot be served") == 1, err)
+    count = len(done) + len(others)
+    servers.append(Server(*arguments))
+    deadline = time.time() + 10
+    while len(done) + len(others) < count + 20 and time.time() < deadline:
+        time.sleep(0.02)
+    goes_on.clear()
+    for caller in callers:
+        caller.join()
+    servers[-1].end()
+    check("after the end", len(done) + len(others) >= count + 20 and not wrong, wrong[:2])
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    scratch = pathlib.Path(scratch)
+    with serve("--model_name", "scores", "--model_base_path", FOLDER / "scores", "--model", f"exported={FOLDER}/exported") as server:
+        check_apis(server)
+        image = {"image": [[0, 0.1, 0.2], [0.3, 0.4, 0.5]], "size": [1, 2]}
+        status, found = server.ask("POST", "/v1/models/exported:predict", {"instances": [image]})
+        check("two models", status == 200 and set(found["predictions"][0]) == {"scores", "other"}, found)
+    check_limits(FOLDER / "scores")
+    check_security(FOLDER / "scores", scratch)
+    check_load(scratch / "models")
+
+for failure in failures:
+    print(failure)
+print(f"{len(failures)} failures")
+sys.exit(1 if failures else 0)

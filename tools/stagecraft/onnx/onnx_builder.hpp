@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An ONNX file while it is made: nodes, constants, and tensors whose axes may wait in ONNX's order for the next node
+// that wants them so.
+#pragma once
+
+#include "source_model.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// A tensor of the file, which stands for one of Keras.
+struct onnx_output {
+  std::string name;
+  std::vector<int> lengths;     ///< Keras's, without the batch
+  bool channels_first = false;  ///< in the file
+};
+
+/// An attribute of a node.
+struct onnx_option {
+  std::string name;
+  std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<std::string>> value;
+};
+
+class onnx_builder {
+ public:
+  /// Adds a node; returns the name of its output, or of the one of several that is asked for.
+  std::string node(std::string const& type, std::vector<std::string> const& inputs,
+                   std::vector<onnx_option> const& options = {}, int output = 0);
+  /// Adds a node whose output has a name of its own.
+  std::string named(std::string const& type, std::string const& input, std::string const& output);
+  /// Adds constants. Numbers that are already there under a name are not added again.
+  std::string constant(std::string const& name, std::vector<std::int64_t> const& shape,
+                       std::vector<float> const& values);
+  std::string integers(std::vector<std::int64_t> const& values);
+  std::string number(float value);
+
+  /// The tensor with its channels first, or last.
+  onnx_output channels_first(onnx_output const& from);
+  onnx_output channels_last(onnx_output const& from);
+
+  /// What nodes are called after: a layer of the model.
+  void begin(std::string const& layer) { layer_ = layer; }
+  [[nodiscard]] std::string const& layer() const { return layer_; }
+
+  /// A graph's input or output.
+  struct end {
+    std::string name;
+    std::vector<int> lengths;
+    bool is_whole = false;  ///< its elements are whole numbers
+  };
+  /// The bytes of the file. The same model makes the same bytes.
+  [[nodiscard]] std::string finish(std::string const& name, std::vector<end> const& inputs,
+                                   std::vector<end> const& outputs) const;
+
+ private:
+  std::string unique(std::string name);
+
+  std::string layer_;
+  std::string nodes_, constants_;  ///< fields of the graph
+  std::set<std::string> taken_;
+  std::map<std::string, std::string> known_;  ///< constants, by their content
+  std::map<std::string, std::string> moved_;  ///< tensors with their axes in the other order
+};
+
+/// A model's ONNX file, opset 17. Throws file_error E5069: what the format has not, all of it.
+[[nodiscard]] std::string onnx_of(source_model const& model, std::string const& path);
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "serve/api.hpp"
+
+#include "serve/tensor_json.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/serving/serving_errors.hpp>
+#include <charconv>
+#include <exception>
+#include <utility>
+
+namespace stagecraft::tool {
+
+http_response error_response(int status, std::string const& text) {
+  std::string body = "{\"error\": ";
+  write_text(text, body);
+  return {.status = status, .body = body + "}\n"};
+}
+
+http_response answer(server_state& state, http_request const& request) {
+  try {
+    if (request.path == "/metrics" || request.path == "/monitoring/prometheus/metrics")
+      return {.body = state.metrics.text(state.models), .content_type = "text/plain; version=0.0.4"};
+    if (request.path.starts_with("/v1/models/")) return answer_rest(state, request);
+    if (request.path == "/v2" || request.path.starts_with("/v2/")) return answer_kserve(state, request);
+    throw http_error{404, "Not found: " + request.path};
+  } catch (http_error const& why) {
+    return error_response(why.status, why.text);
+  } catch (std::bad_alloc const&) {
+    return error_response(503, "the machine has no more memory");
+  } catch (std::exception const& why) {
+    return error_response(500, why.what());
+  }
+}
+
+served_version find_version(server_state const& state, std::string_view model, std::optional<std::int64_t> number) {
+  auto const found = state.models.find(model);
+  if (found != state.models.end())
+    if (auto version = found->second->version(number.value_or(0)); version.engine != nullptr) return version;
+  throw http_error{404, "Servable not found for request: " +
+                            (number ? "Specific(" + std::string(model) + ", " + std::to_string(*number) + ")"
+                                    : "Latest(" + std::string(model) + ")")};
+}
+
+std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
+                                             std::vector<std::vector<float>> inputs, std::int64_t samples) {
+  try {
+    return version.engine->call(std::move(inputs), samples, state.time);
+  } catch (data_error const& why) {
+    throw http_error{400, why.what()};
+  } catch (serving::queue_full const& why) {
+    throw http_error{503, why.what()};
+  } catch (serving::runtime_stopped const& why) {
+    throw http_error{503, why.what()};
+  } catch (serving::recoverable_runtime_error const& why) {
+    throw http_error{503, why.what()};
+  } catch (serving::deadline_exceeded const& why) {
+    throw http_error{504, why.what()};
+  }
+}
+
+model_path parse_model_path(std::string_view path) {
+  model_path result;
+  auto const end = path.find_first_of("/:");
+  result.model = path.substr(0, end);
+  if (end == std::string_view::npos) return result;
+  path.remove_prefix(end);
+  if (constexpr std::string_view versions = "/versions/"; path.starts_with(versions)) {
+    path.remove_prefix(versions.size());
+    std::int64_t number = 0;
+    auto const [last, problem] = std::from_chars(path.data(), path.data() + path.size(), number);
+    if (problem != std::errc() || number < 1) throw http_error{404, "there is no version " + std::string(path)};
+    result.version = number;
+    path.remove_prefix(static_cast<std::size_t>(last - path.data()));
+  }
+  result.rest = path;
+  return result;
+}
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a server answers, apart from how bytes come and go: TensorFlow Serving's REST, KServe's version 2, metrics.
+#pragma once
+
+#include "serve/served_models.hpp"
+#include "serve/server_metrics.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stagecraft::tool {
+
+struct http_request {
+  std::string method, path;  ///< "GET" and "POST"; without a query
+  std::string body;
+  std::int64_t json_length = -1;  ///< Inference-Header-Content-Length: bytes of JSON before binary tensors; -1: all
+};
+
+struct http_response {
+  int status = 200;
+  std::string body;
+  std::string content_type = "application/json";
+  std::int64_t json_length = -1;  ///< the same of an answer with binary tensors
+};
+
+/// Ends an answer with a status and {"error": text}.
+struct http_error {
+  int status = 400;
+  std::string text;
+};
+
+/// What handlers find.
+struct server_state {
+  served_models models;
+  server_metrics metrics;
+  std::chrono::microseconds time{};       ///< that a call may take; 0: any
+  std::atomic<bool> is_stopping = false;  ///< no longer ready
+};
+
+/// Answers a request. Nothing is thrown.
+[[nodiscard]] http_response answer(server_state& state, http_request const& request);
+
+/// Of requests under /v1 and /v2; throw http_error.
+[[nodiscard]] http_response answer_rest(server_state& state, http_request const& request);
+[[nodiscard]] http_response answer_kserve(server_state& state, http_request const& request);
+
+/// {"error": text}.
+[[nodiscard]] http_response error_response(int status, std::string const& text);
+
+/// A model that is there, and its version. Throws http_error 404 with TensorFlow Serving's words.
+[[nodiscard]] served_version find_version(server_state const& state, std::string_view model,
+                                          std::optional<std::int64_t> number);
+
+/// Calls a version; its errors become http_error: 400 inputs, 503 queue and stop, 504 time, 500 others.
+[[nodiscard]] std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
+                                                           std::vector<std::vector<float>> inputs,
+                                                           std::int64_t samples);
+
+/// "name/versions/3:predict" in parts.
+struct model_path {
+  std::string model;
+  std::optional<std::int64_t> version;
+  std::string rest;  ///< ":predict", "/metadata"
+};
+/// Throws http_error 404 if it is none.
+[[nodiscard]] model_path parse_model_path(std::string_view path);
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `stagecraft serve`: applications behind HTTP, as TensorFlow Serving and KServe have it.
+#pragma once
+
+#include <stagecraft/serving/runtime_options.hpp>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace stagecraft::tool {
+
+struct serve_command {
+  std::string model_name = "default";  ///< of the folder below
+  std::string model_base_path;         ///< with a folder for each version
+  std::vector<std::string> models;     ///< more of them: name=folder
+  std::string host = "127.0.0.1";      ///< loopback, unless it is said
+  int rest_api_port = 8501;            ///< 0: one that is free, which is printed
+  int num_threads = 128;               ///< connections that are served at the same time
+  int request_time_ms = 30000;         ///< that a call may take; 0: any
+  int read_time_ms = 10000;            ///< that a request may take to come
+  std::size_t max_body_bytes = std::size_t{64} << 20;
+  double poll_seconds = 1;  ///< between two looks for new versions
+  std::string token_file;   ///< with the bearer token that requests must have; empty: none
+  std::string certificate;  ///< TLS: a chain of certificates, PEM
+  std::string key;          ///< and its key
+  serving::runtime_options engine;
+
+  /// Serves until SIGTERM or SIGINT, and answers what has come by then. Throws file_error E5096 the address is taken, a
+  /// file is missing, or the options do not go together.
+  void run() const;
+};
+
+/// Adds the command to the program.
+void add_serve_command(CLI::App& app);
+
+}  // namespace stagecraft::tool

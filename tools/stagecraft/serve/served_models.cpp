@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "serve/served_models.hpp"
+
+#include <stagecraft/serving/application_file.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace stagecraft::tool {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_application(fs::path const& folder) {
+  std::error_code none;
+  return fs::exists(folder / serving::application_file::default_name, none);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> served_model::numbers() const {
+  std::vector<std::int64_t> found;
+  if (has_application(folder_)) return {1};
+  std::error_code none;
+  for (fs::directory_iterator each(folder_, none), end; !none && each != end; each.increment(none)) {
+    auto const name = each->path().filename().string();
+    std::int64_t number = 0;
+    auto const [last, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (problem == std::errc() && last == name.data() + name.size() && number > 0 && has_application(each->path()))
+      found.push_back(number);
+  }
+  std::sort(found.begin(), found.end(), std::greater<>());
+  return found;
+}
+
+void served_model::update() {
+  for (auto const number : numbers()) {
+    if (auto const now = version(); now.engine != nullptr && now.number == number) return;
+    auto const folder = has_application(folder_) ? folder_ : folder_ + "/" + std::to_string(number);
+    try {
+      auto engine = std::make_shared<serving::engine>(serving::application_file(folder).make_program(), options_);
+      served_version former;
+      {
+        std::scoped_lock const lock(mutex_);
+        former = std::exchange(present_, served_version{number, std::move(engine)});
+        if (former.engine != nullptr) states_[former.number] = {"END", ""};
+        states_[number] = {"AVAILABLE", ""};
+      }
+      std::printf("model '%s': version %lld is served\n", name_.c_str(), static_cast<long long>(number));
+      std::fflush(stdout);
+      return;  // the former one goes when the last of its callers has the answer
+    } catch (std::exception const& why) {
+      std::scoped_lock const lock(mutex_);
+      auto& state = states_[number];
+      if (state.error_message != why.what())
+        std::fprintf(stderr, "model '%s': version %lld cannot be served: %s\n", name_.c_str(),
+                     static_cast<long long>(number), why.what());
+      state = {"END", why.what()};
+    }
+  }
+}
+
+served_version served_model::version(std::int64_t number) const {
+  std::scoped_lock const lock(mutex_);
+  return number == 0 || number == present_.number ? present_ : served_version{};
+}
+
+std::map<std::int64_t, version_state> served_model::states() const {
+  std::scoped_lock const lock(mutex_);
+  return states_;
+}
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The models of a server: folders with versions, the highest of which is served, and replaced when a higher one comes.
+#pragma once
+
+#include <stagecraft/serving/engine.hpp>
+#include <stagecraft/serving/runtime_options.hpp>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// A version that answers. Who has it may call it, whatever comes after it.
+struct served_version {
+  std::int64_t number = 1;
+  std::shared_ptr<serving::engine> engine;
+};
+
+/// What became of a version: TensorFlow Serving's states AVAILABLE and END.
+struct version_state {
+  std::string state, error_message;
+};
+
+/// A model, by the folder of its versions: `<folder>/<number>/application.so`; a folder with an application is itself
+/// version 1.
+class served_model {
+ public:
+  served_model(std::string name, std::string folder, serving::runtime_options const& options)
+      : name_(std::move(name)), folder_(std::move(folder)), options_(options) {}
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+
+  /// Looks for versions. A higher one is loaded beside the present one, which answers until then, and then those calls
+  /// that it has. One that cannot be loaded is said once, and tried again each time.
+  void update();
+
+  /// The present version; without an engine if there is none. `number`: only that one.
+  [[nodiscard]] served_version version(std::int64_t number = 0) const;
+  [[nodiscard]] std::map<std::int64_t, version_state> states() const;
+
+ private:
+  [[nodiscard]] std::vector<std::int64_t> numbers() const;
+
+  std::string name_, folder_;
+  serving::runtime_options options_;
+  mutable std::mutex mutex_;
+  served_version present_;
+  std::map<std::int64_t, version_state> states_;
+};
+
+/// All models, by their names.
+using served_models = std::map<std::string, std::unique_ptr<served_model>, std::less<>>;
+
+}  // namespace stagecraft::tool
