@@ -111,6 +111,9 @@ TEST_CASE("Samples of IDX files, of each type of number") {
   CHECK(elements_of(wide)[1]() == 258);
   auto const floats = data::idx(in.write("f", std::string("\0\0\x0d\x01\0\0\0\x01\x3f\xc0\0\0", 12)));
   CHECK(elements_of(floats)[0]() == 1.5F);
+  // No samples, each of which would be large.
+  auto const none = data::idx(in.write("n", std::string("\0\0\x08\x02\0\0\0\0\xf0\0\0\0", 12)));
+  CHECK(elements_of(none).empty());
   fails("E5002", [&] { return data::idx(in.write("g", "\x1f\x8b no")); });
   fails("E5003", [&] {
     return data::idx(in.write("s", std::string("\0\0\x08\x01\0\0\0\x05"

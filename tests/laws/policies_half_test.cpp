@@ -86,6 +86,22 @@ TEST_CASE("on the host") {
   auto const pure = groups_of<branches_model, with_dtypes<pipelined_training, float16>, sc::host<>>();
   CHECK(not_in_half(pure, "output") == "");
   check_close(expected, pure, "float16", 0.02, 0.01);
+  // Two replicas, on one thread or two.
+  static constexpr auto replicated = [] {
+    auto result = pipelined_training;
+    result.num_replicas = 2;
+    result.cross_replica_reduction = sc::cross_replica_reduction::mean;  // steps as long as without replicas
+    return result;
+  }();
+  auto const of_both = groups_of<branches_model, replicated, sc::host<>>();
+  auto const check_replicas = [&]<sc::dtype_policy Policy>(double outputs, double weights) {
+    static constexpr auto training = with_dtypes<replicated, Policy>;
+    auto const found = groups_of<branches_model, training, sc::host<2>>();
+    CHECK(different_bits(found, groups_of<branches_model, training, sc::host<>>()) == "");
+    check_close(of_both, found, "replicas", outputs, weights);
+  };
+  check_replicas.template operator()<mixed_float16>(0.02, 0.01);
+  check_replicas.template operator()<mixed_bfloat16>(0.2, 0.05);
   // Values and their gradients take half of the memory.
   using staged = sc::pipelined<sc::sequential<input{64}, dense{64}, dense{64}>, sc::stages<0, 1>>;
   constexpr auto bytes = []<sc::dtype_policy Policy>() {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
+#include <stagecraft/kernels/elementwise/map.hpp>
 #include <doctest/doctest.h>
 
 namespace kernels = stagecraft::kernels;
@@ -47,4 +48,32 @@ TEST_CASE("concatenate is a copy of blocks, and so is its gradient") {
   std::vector<float> db(10);
   kernels::copy_blocks(2, 5, y.data() + 3, 8, db.data(), 5);
   CHECK(db == b);
+}
+
+// Several rows are one then; operands are whole, a row that all have, or a number for each row.
+TEST_CASE("functions of rows that are shorter than a register") {
+  using stagecraft::operations::function;
+  for (int const n : {1, 2, 3, 4, 5, 8, 11})
+    for (int const rows : {1, 7, 8, 9, 341, 1025}) {
+      CAPTURE(n);
+      CAPTURE(rows);
+      auto const of_all = static_cast<std::size_t>(rows * n);
+      std::vector<float> y(of_all + 1, 5.0F), row(static_cast<std::size_t>(n)), column(static_cast<std::size_t>(rows));
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] = std::sin(static_cast<float>(i));
+      for (std::size_t i = 0; i < column.size(); ++i) column[i] = std::cos(static_cast<float>(i));
+      for (std::size_t i = 0; i < of_all; ++i) y[i] = std::sin(static_cast<float>(3 * i));
+      std::vector<float> expected = y;
+      for (std::size_t i = 0; i < of_all; ++i) {
+        float const difference = y[i] - row[i % row.size()];
+        expected[i] = difference * column[i / row.size()];
+      }
+      kernels::strided_axes<4> by_row, by_column;
+      by_row.add(rows, {n, n, 0, 0});
+      by_row.add(n, {1, 1, 1, 1});
+      by_column.add(rows, {n, n, 1, 1});
+      by_column.add(n, {1, 1, 0, 0});
+      kernels::map_function(function::subtract, by_row, y.data(), {y.data(), row.data(), row.data()});
+      kernels::map_function(function::multiply, by_column, y.data(), {y.data(), column.data(), column.data()});
+      CHECK(y == expected);
+    }
 }

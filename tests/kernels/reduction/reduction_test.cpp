@@ -115,6 +115,7 @@ TEST_CASE("sums and maxima of arrays") { check_arrays_of_architectures<MATMUL_AR
 TEST_CASE("sums and maxima of rows and columns") {
   check_matrices<MATMUL_ARCHITECTURES>(1, 1);
   check_matrices<MATMUL_ARCHITECTURES>(7, 10);
+  check_matrices<MATMUL_ARCHITECTURES>(100, 3);
   check_matrices<MATMUL_ARCHITECTURES>(33, 17);
   check_matrices<MATMUL_ARCHITECTURES>(5, 64);
   check_matrices<MATMUL_ARCHITECTURES>(40, 131);

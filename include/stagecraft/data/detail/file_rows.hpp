@@ -29,7 +29,9 @@ template <class Convert>
 class file_rows final : public stream<xt::xarray<float>> {
  public:
   file_rows(file_array from, Convert convert)
-      : from_(std::move(from)), convert_(std::move(convert)), bytes_(from_.row_bytes) {}
+      : from_(std::move(from)),
+        convert_(std::move(convert)),
+        bytes_(from_.count > 0 ? from_.row_bytes : 0) {}  // of no sample, no byte is in the file
   std::optional<xt::xarray<float>> next() override {
     if (at_ == from_.count) return std::nullopt;
     from_.source->read(from_.first + static_cast<std::uint64_t>(at_++) * bytes_.size(), bytes_);

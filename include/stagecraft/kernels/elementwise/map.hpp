@@ -22,11 +22,11 @@ inline void map_function(operations::function apply, strided_axes<4, Arch> const
                .operands = arity(apply),
                .is_one_row = false};
   for (std::size_t k = 0; k < 3; ++k) row.x[k] = {x[k], of_rows[k + 1], strides[k + 1] == 0 ? 1 : length};
-  if (auto const rows = axes.rows(); rows > 0) return row.run(row, 0, rows);
-  axes.for_each_row([&](auto const& at) {
+  auto const rows = axes.rows();
+  axes.for_each_block([&](auto const& at) {
     row.y.begin = y + at[0];
     for (std::size_t k = 0; k < 3; ++k) row.x[k].begin = x[k] + at[k + 1];
-    row.run(row, 0, 1);
+    row.run(row, 0, rows);
   });
 }
 

@@ -98,9 +98,46 @@ inline void map_row(float* y, float const* const* x, bool const* single, std::in
   }
 }
 
+/// Rows of at most half a register that lie behind one another: operands that repeat along them, or from row to row,
+/// are written out for many rows, which then are one. `run` is map_row; bits are the same.
+template <class Arch>
+void map_short_rows(row_step const& of, std::int64_t first, std::int64_t count,
+                    void (*run)(float*, float const* const*, bool const*, std::int64_t)) {
+  constexpr int width = lanes<Arch>;
+  constexpr std::int64_t most = 1024;
+  alignas(64) float written[row_step::most_operands][most + width];
+  std::int64_t const n = of.y.length, at_once = most / n;
+  bool is_first = true;
+  for (std::int64_t const end = first + count; first < end; is_first = false) {
+    std::int64_t const rows = end - first < at_once ? end - first : at_once;
+    float const* from[row_step::most_operands]{};
+    bool single[row_step::most_operands]{};
+    for (int k = 0; k < of.operands; ++k) {
+      auto const& x = of.x[k];
+      float const* const begin = x.begin + first * x.stride;
+      float* const to = written[k];
+      from[k] = to;
+      single[k] = x.length == 1 && x.stride == 0;
+      if (single[k] || (x.length == n && x.is_one())) {
+        from[k] = begin;
+      } else if (x.length == 1) {  // each row overwrites what the one before has written too much
+        for (std::int64_t row = 0; row < rows; ++row) batch<Arch>(begin[row * x.stride]).store_unaligned(to + row * n);
+      } else if (x.stride != 0 || is_first) {
+        for (std::int64_t row = 0; row < rows; ++row)
+          load_repeating<Arch>(begin + row * x.stride, static_cast<int>(n)).store_unaligned(to + row * n);
+      }
+    }
+    run(of.y.begin + first * n, from, single, rows * n);
+    first += rows;
+  }
+}
+
 template <operations::function F, class Arch>
 void map_rows(row_step const& of, std::int64_t first, std::int64_t count) {
   constexpr int operands = operations::arity(F);
+  constexpr std::int64_t least_rows = 8;
+  if (!of.is_one_row && count >= least_rows && 2 * of.y.length <= lanes<Arch> && of.y.is_one())
+    return map_short_rows<Arch>(of, first, count, &map_row<F, Arch>);
   std::int64_t const n = of.is_one_row ? count * of.y.length : of.y.length;
   std::int64_t const end = of.is_one_row ? first + 1 : first + count;
   bool single[operands];

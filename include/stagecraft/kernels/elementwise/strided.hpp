@@ -37,18 +37,30 @@ class strided_axes {
   [[nodiscard]] std::int64_t row_length() const { return count_ > 0 ? lengths_[top()] : 1; }
   [[nodiscard]] offsets row_strides() const { return count_ > 0 ? strides_[top()] : offsets{}; }
 
-  /// Of the axis around it, if there is only one such: its length, and its strides. Length 0: there are more.
-  [[nodiscard]] std::int64_t rows() const { return count_ < 2 ? 1 : count_ == 2 ? lengths_[0] : 0; }
-  [[nodiscard]] offsets strides_of_rows() const { return count_ == 2 ? strides_[0] : offsets{}; }
+  /// Of the axis around it, the rows of a block: its length, and its strides.
+  [[nodiscard]] std::int64_t rows() const { return count_ < 2 ? 1 : lengths_[top() - 1]; }
+  [[nodiscard]] offsets strides_of_rows() const { return count_ < 2 ? offsets{} : strides_[top() - 1]; }
 
   /// Calls `f(offsets)` with where each row begins in each array, in order.
   template <class F>
   void for_each_row(F const& f) const {
+    walk(count_ - 2, f);
+  }
+  /// The same for each block of `rows()` rows.
+  template <class F>
+  void for_each_block(F const& f) const {
+    walk(count_ - 3, f);
+  }
+
+ private:
+  /// Along this axis and those around it.
+  template <class F>
+  void walk(int innermost, F const& f) const {
     std::array<std::int64_t, most_axes> index{};
     offsets place{};
     while (true) {
       f(place);
-      int axis = count_ - 2;
+      int axis = innermost;
       for (; axis >= 0; --axis) {
         auto const a = static_cast<std::size_t>(axis);
         for (std::size_t i = 0; i < Arrays; ++i) place[i] += strides_[a][i];
@@ -59,8 +71,6 @@ class strided_axes {
       if (axis < 0) return;
     }
   }
-
- private:
   [[nodiscard]] constexpr std::size_t top() const { return static_cast<std::size_t>(count_ - 1); }
 
   std::array<std::int64_t, most_axes> lengths_{};
@@ -71,14 +81,19 @@ class strided_axes {
 /// Copies rows: array 0 is written, array 1 read.
 template <class Arch = default_architecture>
 inline void copy_strided(strided_axes<2, Arch> const& axes, float* y, float const* x) {
-  auto const length = axes.row_length();
-  auto const strides = axes.row_strides();
-  axes.for_each_row([&](auto const& at) {
-    float* const to = y + at[0];
-    float const* const from = x + at[1];
-    if (strides[0] == 1 && strides[1] == 1)
-      for (std::int64_t i = 0; i < length; ++i) to[i] = from[i];
-    else
+  auto const length = axes.row_length(), rows = axes.rows();
+  auto const strides = axes.row_strides(), of_rows = axes.strides_of_rows();
+  bool const are_rows = strides[0] == 1 && strides[1] == 1;
+  axes.for_each_block([&](auto const& at) {
+    float* to = y + at[0];
+    float const* from = x + at[1];
+    auto const copy_rows = [&](std::int64_t floats) {
+      for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
+        for (std::int64_t i = 0; i < floats; ++i) to[i] = from[i];
+    };
+    if (are_rows && length == 3) return copy_rows(3);  // the colours of a pixel
+    if (are_rows) return copy_rows(length);
+    for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
       for (std::int64_t i = 0; i < length; ++i) to[i * strides[0]] = from[i * strides[1]];
   });
 }

@@ -39,6 +39,12 @@ template <class Arch = default_architecture>
 inline void read_rows(table_indices const& of, float const* table, float* y) {
   constexpr int lane_count = lanes<Arch>;
   std::int64_t const width = of.width;
+  if (width < 4)  // pixels, whose table is small
+    for (std::int64_t k = 0; k < of.count; ++k, y += width) {
+      std::int64_t const row = of.row(k);
+      for (std::int64_t i = 0; i < width; ++i) y[i] = row < 0 ? 0.0F : table[row * width + i];
+    }
+  if (width < 4) return;
   for (std::int64_t k = 0; k < table_indices::rows_ahead; ++k) of.prefetch<false>(table, k);
   for (std::int64_t k = 0; k < of.count; ++k, y += width) {
     of.prefetch<false>(table, k + table_indices::rows_ahead);

@@ -41,6 +41,17 @@ inline void reduce_axes(operations::reduction by, strided_axes<2, Arch> const& a
     fill<Arch>(y, by_batches::start, results);
     auto const length = axes.row_length();
     bool const into_one = axes.row_strides()[0] == 0;
+    // Rows that are shorter than a register, all into one: in the order of the rows, as one after the other.
+    if (auto const of_rows = axes.strides_of_rows(); !into_one && length < lanes<Arch> && of_rows[0] == 0) {
+      auto const count = static_cast<int>(length);
+      return axes.for_each_block([&](auto const& at) {
+        float const* from = x + at[1];
+        auto sum = detail::load_repeating<Arch>(y + at[0], count);
+        for (std::int64_t row = 0; row < axes.rows(); ++row, from += of_rows[1])
+          sum = by_batches::join(sum, detail::load_repeating<Arch>(from, count));
+        store_first<Arch>(sum, y + at[0], count);
+      });
+    }
     axes.for_each_row([&](auto const& at) {
       float* const to = y + at[0];
       float const* const from = x + at[1];
