@@ -5,6 +5,7 @@ for byte; and imports them again: the headers are those of expected/, the weight
     python3 tests/import/check_export.py <the program stagecraft> <folder of check_import.py>            fails if any differs
     python3 tests/import/check_export.py <the program stagecraft> <folder of check_import.py> --update   writes exports.tar.xz
 
+An option that a layer gets changes the files: then --update, and both scripts below before it is committed.
 What is committed has been loaded by real Keras, which predicted the same: tests/golden/check_exports.py <folder>/saved; and onnxruntime: check_onnx_exports.py."""
 import pathlib
 import shutil

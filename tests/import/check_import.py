@@ -148,6 +148,11 @@ def check_refusals():
     nothing["config"]["layers"][0]["config"]["batch_shape"] = [None, None]
     refused("unknown.keras", keras(nothing, weights), "E5063", "--input-shape")
     refused("hard.keras", keras(sequential(("Dense", {**dense, "activation": "hard_sigmoid"})), weights), "E5064", "of Keras 3")
+    noisy = ("Dropout", {"name": "dropout", "rate": 0.25, "noise_shape": [None, 1]})
+    (FOLDER / "noisy.keras").write_bytes(keras(sequential(noisy), weights))
+    code, text = run("show", FOLDER / "noisy.keras")
+    check(code == 0 and "dropout: dropout{0.25F, sc::shape{1}}" in text, text)
+    refused("noise.keras", keras(sequential(("Dropout", {**noisy[1], "noise_shape": [1, 1]})), weights), "E5064", "noise_shape")
     check_refusals_of_tfjs()
     check(run("show", FOLDER / "nothing.h5") [0] == 1, "a file that is not there")
     check(run("show", FOLDER / "mlp.tflite")[0] == 1, "a file of another kind")

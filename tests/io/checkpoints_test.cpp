@@ -33,6 +33,12 @@ inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{
                                               .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .batch_size = 16};
 using trainer = sc::trainer<mlp, training>;
+inline constexpr auto asynchronous =
+    sc::training{.optimizer = sc::optimizers::adam{},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                 .batch_size = 16,
+                 .steps_per_execution = 4,
+                 .asynchronous_callbacks = true};
 
 auto const& digits() {
   static auto const data = sc::datasets::digits({.train = 128, .test = 16});
@@ -99,6 +105,19 @@ TEST_CASE("a checkpoint is saved after each epoch, where it is the best, or afte
 
   sc::callbacks::model_checkpoint unknown(model, folder / "x", {.monitor = "auc", .save_best_only = true});
   CHECK(contains(error_of([&] { model.fit(data.x, data.y, {.verbose = 0, .callbacks = {&unknown}}); }), "[E4012]"));
+}
+
+TEST_CASE("with asynchronous callbacks, a checkpoint of each epoch goes on with the same bits") {
+  scratch const folder;
+  auto const& data = digits().train;
+  sc::trainer<mlp, asynchronous> whole(3), again(7);
+  sc::callbacks::model_checkpoint each(whole, folder / "epoch_{epoch}");
+  whole.fit(data.x, data.y, {.epochs = 3, .verbose = 0, .callbacks = {&each}});
+  CHECK(folder.names() == std::vector<std::string>{"epoch_1", "epoch_2", "epoch_3"});
+  again.load(folder / "epoch_1");
+  again.fit(data.x, data.y, {.epochs = 3, .verbose = 0, .initial_epoch = 1});
+  CHECK(again.get_weights() == whole.get_weights());
+  CHECK(again.progress() == whole.progress());
 }
 
 TEST_CASE("a training that is killed goes on from its backup") {

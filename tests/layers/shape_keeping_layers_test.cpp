@@ -21,6 +21,11 @@ static_assert(rules_of(activation{sc::relu}, sc::shape(4), sc::shape(4)).problem
 static_assert(rules_of(dropout{0.5}, sc::shape(4, 5)).gives({4, 5}));
 static_assert(rules_of(dropout{0.0}, sc::shape(4)).gives({4}));
 static_assert(dropout{0.25F, 7}.seed == 7 && dropout{0.25}.rate == 0.25F);
+static_assert(rules_of(dropout{0.5, sc::shape{1, 5}}, sc::shape(4, 5)).gives({4, 5}));
+static_assert(rules_of(dropout{0.5, sc::shape{1}}, sc::shape(4, 5)).problem.code == 1013);
+static_assert(rules_of(dropout{0.5F, {1, 2}, 3}, sc::shape(4, 5))
+                  .says("layer 'the_layer' has a noise_shape of (1, 2), but must have as many lengths as its input "
+                        "(4, 5) has, each of them the input's or 1 [E1013]"));
 static_assert(rules_of(dropout{1.0}, sc::shape(4)).problem.code == 1013);
 static_assert(rules_of(dropout{-0.1}, sc::shape(4)).problem.code == 1013);
 static_assert(rules_of(dropout{1.5}, sc::shape(4))

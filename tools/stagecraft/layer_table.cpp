@@ -25,7 +25,7 @@ STAGECRAFT_MEMBERS(cropping1d, &of::cropping, );
 STAGECRAFT_MEMBERS(cropping2d, &of::cropping, );
 STAGECRAFT_MEMBERS(cropping3d, &of::cropping, );
 STAGECRAFT_MEMBERS(dot, &of::axes, );
-STAGECRAFT_MEMBERS(dropout, &of::rate, );
+STAGECRAFT_MEMBERS(dropout, STAGECRAFT_LIST(&of::rate, &of::noise_shape), );
 STAGECRAFT_MEMBERS(elu_layer, &of::alpha, );
 STAGECRAFT_MEMBERS(embedding, STAGECRAFT_LIST(&of::input_dim, &of::output_dim), );
 STAGECRAFT_MEMBERS(gaussian_dropout, &of::amount, );
@@ -117,7 +117,6 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
   // What is here only with this value.
   static std::map<std::string, std::vector<json>> const fixed{{"data_format", {"channels_last"}},
                                                               {"activity_regularizer", {}},
-                                                              {"noise_shape", {}},
                                                               {"time_major", {false}},
                                                               {"stateful", {false}},
                                                               {"return_state", {false}},

@@ -116,7 +116,8 @@ class library_layer : public source_layer {
       return result;
     }
     try {
-      result.value = read_option(found, field);
+      result.value = read_option(name == "noise_shape" ? without_samples(found) : found, field);
+      if (name == "noise_shape") result.value = {literal::kinds::fixed, "sc::shape{" + result.value.text + "}"};
     } catch (unsupported const& why) {
       throw unsupported("option '" + result.name + "' " + why.what());
     }
@@ -129,6 +130,12 @@ class library_layer : public source_layer {
     return result;
   }
 
+  /// Keras's shapes of noise begin with the samples' axis; elsewhere, its None is the input's length, which is not
+  /// known here.
+  static json without_samples(json const& found) {
+    if (!found.is_array() || found.size() < 2 || !found.front().is_null()) throw unsupported("is " + found.dump());
+    return json(found.begin() + 1, found.end());
+  }
   /// Keras writes the last of four axes as 3 or -1.
   template <class Field>
   static void count_from_end([[maybe_unused]] int rank, Field& field, literal& written) {

@@ -130,6 +130,20 @@ class tensor_taker {
   std::map<std::string_view, stored_tensor const*, std::less<>> tensors_;
 };
 
+/// What a model is, and its weights, without what only training needs.
+template <class M, class Session>
+[[nodiscard]] bundle_contents contents_of(trained_model<M, Session> const& model) {
+  bundle_contents contents{describe_model<Session>(), training_config<Session::sizes::training>(), {}, {}, {}};
+  for (int const weight : stagecraft::detail::weight_order<M>) {
+    bool const is_trained = graph_of<M>.parameters[weight].trainable;
+    (is_trained ? contents.trainable_weights : contents.non_trainable_weights).push_back(weight_path<M>(weight));
+  }
+  contents.tensors.metadata.emplace_back("format", "stagecraft weights");
+  contents.tensors.metadata.emplace_back(bundle_metadata, std::to_string(bundle_version));
+  append_weights(model.get_weights(), weight_paths<M>(), contents.tensors);
+  return contents;
+}
+
 /// What a bundle says of the model, without what does not change its numbers; `trains`: with what only training asks.
 [[nodiscard]] inline json comparable(json model, bool trains) {
   model.erase("keras_version");
@@ -173,19 +187,10 @@ template <class M, class Session>
 void save_bundle_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
   auto const place = io::without_slash(path);
   auto const* const format = io::model_format_of(place);
-  io::bundle_contents contents{
-      io::describe_model<Session>(), io::training_config<Session::sizes::training>(), {}, {}, {}};
-  for (int const weight : weight_order<M>) {
-    bool const is_trained = graph_of<M>.parameters[weight].trainable;
-    (is_trained ? contents.trainable_weights : contents.non_trainable_weights).push_back(io::weight_path<M>(weight));
-  }
-  auto& file = contents.tensors;
-  file.metadata.emplace_back("format", "stagecraft weights");
-  file.metadata.emplace_back(io::bundle_metadata, std::to_string(io::bundle_version));
-  io::append_weights(model.get_weights(), io::weight_paths<M>(), file);
+  auto contents = io::contents_of(model);
   if constexpr (Session::sizes::trains) {
-    io::append_weights(model.get_optimizer_weights(), io::optimizer_paths<M, Session>(), file);
-    io::append_progress(model.progress(), file);
+    io::append_weights(model.get_optimizer_weights(), io::optimizer_paths<M, Session>(), contents.tensors);
+    io::append_progress(model.progress(), contents.tensors);
   }
   if (format != nullptr) return format->write(place, contents);
   io::replace_bundle(place, [&](std::string const& folder) { io::write_contents(folder, contents); });

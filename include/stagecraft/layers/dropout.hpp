@@ -12,21 +12,31 @@ namespace stagecraft::layers {
 /// While training, each element is 0 with probability `rate`, and multiplied by 1 / (1 - rate) otherwise; at inference
 /// the input passes unchanged. Shape unchanged, no weights. Which elements are dropped follows from the trainer's seed
 /// (or `seed`, unless 0), the call and the step, not from threads.
-/// Errors: E1013 if rate is not in [0, 1). Definition: Keras API, layers/regularization_layers/dropout.
+///
+/// `dropout{0.2F, sc::shape{1, 1, 1}}` is Keras's `Dropout(0.2, noise_shape=(None, 1, 1, 1))`: elements along axes of
+/// length 1 are dropped together, here those of a whole sample. Errors: E1013 if rate is not in [0, 1), or noise_shape
+/// does not fit the input. Definition: Keras API, layers/regularization_layers/dropout.
 struct dropout : layer<dropout> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dropout";
-  static constexpr std::string_view usage = "dropout{rate} or dropout{rate, seed}";
+  static constexpr std::string_view usage = "dropout{rate}, dropout{rate, seed} or dropout{rate, sc::shape{1, 1, 1}}";
 
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
 
   float rate = 0;
-  using arguments = argument_list<&dropout::rate>;
+  /// Keras's option without the samples: for each axis its length, or 1 where elements are dropped together. Empty:
+  /// each element by itself.
+  shape noise_shape = {};
+  using arguments = argument_list<&dropout::rate, &dropout::noise_shape>;
   std::uint64_t seed = 0;
 
   constexpr explicit dropout(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
   constexpr explicit dropout(double rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
   constexpr explicit dropout(int rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
+  constexpr dropout(float rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
+      : rate(rate_), noise_shape(noise_shape_), seed(seed_) {}
+  constexpr dropout(double rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
+      : dropout(static_cast<float>(rate_), noise_shape_, seed_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = dropout>
@@ -44,9 +54,25 @@ struct dropout : layer<dropout> {
       ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
     else if (!(rate >= 0.0F && rate < 1.0F))
       ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
+    else if (!noise_fits(x))
+      ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
+                detail::sample_shape(x), " has, each of them the input's or 1");
     else if (ops.training() && rate > 0.0F)
-      return ops.dropout(x, x.shape(), rate, seed);
+      return ops.dropout(x, noise_of(x), rate, seed);
     return x;
+  }
+
+  constexpr bool noise_fits(auto const& x) const {
+    if (noise_shape.rank() == 0) return true;
+    bool fits = x.rank() == noise_shape.rank() + 1;
+    for (int axis = 0; fits && axis < noise_shape.rank(); ++axis)
+      fits = noise_shape[axis] == 1 || noise_shape[axis] == x.shape()[axis + 1];
+    return fits;
+  }
+  constexpr auto noise_of(auto const& x) const {
+    auto of = x.shape();
+    for (int axis = 0; axis < noise_shape.rank(); ++axis) of[axis + 1] = noise_shape[axis];
+    return of;
   }
 };
 

@@ -34,9 +34,7 @@ template <class M, class Session>
                    std::to_string(Session::output_count) + " outputs");
   io::prepare_export_folder(place, options.purge_export_dir);
   auto const wanted = iterations > 0 ? iterations : Session::described::training.steps_per_execution;
-  io::bundle_contents contents{io::describe_model<Session>(), io::training_config<Session::sizes::training>(), {}};
-  io::append_weights(model.get_weights(), io::weight_paths<M>(), contents.tensors);
-  io::write_export(place, contents, io::export_config(batch_size, wanted, options));
+  io::write_export(place, io::contents_of(model), io::export_config(batch_size, wanted, options));
   io::compile_export(place, options);
   return serving::embedded_runtime(serving::application_file(place).make_program());
 }

@@ -26,6 +26,12 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   };
   if (config.contains("seed")) none_if("seed", 0);
   if (class_name == "ReLU") none_if("max_value", -1.0);
+  if (auto const noise = config.find("noise_shape"); noise != config.end()) {
+    if (noise->empty())
+      *noise = nullptr;
+    else
+      noise->insert(noise->begin(), nullptr);  // the samples
+  }
   if (class_name == "Discretization") none_if("num_bins", 0);
   for (char const* const key : {"options", "options_bwd"}) config.erase(key);  // how IPUs plan products
   if (class_name == "Bidirectional") none_if("merge_mode", "none");
