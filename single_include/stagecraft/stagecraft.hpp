@@ -2752,6 +2752,9 @@ struct parameter {
   bool frozen = false;  ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
   parameter_layout layout = parameter_layout::plain;
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
+  /// What a stateful layer keeps of each sample from batch to batch: the first axis of its shape is the batch, its
+  /// layer changes it in evaluation and prediction as well, and weights, counts and files leave it out.
+  bool between_batches = false;
 
   /// A weight with Keras's three options for it.
   [[nodiscard]] static constexpr parameter with(std::string_view name, stagecraft::shape const& each,
@@ -2768,9 +2771,18 @@ struct parameter {
             .groups = groups};
   }
 
-  /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean.
+  /// Makes it a weight of a layer that is not trainable, which keeps its states from batch to batch all the same.
+  constexpr void freeze() noexcept {
+    if (between_batches) return;
+    trainable = false;
+    frozen = true;
+  }
+  /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
+  /// between batches even if the layer is frozen.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
+  /// How many of its numbers Keras's `count_params` counts.
+  [[nodiscard]] constexpr int counted_size() const noexcept { return between_batches ? 0 : size(); }
   /// Of a matrix: the last axis, and all others together.
   [[nodiscard]] constexpr int columns() const noexcept { return shape.back(); }
   [[nodiscard]] constexpr int rows() const noexcept { return shape.size() / shape.back(); }
@@ -2901,13 +2913,16 @@ struct call_info {
   int output_count = 1;   ///< more than 1: `shape` is that of all its outputs packed into one tensor, and calls behind
                           ///< it are its outputs
   int first_output = 0;   ///< then their shapes are output_shapes[first_output, first_output + output_count)
+  int loss_count = 0;     ///< of the parts behind its outputs, which are added to the loss
   int output_index = -1;  ///< of such an output, which is a part of its only input: which one it is; -1: an own call
   bool is_input = false;
+  bool is_penalty = false;  ///< a part whose mean over the batch is added to the loss
   dtype type = dtype::float32;
   stagecraft::shape shape;  ///< of its output, without the batch
   long long flops = 0;      ///< of one sample, forward; a multiply-add counts as two
 
-  /// Whether it only stands for one of the outputs of the call before: nobody gives it a stage, or lists it.
+  /// Whether it only stands for one of the outputs of the call before, or for a penalty on it: nobody gives it a stage,
+  /// or lists it.
   [[nodiscard]] constexpr bool is_part() const noexcept { return output_index >= 0; }
   /// Whether it is the call of a layer that users write.
   [[nodiscard]] constexpr bool is_listed() const noexcept { return !is_input && !is_part(); }
@@ -2942,6 +2957,16 @@ struct nested_input_info {
     default: return "Model";
   }
 }
+
+namespace detail {
+
+/// A call of a model that is traced again.
+struct known_call {
+  stagecraft::shape shape;
+  int loss_count = 0;
+};
+
+}  // namespace detail
 
 }  // namespace stagecraft
 
@@ -3187,9 +3212,10 @@ struct call_record {
   std::span<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;
-  int output_index = -1;  // of an output among several, see call_info
-  int mask_inputs = 0;    // of the inputs
-  traced_mask mask;       // of the output
+  int output_index = -1;    // of an output among several, see call_info
+  bool is_penalty = false;  // a part that is added to the loss
+  int mask_inputs = 0;      // of the inputs
+  traced_mask mask;         // of the output
   long long flops = 0;
   parameter_list const* parameters;
 
@@ -3501,15 +3527,6 @@ struct instance_scope {
   std::size_t next_layer = 0, next_model = 0;
 };
 
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/graph/model_builder.hpp
-// Records a model while its `build` or `call` runs in constant evaluation: each call of a layer appends a node. This is
-// what a functional model's `build(auto& model)` gets.
-
-namespace stagecraft {
-
-namespace detail {
 /// What is known of a model before it is traced.
 struct model_description {
   model_kind kind;
@@ -3525,13 +3542,46 @@ struct nested_frame {
   int scope = 0;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/graph/state_shape.hpp
+// The shape of what a stateful layer keeps, in a model of a fixed batch size.
+
+namespace stagecraft::detail {
+
+/// A weight as it is; of what is kept between batches, which the layer was asked for with a few samples, that of the
+/// model's batch. Errors: E1087 if the model has no batch size.
+constexpr parameter whole_weight(parameter const& weight, nested_model_info const& model, fixed_name const& layer,
+                                 diagnostic& problem) {
+  parameter result = weight;
+  if (!weight.between_batches || problem.failed()) return result;
+  if (model.batch_size < 1)
+    problem.report(1087, "layer '", layer, "' keeps its state '", weight.name,
+                   "' from batch to batch, but no input says how many samples a batch has; write "
+                   "input{...}.of_batch_size(...)");
+  else
+    result.shape.dimensions[0] = model.batch_size;
+  return result;
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/graph/model_builder.hpp
+// Records a model while its `build` or `call` runs in constant evaluation: each call of a layer appends a node. This is
+// what a functional model's `build(auto& model)` gets.
+
+namespace stagecraft {
+
+namespace layers {
+struct activity_penalty;  // layers/activity_penalty.hpp
+}  // namespace layers
 
 /// A model under construction.
 class model_builder {
  public:
-  /// `known`: the shapes of all calls, from a trace before this one.
-  constexpr explicit model_builder(detail::layer_collector* collector = nullptr, std::span<shape const> known = {})
+  /// `known`: all calls, from a trace before this one.
+  constexpr explicit model_builder(detail::layer_collector* collector = nullptr,
+                                   std::span<detail::known_call const> known = {})
       : collector_(collector), known_(known) {}
   model_builder(model_builder const&) = delete;
   model_builder& operator=(model_builder const&) = delete;
@@ -3570,6 +3620,15 @@ class model_builder {
     return value;
   }
 
+  /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a model.
+  template <class Penalty = layers::activity_penalty>
+  constexpr void add_loss(symbolic_tensor value, char const* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    if (value.model == nullptr) return;
+    Penalty mean;
+    mean.layer_name = name_of(calls[value.call].layer);
+    own_losses.push_back(mean(detail::first_tensor(value, file, line)).call);
+  }
+
   // What layers, models and scopes call while they are traced.
   constexpr int layer_of(detail::call_record const& record);
   constexpr symbolic_tensor add_call(detail::call_record const& record);
@@ -3585,7 +3644,7 @@ class model_builder {
   }
   /// The shape that the next call gives, if it is known: then nobody asks for weights or costs, either.
   [[nodiscard]] constexpr shape const* known_shape() const {
-    return calls.size() < known_.size() ? &known_[calls.size()] : nullptr;
+    return calls.size() < known_.size() ? &known_[calls.size()].shape : nullptr;
   }
   [[nodiscard]] constexpr std::string_view name_of(int layer) const { return layers[layer].name; }
   /// The mask of the tensors that a layer combines: what counts for all of them, or for each input by itself.
@@ -3602,7 +3661,8 @@ class model_builder {
   detail::masks_of_calls masks{problem};
   detail::known_rules rules;
   parameter_list weights_of_call;      // one for all calls, since compilers take long to make another
-  growing_array<shape> parts_of_call;  // the shapes of several outputs; none: there is one
+  growing_array<shape> parts_of_call;  // the shapes of several outputs, then of losses; none: there is one output
+  int losses_of_call = 0;
   int open_stage = unassigned;
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
@@ -3615,6 +3675,8 @@ class model_builder {
   growing_array<nested_input_info> nested_inputs;  // of the nested models
   growing_array<int> model_outputs;                // of the nested models
   growing_array<shape> output_shapes;              // of the calls with several outputs
+  growing_array<int> penalties;                    // calls that are added to the loss
+  growing_array<int> own_losses;                   // those of them that the model's code adds
 
  private:
   struct type_counter {
@@ -3666,7 +3728,7 @@ class model_builder {
   }
 
   detail::layer_collector* collector_;
-  std::span<shape const> known_;
+  std::span<detail::known_call const> known_;
   growing_array<detail::nested_frame> frames_;
   growing_array<detail::model_instance> instances_;
   growing_array<detail::instance_scope> scopes_;
@@ -3753,10 +3815,8 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
     layer.first_parameter = static_cast<int>(parameters.size());
     layer.parameter_count = record.parameters->count;
     for (int i = 0; i < record.parameters->count; ++i) {
-      parameters.push_back(record.parameters->entries[i]);
-      if (record.layer->trainable) continue;
-      parameters.back().trainable = false;
-      parameters.back().frozen = true;
+      parameters.push_back(detail::whole_weight(record.parameters->entries[i], nested_models[0], layer.name, problem));
+      if (!record.layer->trainable) parameters.back().freeze();
     }
   } else {
     check_shared_weights(index, *record.parameters);
@@ -3775,11 +3835,14 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   call.shape = record.shape;
   call.flops = record.flops;
   call.output_index = record.output_index;
+  call.is_penalty = record.is_penalty;
+  call.loss_count = calls.size() < known_.size() ? known_[calls.size()].loss_count : losses_of_call;
   if (!parts_of_call.empty()) {
-    call.output_count = static_cast<int>(parts_of_call.size());
+    call.output_count = static_cast<int>(parts_of_call.size()) - losses_of_call;
     call.first_output = static_cast<int>(output_shapes.size());
-    output_shapes.append(parts_of_call.begin(), parts_of_call.end());
+    output_shapes.append(parts_of_call.begin(), parts_of_call.begin() + call.output_count);
   }
+  if (call.is_penalty) penalties.push_back(static_cast<int>(calls.size()));
   call.mask_inputs = record.mask_inputs;
   call.mask = masks.number_of(record.mask);
   return append(call);
@@ -3788,10 +3851,11 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
 constexpr void model_builder::check_shared_weights(int index, parameter_list const& weights) {
   auto const& layer = layers[index];
   for (int i = 0; i < layer.parameter_count && i < weights.count; ++i) {
-    auto const& known = parameters[layer.first_parameter + i];
-    if (!(known.shape == weights.entries[i].shape))
+    auto const known = parameters[layer.first_parameter + i],
+               again = detail::whole_weight(weights.entries[i], nested_models[0], layer.name, problem);
+    if (!(known.shape == again.shape))
       problem.report(1008, "layer '", layer.name, "' is called again with inputs for which its weight '", known.name,
-                     "' would have shape ", weights.entries[i].shape, ", but it was made with ", known.shape);
+                     "' would have shape ", again.shape, ", but it was made with ", known.shape);
   }
 }
 
@@ -4349,9 +4413,10 @@ struct traced_graph {
   growing_array<nested_model_info> nested_models;
   growing_array<nested_input_info> nested_inputs;
   growing_array<int> model_outputs;
-  growing_array<shape> output_shapes;  ///< of calls with several outputs
-  growing_array<traced_mask> masks;    ///< by the numbers that calls have, from 1 on
-  growing_array<shape> traced_shapes;  ///< of all calls, those that no output needs among them
+  growing_array<int> ends;
+  growing_array<shape> output_shapes;      ///< of calls with several outputs
+  growing_array<traced_mask> masks;        ///< by the numbers that calls have, from 1 on
+  growing_array<known_call> traced_calls;  ///< all calls, those that no output needs among them
 };
 
 /// Marks the calls that a model's outputs need. A nested model counts as a whole, as in Keras: who needs one of its
@@ -4361,12 +4426,16 @@ class needed_calls {
   constexpr explicit needed_calls(model_builder const& model)
       : model_(model), call_(model.calls.size(), 0), nested_(model.nested_models.size(), 0) {
     if (!nested_.empty()) mark_outputs(0);
+    for (int const loss : model.own_losses) mark(loss);
     for (auto i = model.calls.size(); i-- > 0;) {
       auto const& call = model.calls[i];
       if (call.is_input) call_[i] = 1;  // an input stays an input, used or not
       if (call_[i] == 0) continue;
       for (int k = 0; k < call.input_count; ++k) mark(model.inputs[call.first_input + k]);
     }
+    // As in Keras, penalties of layers that the model does not have do not count.
+    for (int const penalty : model.penalties)
+      if (call_[model.inputs[model.calls[penalty].first_input]] != 0) call_[penalty] = 1;
   }
   constexpr bool operator[](std::size_t call) const { return call_[call] != 0; }
 
@@ -4443,8 +4512,8 @@ constexpr traced_graph prune(model_builder& model) {
   graph.nested_inputs = model.nested_inputs;
   graph.output_shapes = model.output_shapes;
 
-  graph.traced_shapes.reserve(model.calls.size());
-  for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);
+  graph.traced_calls.reserve(model.calls.size());
+  for (call_info const& call : model.calls) graph.traced_calls.push_back({call.shape, call.loss_count});
 
   needed_calls const needed(model);
   growing_array<int> new_call(model.calls.size(), -1);
@@ -4466,6 +4535,10 @@ constexpr traced_graph prune(model_builder& model) {
     nested.output_count = static_cast<int>(graph.model_outputs.size()) - first;
     nested.first_output = first;
   }
+  auto const outputs = static_cast<std::size_t>(graph.nested_models.empty() ? 0 : graph.nested_models[0].output_count);
+  for (std::size_t i = 0; i < outputs; ++i) graph.ends.push_back(graph.model_outputs[i]);
+  for (int const penalty : model.penalties)
+    if (needed[static_cast<std::size_t>(penalty)]) graph.ends.push_back(new_call[penalty]);
   for (int number = 1; number < model.masks.count(); ++number) {
     graph.masks.push_back(model.masks[number]);
     for (int i = 0; i < graph.masks.back().masks.count; ++i)
@@ -4484,7 +4557,7 @@ namespace stagecraft {
 /// How many of each record a graph has.
 struct graph_sizes {
   std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
-              model_outputs = 0, output_shapes = 0, masks = 0, traced_shapes = 0;
+              model_outputs = 0, ends = 0, output_shapes = 0, masks = 0, traced_calls = 0;
 };
 
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
@@ -4496,6 +4569,7 @@ struct graph_view {
   std::span<nested_model_info const> nested_models;
   std::span<nested_input_info const> nested_inputs;
   std::span<int const> model_outputs;
+  std::span<int const> ends;  ///< what the losses read: the model's outputs, then the penalties on activities
   std::span<shape const> output_shapes;
   std::span<detail::traced_mask const> masks;
   std::span<int const> order;  ///< the calls (without inputs and parts) in Keras's order, see graph/post_order.hpp
@@ -4525,8 +4599,8 @@ struct graph_view {
   /// The shapes of all outputs of a call, those that nothing uses among them.
   [[nodiscard]] constexpr std::span<shape const> shapes_of_outputs(int index) const {
     auto const& node = call(index);
-    return node.output_count == 1 ? std::span<shape const>(&node.shape, 1)
-                                  : output_shapes.subspan(node.first_output, node.output_count);
+    return node.output_count == 1 && node.loss_count == 0 ? std::span<shape const>(&node.shape, 1)
+                                                          : output_shapes.subspan(node.first_output, node.output_count);
   }
   /// What a call of a nested model takes.
   [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
@@ -4542,6 +4616,12 @@ struct graph_view {
   [[nodiscard]] constexpr detail::traced_mask const* mask_of(int index) const {
     int const number = call(index).mask;
     return number == 0 ? nullptr : &masks[number - 1];
+  }
+  /// Whether a layer keeps something of each sample from batch to batch: Keras's `stateful`.
+  [[nodiscard]] constexpr bool is_stateful() const {
+    for (parameter const& each : parameters)
+      if (each.between_batches) return true;
+    return false;
   }
   /// The weights of a layer.
   [[nodiscard]] constexpr std::span<parameter const> parameters_of(int index) const {
@@ -4560,9 +4640,10 @@ struct graph {
   std::array<nested_model_info, Sizes.nested_models> nested_models;
   std::array<nested_input_info, Sizes.nested_inputs> nested_inputs;
   std::array<int, Sizes.model_outputs> model_outputs;
+  std::array<int, Sizes.ends> ends;
   std::array<shape, Sizes.output_shapes> output_shapes;
   std::array<detail::traced_mask, Sizes.masks> masks;
-  std::array<shape, Sizes.traced_shapes> traced_shapes;  ///< for who traces the model again
+  std::array<detail::known_call, Sizes.traced_calls> traced_calls;  ///< for who traces the model again
   bool uses_stages;
 
   constexpr explicit graph(detail::traced_graph const& traced)
@@ -4573,19 +4654,19 @@ struct graph {
         nested_models(detail::array_of<Sizes.nested_models>(traced.nested_models)),
         nested_inputs(detail::array_of<Sizes.nested_inputs>(traced.nested_inputs)),
         model_outputs(detail::array_of<Sizes.model_outputs>(traced.model_outputs)),
+        ends(detail::array_of<Sizes.ends>(traced.ends)),
         output_shapes(detail::array_of<Sizes.output_shapes>(traced.output_shapes)),
         masks(detail::array_of<Sizes.masks>(traced.masks)),
-        traced_shapes(detail::array_of<Sizes.traced_shapes>(traced.traced_shapes)),
+        traced_calls(detail::array_of<Sizes.traced_calls>(traced.traced_calls)),
         uses_stages(traced.uses_stages) {}
 };
 
 namespace detail {
 
 constexpr graph_sizes sizes_of(traced_graph const& traced) {
-  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),
-          traced.inputs.size(),        traced.nested_models.size(), traced.nested_inputs.size(),
-          traced.model_outputs.size(), traced.output_shapes.size(), traced.masks.size(),
-          traced.traced_shapes.size()};
+  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),         traced.inputs.size(),
+          traced.nested_models.size(), traced.nested_inputs.size(), traced.model_outputs.size(), traced.ends.size(),
+          traced.output_shapes.size(), traced.masks.size(),         traced.traced_calls.size()};
 }
 
 constexpr std::size_t count_ordered(std::span<call_info const> calls) {
@@ -4695,7 +4776,7 @@ consteval bool begins_with_input() {
 /// Runs a model's own code against a builder. After a broken rule, a model of one input stands in, so that what
 /// follows finds something harmless.
 template <class M>
-constexpr traced_graph trace_model(layer_collector* collector = nullptr, std::span<shape const> known = {}) {
+constexpr traced_graph trace_model(layer_collector* collector = nullptr, std::span<known_call const> known = {}) {
   model_builder builder(collector, known);
   builder.enter(description_of_model<M>(), -1, {});
   M m{};
@@ -4788,8 +4869,9 @@ template <class M>
 constexpr graph_view view_graph() {
   static_assert(report<findings<M>.problem>());
   auto const& records = frozen_graph<M>;
-  return {records.layers,        records.parameters,    records.calls,         records.inputs, records.nested_models,
-          records.nested_inputs, records.model_outputs, records.output_shapes, records.masks,  call_order<M>};
+  return {records.layers,        records.parameters,    records.calls,         records.inputs,
+          records.nested_models, records.nested_inputs, records.model_outputs, records.ends,
+          records.output_shapes, records.masks,         call_order<M>};
 }
 
 }  // namespace detail
@@ -4868,8 +4950,9 @@ using named = typename detail::with_name<Name, M>::type;
 namespace stagecraft {
 
 /// The first output, and the others for who names them all: `auto [y, h, c] = lstm{8, {.return_state = true}}(x);`.
-/// Wherever one tensor is meant, it is the first output.
-template <int Most>
+/// Wherever one tensor is meant, it is the first output. `Names` of at most `Most` outputs can be named; of calls that
+/// have another number, because of an option, `all` has them.
+template <int Most, int Names = Most>
 struct layer_outputs : symbolic_tensor {
   symbolic_tensor all[Most]{};
   int count = 1;  ///< how many there are
@@ -4880,24 +4963,93 @@ struct layer_outputs : symbolic_tensor {
   /// E1084: an output that the call does not have.
   template <std::size_t Index>
   [[nodiscard]] constexpr symbolic_tensor get() const {
-    if (model != nullptr && count < Most)
+    if (model != nullptr && count < Names)
       model->problem.report(1084, "layer '", model->name_of(model->calls[call].layer), "' gives ", count,
-                            count == 1 ? " output" : " outputs", ", but ", Most,
+                            count == 1 ? " output" : " outputs", ", but ", Names,
                             " are named; with `return_state` it gives its states, too");
-    return model != nullptr && count < Most ? *this : all[Index];
+    return model != nullptr && count < Names ? *this : all[Index];
   }
 };
 
 }  // namespace stagecraft
 
-template <int Most>
-struct std::tuple_size<stagecraft::layer_outputs<Most>> {
-  static constexpr std::size_t value = Most;
+template <int Most, int Names>
+struct std::tuple_size<stagecraft::layer_outputs<Most, Names>> {
+  static constexpr std::size_t value = Names;
 };
-template <std::size_t Index, int Most>
-struct std::tuple_element<Index, stagecraft::layer_outputs<Most>> {
+template <std::size_t Index, int Most, int Names>
+struct std::tuple_element<Index, stagecraft::layer_outputs<Most, Names>> {
   using type = stagecraft::symbolic_tensor;
 };
+
+// ---- stagecraft/layers/call_parts.hpp
+// What stands behind a call that a model has just got: its outputs, if there are several, and what it adds to the loss.
+
+namespace stagecraft {
+
+namespace layers {
+struct output_part;       // layers/output_part.hpp
+struct activity_penalty;  // layers/activity_penalty.hpp
+}  // namespace layers
+
+namespace detail {
+
+/// The penalty that a layer's options put on its outputs.
+template <class L>
+constexpr regularizer activity_regularizer_of([[maybe_unused]] L const& layer) {
+  if constexpr (requires { layer.options.activity_regularizer; })
+    return layer.options.activity_regularizer;
+  else if constexpr (requires { layer.activity_regularizer(); })
+    return layer.activity_regularizer();
+  else
+    return {};
+}
+
+/// Makes the parts of the call that a model has just got: `outputs` of them are the layer's, which `all` gets, and
+/// `masked` of these have its mask; the others are added to the loss.
+template <class Part>
+constexpr void split_call(symbolic_tensor packed, int outputs, int masked, int stage, source_line const& where,
+                          symbolic_tensor* all) {
+  auto& model = *packed.model;
+  growing_array<shape> shapes;
+  shapes.swap(model.parts_of_call);  // other calls come
+  int const main = packed.call, mask = model.calls[main].mask;
+  int const count = outputs + model.calls[main].loss_count;
+  for (int i = 0, first = 0; i < count; ++i) {
+    bool const is_known = shapes.empty();  // it is traced again, and knows the shapes of all calls
+    shape const of = is_known ? *model.known_shape() : shapes[static_cast<std::size_t>(i)];
+    Part part(i, first, of, i >= outputs);
+    part.layer_name = model.name_of(model.calls[main].layer);
+    part.pipeline_stage = stage;
+    symbolic_tensor const made = part(first_tensor(packed, where.file, where.line));
+    model.calls[made.call].mask = i < masked ? mask : 0;
+    model.calls[made.call].node_index = model.calls[main].node_index;
+    if (i < outputs) all[i] = made;
+    first += of.size();
+  }
+}
+
+/// Adds the penalty on an output of a call to the loss. E1100 for one of the user's own.
+template <class Penalty>
+constexpr void penalize(symbolic_tensor output, regularizer const& rule, int stage, source_line const& where) {
+  auto& model = *output.model;
+  auto const& main = model.calls[output.call];
+  if (rule.is_own())
+    model.problem.report(1100, "layer '", model.name_of(main.layer),
+                         "' has an activity_regularizer of your own, but one of the library's is expected, such as "
+                         "sc::regularizers::l1; a layer of your own says any other penalty with ops.add_loss");
+  Penalty penalty(rule.l1, rule.l2);
+  penalty.layer_name = model.name_of(main.layer);
+  penalty.pipeline_stage = stage;
+  int const node = main.node_index;
+  symbolic_tensor const made = penalty(first_tensor(output, where.file, where.line));
+  model.calls[made.call].mask = 0;
+  model.calls[made.call].node_index = node;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
 
 // ---- stagecraft/activations/activation.hpp
 // An activation function as a compile-time value: which function, and its parameters.
@@ -5786,6 +5938,7 @@ class operation_list {
   growing_array<int> operands;
   diagnostic problem;
   growing_array<extents> packed;    ///< what the result is made of, if it has several parts; see tracer::outputs
+  growing_array<int> losses;        ///< values that are added to the loss; see tracer::add_loss
   std::string_view kind = "layer";  ///< of what is traced, for errors
   std::string_view layer_name;      ///< and its name
   int open_loops = 0;               ///< how many loops are open at the end of the list
@@ -5837,6 +5990,19 @@ class loop_products {
 
 }  // namespace stagecraft::operations
 
+// ---- stagecraft/operations/matmul_options.hpp
+// Options of a product of matrices.
+
+namespace stagecraft::operations {
+
+/// Both transposes of a product, as in tf.linalg.matmul.
+struct matmul_options {
+  bool transpose_a = false;  ///< whether the last two axes of a change places first
+  bool transpose_b = false;  ///< whether those of b do
+};
+
+}  // namespace stagecraft::operations
+
 // ---- stagecraft/operations/tensor.hpp
 // The result of an operation, as a layer's `call` sees it: operators and functions append operations to its list.
 
@@ -5857,6 +6023,13 @@ struct tensor {
     list->fail("axis ", axis, " of a tensor of shape ", shape(), " does not exist");
     return 1;
   }
+};
+
+/// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
+template <std::size_t States>
+struct scanned {
+  std::array<tensor, States> all{};
+  std::array<tensor, States> last{};
 };
 
 /// The number `value`, wherever it is needed.
@@ -5963,21 +6136,8 @@ using operations::minimum;
 
 namespace stagecraft::operations {
 
-/// Both transposes of a product, as in tf.linalg.matmul.
-struct matmul_options {
-  bool transpose_a = false;  ///< whether the last two axes of a change places first
-  bool transpose_b = false;  ///< whether those of b do
-};
-
 constexpr void softmax_rule(composite_gradient&);
 constexpr void dropout_rule(composite_gradient&);
-
-/// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
-template <std::size_t States>
-struct scanned {
-  std::array<tensor, States> all{};
-  std::array<tensor, States> last{};
-};
 
 /// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. What does not fit is
 /// E1070, and the tensor is given back as it was. Costs nothing at run time: it exists while the compiler traces.
@@ -6006,6 +6166,16 @@ class tracer {
     weights_->push_back(described);
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
+  }
+  /// What a layer keeps of each sample from batch to batch, (batch, ...): 0 at first, then what `update` says in any
+  /// step. It has no gradient. Errors: E1087 a model whose inputs fix no batch size; E1070 more axes than a weight has.
+  constexpr tensor state(std::string_view name, extents const& shape) {
+    parameter described{.name = name, .shape = {}, .trainable = false, .between_batches = true};
+    for (int const length : shape) described.shape.push_back(length);
+    if (shape.rank > stagecraft::shape::max_rank) list_->fail("state '", name, "' has shape ", shape);
+    tensor const kept = weight(described);
+    list_->node_of(kept.id).has_gradient = false;
+    return kept;
   }
   /// What `inside` gives; the weights that it makes are named "name/kernel" and so on: TensorFlow's name_scope.
   template <class Inside>
@@ -6181,7 +6351,12 @@ class tracer {
     return concatenate(rows);
   }
 
-  // Groups.
+  /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a layer. Its first
+  /// axis is the batch.
+  constexpr void add_loss(tensor value) {
+    if (list_->open_loops > 0) list_->fail("a loss is added inside a scan; add what the scan gives behind it");
+    list_->losses.push_back(value.id);
+  }
 
   /// The operations that `inside` appends and gives the last of, as one that a machine may know by its name. It is a
   /// function of `reads` and `numbers` alone. `rule` is a gradient to use in place of the one that follows from what is
@@ -6220,13 +6395,13 @@ class tracer {
 
   // Weights that change.
 
-  /// The weight has this value when the step has ended.
+  /// The weight has this value when the step of training has ended; a `state` when any step has.
   constexpr void update(tensor written, tensor value) {
     if (!written.node().what.is<operations::weight>())
       failed(written, "is not a weight, and cannot be updated");
     else if (written.shape() != value.shape())
       failed(written, "cannot be updated to a value of shape ", value.shape());
-    else
+    else if (training_ || (*weights_)[written.node().what.as<operations::weight>().index].between_batches)
       append(operations::update{}, value.shape(),
              {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
   }
@@ -6847,11 +7022,32 @@ struct open_trace {
   }
 
   constexpr void end(operations::tensor result) {
+    if (!traced.list.losses.empty()) result = with_losses(result);
     traced.outputs.push_back(result.id);
     traced.forward_count = traced.list.size();
   }
 
  private:
+  /// What a call gives, and behind it what it adds to the loss, one number for each sample.
+  constexpr operations::tensor with_losses(operations::tensor result) {
+    auto& list = traced.list;
+    int const batch = result.rank() < 1 ? 0 : result.length(0);
+    auto const flat = [&](operations::tensor x) {
+      return ops.reshape(x, {batch, static_cast<int>(x.shape().size() / batch)});
+    };
+    growing_array<operations::tensor> rows;
+    for (int const id : list.losses) {
+      operations::tensor const value{&list, id};
+      if (value.rank() < 1 || value.length(0) != batch)
+        list.fail("a tensor of shape ", value.shape(), " is added to the loss; its first axis must be the batch");
+      if (list.problem.failed()) return result;
+      if (rows.empty()) rows.push_back(flat(result));
+      if (list.packed.empty()) list.packed.push_back(result.shape());
+      rows.push_back(ops.mean(flat(value), -1));
+      list.packed.push_back(rows.back().shape());
+    }
+    return ops.concatenate(rows);
+  }
   constexpr growing_array<operations::tensor> all_inputs() {
     growing_array<operations::tensor> all;
     for (int const id : traced.inputs) all.push_back({&traced.list, id});
@@ -6873,7 +7069,8 @@ constexpr operations::trace trace_layer(L const& layer, std::span<shape const> i
 struct rules_of_trace {
   static constexpr int batch = 2;
   shape output;
-  growing_array<shape> parts;  ///< of a layer with several outputs
+  growing_array<shape> parts;  ///< of a layer with several outputs, and what it adds to the loss
+  int losses = 0;              ///< how many of them these are, the last ones
   long long flops = 0;
   bool is_valid = false;
   bool moves_only = false;  ///< elements of the inputs at other places, or zeros: of the inputs' type
@@ -6896,6 +7093,7 @@ struct rules_of_trace {
     }
     output = sample_of(result);
     for (operations::extents const& part : traced.list.packed) parts.push_back(sample_of(part));
+    losses = static_cast<int>(traced.list.losses.size());
     for (parameter const& weight : traced.weights) weights.add(weight);
     flops = operations::flops(traced.list, 0, traced.forward_count) / batch;
     is_valid = moves_only = true;
@@ -6933,11 +7131,22 @@ struct rules_of_layer : rules_of_trace {
       open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, true, name);
       if (operations::tensor result; open.call(layer, result)) open.end(result);
       find(open.traced, in, weights, problem);
+      if (losses > 0) check_inference(layer, in, name);
       for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
         weights.entries[i].layout = parameter_layout::plain;  // operations read them so
     }
     if constexpr (requires { layer.flops(in); })
       if (is_valid) flops = layer.flops(in);
+  }
+
+ private:
+  /// E1070: what is added to the loss in training only would have no place in what an evaluation computes.
+  constexpr void check_inference(L const& layer, layer_inputs const& in, std::string_view name) {
+    open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, false, name);
+    operations::tensor result;
+    if (open.call(layer, result) && static_cast<int>(open.traced.list.losses.size()) != losses)
+      in.error(1070, "adds to the loss ", losses, losses == 1 ? " time" : " times", " in training, but ",
+               static_cast<int>(open.traced.list.losses.size()), " in evaluation; call ops.add_loss in both");
   }
 };
 
@@ -6950,15 +7159,6 @@ struct rules_of_layer : rules_of_trace {
 // rules are. Keras counterpart: tf.keras.layers.Layer.
 
 namespace stagecraft {
-
-namespace layers {
-struct output_part;
-}  // namespace layers
-namespace detail {
-// Of layers with several outputs, which include layers/output_part.hpp.
-template <class L>
-constexpr layer_outputs<L::most_outputs> split_outputs(L const& self, symbolic_tensor packed, source_line const& where);
-}  // namespace detail
 
 /// A layer says its class name, and either what it computes or the shape of its output; the other rules have defaults.
 template <class L>
@@ -7136,11 +7336,38 @@ struct layer : layer_base {
   static constexpr diagnostic incomplete_problem = detail::check_layer<L>();
 
   static constexpr auto outputs_of(Derived& self, std::span<symbolic_tensor const> given, source_line const& where) {
-    symbolic_tensor const first = trace(self, given, where);
-    if constexpr (requires { Derived::most_outputs; })
-      return detail::split_outputs(self, first, where);
+    symbolic_tensor const packed = trace(self, given, where);
+    constexpr int most = [] {
+      if constexpr (requires { Derived::most_outputs; })
+        return int{Derived::most_outputs};
+      else
+        return 1;
+    }();
+    constexpr int names = [] {
+      if constexpr (requires { Derived::named_outputs; })
+        return int{Derived::named_outputs};
+      else
+        return most;
+    }();
+    layer_outputs<most, names> result(packed);
+    if (packed.model != nullptr && !packed.model->problem.failed()) find_parts(self, result, where);
+    if constexpr (most > 1)
+      return result;
     else
-      return first;
+      return static_cast<symbolic_tensor>(result);
+  }
+  template <int Most, int Names>
+  static constexpr void find_parts(Derived const& self, layer_outputs<Most, Names>& result, source_line const& where) {
+    if constexpr (Most > 1) result.count = self.output_count();
+    if (result.count > 1 || result.model->calls[result.call].loss_count > 0) {
+      int masked = 1;
+      if constexpr (requires { self.masked_outputs(); }) masked = self.masked_outputs();
+      detail::split_call<layers::output_part>(result, result.count, masked, self.pipeline_stage, where, result.all);
+      static_cast<symbolic_tensor&>(result) = result.all[0];
+    }
+    if (auto const rule = detail::activity_regularizer_of(self); !rule.empty())
+      for (int i = 0; i < result.count; ++i)
+        detail::penalize<layers::activity_penalty>(result.all[i], rule, self.pipeline_stage, where);
   }
   static constexpr symbolic_tensor trace(Derived& self, std::span<symbolic_tensor const> given,
                                          source_line const& where) {
@@ -7198,7 +7425,8 @@ struct layer : layer_base {
     detail::rules_of_layer<Derived> const rules(self, in, in.layer_name(), weights, model.problem);
     if (!rules.is_valid) return;
     record.take(rules.output, rules.flops, rules.moves_only);
-    if constexpr (requires { Derived::most_outputs; }) model.parts_of_call = rules.parts;
+    model.parts_of_call = rules.parts;
+    model.losses_of_call = rules.losses;
     if constexpr (requires { self.rules_key(); })
       model.rules.add({.type = record.type,
                        .key = self.rules_key(),
@@ -7229,8 +7457,12 @@ struct layer : layer_base {
       shapes.reserve(given.size());
       for (auto const& tensor : given) shapes.push_back(tensor.shape());
     }
-    if constexpr (requires { Derived::most_outputs; }) model.parts_of_call.clear();
-    if constexpr (std::same_as<Derived, layers::output_part>) record.output_index = self.index;
+    model.parts_of_call.clear();
+    model.losses_of_call = 0;
+    if constexpr (requires { self.is_penalty; }) {
+      record.output_index = self.index;
+      record.is_penalty = self.is_penalty;
+    }
     record.class_name = Derived::class_name;
     record.default_name = detail::default_name_of<Derived>;
     detail::add_wrapped_names(self, record.wrapped);
@@ -7328,7 +7560,7 @@ constexpr std::size_t count_layers() {
 template <class M, class L, std::size_t... Index>
 constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Index...>) {
   collector_of<L> collector;
-  trace_model<M>(&collector, frozen_graph<M>.traced_shapes);
+  trace_model<M>(&collector, frozen_graph<M>.traced_calls);
   return {collector.values[Index]...};
 }
 
@@ -7459,12 +7691,16 @@ constexpr detail::answer<M, int, detail::any_number> find_call(std::string_view 
   return {detail::is_invalid<M> ? 0 : -1};
 }
 
+/// Whether a model keeps states from batch to batch: Keras's `model.stateful`.
+template <Model M>
+inline constexpr bool is_stateful = graph_of<M>.is_stateful();
+
 /// Number of weights (floats) of a model: Keras's `count_params`.
 template <Model M>
 constexpr detail::answer<M, long long, detail::any_number> count_parameters() {
   detail::answer<M, long long, detail::any_number> count{0};
   if constexpr (!detail::is_invalid<M>)
-    for (auto const& weight : graph_of<M>.parameters) count += weight.size();
+    for (auto const& weight : graph_of<M>.parameters) count += weight.counted_size();
   else
     static_assert(!graph_of<M>.calls.empty());  // looks at the graph, so that the error comes
   return count;
@@ -9681,6 +9917,8 @@ struct embedding_options {
   initializer embeddings_initializer = initializers::random_uniform{};
   /// A penalty on the table that is added to the loss: l1, l2 or both.
   regularizer embeddings_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the table becomes after each update: non_neg, max_norm and the like.
   constraint embeddings_constraint = {};
   /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.
@@ -9857,6 +10095,100 @@ struct activation : layer<activation> {
             function.kind != activation_kind::own};
   }
   constexpr auto call(auto&, auto x) const { return function(x); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/activity_penalty.hpp
+// What the activities of a layer add to the loss. Keras counterpart: activity_regularizer, and add_loss of a model.
+
+namespace stagecraft::layers {
+
+/// The penalty on an output, of each sample by itself: l1 * sum|x| + l2 * sum x^2; without factors the mean of x. Users
+/// do not write it: it stands behind the call of a layer with `activity_regularizer`, has that layer's name, and
+/// neither a stage nor a line in summaries.
+///
+/// Shape: any to (1). Its mean over the batch is added to the loss.
+struct activity_penalty : layer<activity_penalty> {
+  static constexpr std::string_view class_name = "ActivityPenalty";
+  static constexpr bool is_penalty = true;
+  static constexpr int index = 0;
+
+  float l1 = 0;         ///< the factor of the sum of absolute values
+  float l2 = 0;         ///< the factor of the sum of squares
+  bool is_mean = true;  ///< the mean of x, in place of them
+
+  constexpr activity_penalty() = default;
+  constexpr activity_penalty(float l1_, float l2_) : l1(l1_), l2(l2_), is_mean(false) {}
+
+  constexpr auto call(auto& ops, auto x) const {
+    auto const of_sample = ops.reshape(x, {x.length(0), detail::sample_shape(x).size()});
+    if (is_mean) return ops.mean(of_sample, -1);
+    auto const each = l2 == 0   ? abs(of_sample) * l1
+                      : l1 == 0 ? square(of_sample) * l2
+                                : abs(of_sample) * l1 + square(of_sample) * l2;
+    return ops.sum(each, -1);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/option_layer.hpp
+// What layers have in common that are made from options in braces.
+
+namespace stagecraft::layers {
+
+/// Base of layers whose keyword arguments are the struct Options, the member `options`. Errors: E1025.
+template <class Derived, class Options>
+struct option_layer : layer<Derived> {
+  Options options;
+
+  constexpr option_layer() : option_layer(Options{}) {}
+  constexpr explicit(false) option_layer(Options const& options_) : options(options_) {
+    this->take_base_options(options);
+  }
+
+  /// Anything else: E1025.
+  using layer<Derived>::layer;
+  template <class L = Derived>
+  constexpr explicit option_layer(detail::wrong_options, ...) : option_layer() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/activity_regularization.hpp
+// A penalty on activities as a layer of its own: tf.keras.layers.ActivityRegularization.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of ActivityRegularization.
+struct activity_regularization_options {
+  float l1 = 0;  ///< the factor of the sum of absolute values
+  float l2 = 0;  ///< the factor of the sum of squares
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// output = input; l1 * sum|x| + l2 * sum x^2, divided by the batch size, is added to the loss.
+///
+/// Shape unchanged, no weights; the output is the input's memory. Errors: E1001.
+/// Definition: Keras API, layers/regularization_layers/activity_regularization.
+struct activity_regularization : option_layer<activity_regularization, activity_regularization_options> {
+  static constexpr bool supports_masking = true;
+  static constexpr bool is_view = true;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
+  static constexpr std::string_view class_name = "ActivityRegularization";
+  static constexpr std::string_view usage = "activity_regularization{{.l1 = 0.01, .l2 = 0.01, .name = ...}}";
+
+  using option_layer::option_layer;
+
+  /// The penalty on its output.
+  [[nodiscard]] constexpr regularizer activity_regularizer() const { return {.l1 = options.l1, .l2 = options.l2}; }
+
+  constexpr auto call(auto&, auto x) const { return x; }
 };
 
 }  // namespace stagecraft::layers
@@ -10071,31 +10403,6 @@ constexpr operations::tensor hide(operations::tensor scores, operations::tensor 
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/layers/option_layer.hpp
-// What layers have in common that are made from options in braces.
-
-namespace stagecraft::layers {
-
-/// Base of layers whose keyword arguments are the struct Options, the member `options`. Errors: E1025.
-template <class Derived, class Options>
-struct option_layer : layer<Derived> {
-  Options options;
-
-  constexpr option_layer() : option_layer(Options{}) {}
-  constexpr explicit(false) option_layer(Options const& options_) : options(options_) {
-    this->take_base_options(options);
-  }
-
-  /// Anything else: E1025.
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit option_layer(detail::wrong_options, ...) : option_layer() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-};
-
-}  // namespace stagecraft::layers
-
 // ---- stagecraft/layers/output_part.hpp
 // The outputs of a layer that has several. Keras counterpart: the list that a call of a layer returns.
 
@@ -10108,11 +10415,13 @@ namespace layers {
 struct output_part : layer<output_part> {
   static constexpr std::string_view class_name = "OutputPart";
 
-  int index = 0;  ///< which output
-  int first = 0;  ///< where its elements begin in a sample
-  shape of;       ///< its shape, without the batch
+  int index = 0;            ///< which output
+  int first = 0;            ///< where its elements begin in a sample
+  shape of;                 ///< its shape, without the batch
+  bool is_penalty = false;  ///< it is no output, but added to the loss (operations::tracer::add_loss)
 
-  constexpr output_part(int index_, int first_, shape const& of_) : index(index_), first(first_), of(of_) {}
+  constexpr output_part(int index_, int first_, shape const& of_, bool is_penalty_ = false)
+      : index(index_), first(first_), of(of_), is_penalty(is_penalty_) {}
 
   constexpr auto call(auto& ops, auto x) const {
     return ops.reshape(ops.slice(x, 1, first, of.size()), operations::extents::of_batch(x.length(0), of));
@@ -10120,36 +10429,6 @@ struct output_part : layer<output_part> {
 };
 
 }  // namespace layers
-
-namespace detail {
-
-/// Makes the outputs of a call that a model has just got.
-template <class L>
-constexpr layer_outputs<L::most_outputs> split_outputs(L const& self, symbolic_tensor packed,
-                                                       source_line const& where) {
-  layer_outputs<L::most_outputs> result(packed);
-  if (packed.model == nullptr || self.output_count() == 1 || packed.model->problem.failed()) return result;
-  auto& model = *packed.model;
-  growing_array<shape> shapes;
-  shapes.swap(model.parts_of_call);  // other calls come
-  int const main = packed.call, mask = model.calls[main].mask;
-  result.count = self.output_count();
-  for (int i = 0, first = 0; i < result.count; ++i) {
-    bool const is_known = shapes.empty();  // it is traced again, and knows the shapes of all calls
-    shape const of = is_known ? *model.known_shape() : shapes[static_cast<std::size_t>(i)];
-    layers::output_part part(i, first, of);
-    part.layer_name = model.name_of(model.calls[main].layer);
-    part.pipeline_stage = self.pipeline_stage;
-    result.all[i] = part(first_tensor(packed, where.file, where.line));
-    model.calls[result.all[i].call].mask = i == 0 ? mask : 0;
-    model.calls[result.all[i].call].node_index = model.calls[main].node_index;
-    first += of.size();
-  }
-  static_cast<symbolic_tensor&>(result) = result.all[0];
-  return result;
-}
-
-}  // namespace detail
 
 }  // namespace stagecraft
 
@@ -10165,6 +10444,7 @@ template <std::size_t States>
 struct recurrent_result {
   operations::tensor output;
   std::array<operations::tensor, States> states{};
+  operations::tensor second{};  ///< a second output, of what goes in both directions and merges nothing
 };
 
 }  // namespace detail
@@ -10174,7 +10454,12 @@ namespace layers {
 /// Base of recurrent layers of `States` states, between them and Base. `Derived::run(ops, x, mask, initial)` is the
 /// loop: steps where the mask (batch, steps) is 0 leave the states as they are; `initial` are the first states, or
 /// nothing for zeros. The layer is called on x, or on x and all first states: Keras's `initial_state`. With
-/// `options.return_state` it has 1 + States outputs. Errors: E1085 another number of states.
+/// `options.return_state` it has 1 + States outputs. With `options.stateful` the states after the last step are those
+/// that the next batch begins with, sample by sample, in training, evaluation and prediction, from micro-batch to
+/// micro-batch: Keras's `stateful`. The model's inputs fix the batch size (input{...}.of_batch_size(32)), batches are
+/// full (E4019), and there are no replicas (E2069); `reset_states` sets the states to zeros. Gradients end at a batch's
+/// begin. States are no weights: get_weights, counts and files do not have them.
+/// Errors: E1085 another number of states; E1087 no batch size, E1088 first states that a stateful layer is given.
 template <class Base, class Derived, int States>
 struct recurrent_layer : Base {
   static constexpr bool supports_masking = true;
@@ -10195,16 +10480,17 @@ struct recurrent_layer : Base {
     return call_masked(ops, in, {});
   }
   constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
-    if (in.size() != 1 && in.size() != most_outputs) {
+    if (in.size() != 1 && in.size() != 1 + States) {
       ops.error(1085, "has ", States, States == 1 ? " state" : " states", ", but is called with ",
                 static_cast<int>(in.size()) - 1, " behind its input; give it all first states or none");
       return in[0];
     }
     auto const done = self().run(ops, in[0], counts[0], in.subspan(1));
     if (self().output_count() == 1 || ops.list().problem.failed()) return done.output;
-    std::array<operations::tensor, most_outputs> all{done.output};
-    for (std::size_t i = 0; i < States; ++i) all[i + 1] = done.states[i];
-    return ops.outputs(all);
+    std::array<operations::tensor, 2 + States> all{done.output, done.second};
+    std::size_t const own = done.second.list == nullptr ? 1 : 2;
+    for (std::size_t i = 0; i < States; ++i) all[own + i] = done.states[i];
+    return ops.outputs(tensor_list(all).first(static_cast<std::size_t>(self().output_count())));
   }
 
  private:
@@ -10215,43 +10501,62 @@ struct recurrent_layer : Base {
 
 namespace detail {
 
-/// The states that a loop begins with: those that are given, or zeros of the shape `of(index)`. Errors: E1085.
-template <std::size_t States, class Shape>
-constexpr std::array<operations::tensor, States> first_states(operations::tracer& ops, tensor_list given,
-                                                              Shape const& of) {
-  std::array<operations::tensor, States> result{};
-  for (std::size_t i = 0; i < States; ++i) {
-    operations::extents const expected = of(i);
-    result[i] = given.empty() ? ops.full(expected, 0) : given[i];
-    if (result[i].shape() == expected) continue;
-    ops.error(1085, "has a state ", static_cast<int>(i), " of shape ", sample_of(expected), ", but is given ",
-              sample_shape(result[i]));
-    result[i] = ops.full(expected, 0);
+/// The states that a loop begins with.
+template <std::size_t States>
+struct first_states {
+  std::array<operations::tensor, States> each{};
+  bool are_zeros = false, are_kept = false;
+
+  /// Those that are given, those after the batch before if the layer is stateful, or zeros, of the shape `of(index)`.
+  /// Errors: E1085, E1088.
+  template <class Shape>
+  constexpr first_states(operations::tracer& ops, tensor_list given, bool stateful, Shape const& of)
+      : are_zeros(given.empty() && !stateful), are_kept(given.empty() && stateful) {
+    if (stateful && !given.empty())
+      ops.error(1088, "is stateful, and is called with first states; it begins with those after the batch before");
+    for (std::size_t i = 0; i < States; ++i) {
+      operations::extents const expected = of(i);
+      if (!given.empty()) {
+        each[i] = given[i];
+      } else if (stateful) {
+        fixed_name name("states_");
+        each[i] = ops.state(name.append(static_cast<int>(i)), expected);
+      } else {
+        each[i] = ops.full(expected, 0);
+      }
+      if (each[i].shape() == expected) continue;
+      ops.error(1085, "has a state ", static_cast<int>(i), " of shape ", sample_of(expected), ", but is given ",
+                sample_shape(each[i]));
+      each[i] = ops.full(expected, 0);
+    }
   }
-  return result;
-}
+  /// What the next batch begins with.
+  constexpr void keep(operations::tracer& ops, std::array<operations::tensor, States> const& last) const {
+    for (std::size_t i = 0; are_kept && i < States; ++i) ops.update(each[i], last[i]);
+  }
+};
 
 /// Runs `step(x_t, states)` along the steps of x, (batch, steps, ...); see recurrent_layer for the mask. The output is
-/// the state with the number `output`. `begins_with_zeros`: whether no first states are given.
+/// the state with the number `output`.
 template <std::size_t States, class Options, class Step>
 constexpr recurrent_result<States> loop_over_steps(operations::tracer& ops, operations::tensor x,
-                                                   operations::tensor mask, bool begins_with_zeros,
-                                                   std::array<operations::tensor, States> const& initial,
+                                                   operations::tensor mask, first_states<States> const& initial,
                                                    Options const& options, Step const& step, std::size_t output = 0) {
   operations::tensor counts;
   if (mask.list != nullptr) {
     operations::extents of = mask.shape();
-    while (of.rank <= initial[0].rank()) of.push_back(1);
+    while (of.rank <= initial.each[0].rank()) of.push_back(1);
     counts = ops.reshape(mask, of);
   }
-  if (counts.list == nullptr || begins_with_zeros) {
-    auto const done = ops.scan(x, 1, initial, step, options.go_backwards, counts);
+  if (counts.list == nullptr || initial.are_zeros) {
+    auto const done = ops.scan(x, 1, initial.each, step, options.go_backwards, counts);
+    initial.keep(ops, done.last);
     return {options.return_sequences ? done.all[output] : done.last[output], done.last};
   }
   // Up to the first step that counts the output is 0, and not what the state begins with.
   std::array<operations::tensor, States + 1> with_output{};
-  for (std::size_t i = 0; i < States; ++i) with_output[i] = initial[i];
-  with_output[States] = ops.full(initial[output].shape(), 0);
+  for (std::size_t i = 0; i < States; ++i) with_output[i] = initial.each[i];
+  with_output[States] = ops.full(initial.each[output].shape(), 0);
   auto const step_and_output = [&](operations::tensor at, std::array<operations::tensor, States + 1> const& all) {
     std::array<operations::tensor, States> before{};
     for (std::size_t i = 0; i < States; ++i) before[i] = all[i];
@@ -10264,6 +10569,7 @@ constexpr recurrent_result<States> loop_over_steps(operations::tracer& ops, oper
   auto const done = ops.scan(x, 1, with_output, step_and_output, options.go_backwards, counts);
   recurrent_result<States> result{options.return_sequences ? done.all[States] : done.last[States]};
   for (std::size_t i = 0; i < States; ++i) result.states[i] = done.last[i];
+  initial.keep(ops, result.states);
   return result;
 }
 
@@ -10316,12 +10622,12 @@ class recurrence {
   }
 
   /// The result, where `cell(z, states)` gives the next states from the projected inputs z of a step; state 0 is what
-  /// the layer gives. It begins with the states `given`, or with zeros.
+  /// the layer gives. It begins with the states `given`, with those that are kept, or with zeros.
   template <class Cell>
   constexpr recurrent_result<States> run(tensor_list given, Cell const& cell) const {
-    auto const initial =
-        first_states<States>(*ops_, given, [&](std::size_t) { return operations::extents{batch_, units_}; });
-    return loop_over_steps(*ops_, projected_, mask_, given.empty(), initial, *options_, cell);
+    first_states<States> const initial(*ops_, given, options_->stateful,
+                                       [&](std::size_t) { return operations::extents{batch_, units_}; });
+    return loop_over_steps(*ops_, projected_, mask_, initial, *options_, cell);
   }
   /// What the recurrent kernel is multiplied by.
   [[nodiscard]] constexpr operations::tensor dropped(operations::tensor state) const {
@@ -10346,8 +10652,24 @@ class recurrence {
     else if (!is_rate(options_->dropout) || !is_rate(options_->recurrent_dropout))
       ops_->error(1013, "has a rate of dropout that is not at least 0 and below 1");
     else
-      return true;
+      return has_possible_options();
     return false;
+  }
+  /// E3004, E3005: those of Poplar, if the layer has such.
+  [[nodiscard]] constexpr bool has_possible_options() const {
+    if constexpr (requires { options_->options_bwd; })
+      for (auto const* const each : {&options_->options, &options_->options_bwd}) {
+        float const part = each->available_memory_proportion.or_else(1);
+        dtype const type = each->partials_type.or_else(dtype::float32);
+        std::string_view const name = each == &options_->options ? "options" : "options_bwd";
+        if (!(part >= 0.0F && part <= 1.0F))
+          return ops_->error(3004, "has an available_memory_proportion in ", name, " that is not from 0 to 1"), false;
+        if (type != dtype::float32 && type != dtype::float16)
+          return ops_->error(3005, "has partials_type ", stagecraft::name(type), " in ", name,
+                             "; it must be float32 or float16"),
+                 false;
+      }
+    return true;
   }
   /// The shape as Keras's input_shape, without the batch.
   static constexpr shape sample(operations::tensor x) {
@@ -11029,6 +11351,8 @@ struct convolution_options {
   regularizer kernel_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the kernel becomes after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
   /// What the bias becomes after each update: non_neg, max_norm and the like.
@@ -11423,6 +11747,8 @@ struct conv2d_transpose_options {
   regularizer kernel_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the kernel becomes after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
   /// What the bias becomes after each update: non_neg, max_norm and the like.
@@ -11865,6 +12191,8 @@ struct separable_convolution_options {
   regularizer pointwise_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
   constraint depthwise_constraint = {};
   /// What the pointwise kernel becomes after each update: non_neg, max_norm and the like.
@@ -12312,7 +12640,13 @@ struct batch_normalization : layer<batch_normalization> {
 namespace stagecraft::layers {
 
 /// Keras's `merge_mode`: what becomes of the two results.
-enum class merge_mode : unsigned char { concat, sum, mul, ave };
+enum class merge_mode : unsigned char {
+  concat,
+  sum,
+  mul,
+  ave,
+  none  ///< nothing: a call has both, `y.all[0]` and `y.all[1]`
+};
 
 /// Keras's keyword arguments of Bidirectional.
 struct bidirectional_options {
@@ -12326,10 +12660,10 @@ struct bidirectional_options {
 /// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
 /// turned round before both are merged. Sequences have zeros where steps are masked, as in Keras.
 ///
-/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`; if `recurrent` has `return_state`, its
-/// states forward and then backward as well. Called on x and all these states, it begins with them. Weights: those of
-/// both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of both. Errors: those of `recurrent`.
-/// Definition: Keras API, layers/recurrent_layers/bidirectional.
+/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`, and two of them with `none`; if
+/// `recurrent` has `return_state`, its states forward and then backward as well. Called on x and all these states, it
+/// begins with them. Weights: those of both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of
+/// both. Errors: those of `recurrent`. Definition: Keras API, layers/recurrent_layers/bidirectional.
 template <class Recurrent>
   requires requires(Recurrent const& each) {
     each.options.go_backwards;
@@ -12356,7 +12690,12 @@ struct bidirectional
   [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
 
   [[nodiscard]] constexpr bool passes_mask() const { return recurrent.passes_mask(); }
-  [[nodiscard]] constexpr int output_count() const { return recurrent.options.return_state ? 1 + 2 * states : 1; }
+  static constexpr int most_outputs = 2 + 2 * states, named_outputs = 1 + 2 * states;
+  /// How many outputs a call has, and how many of them, the first ones, are sequences or their ends.
+  [[nodiscard]] constexpr int output_count() const {
+    return masked_outputs() + (recurrent.options.return_state ? static_cast<int>(2 * states) : 0);
+  }
+  [[nodiscard]] constexpr int masked_outputs() const { return options.merge_mode == merge_mode::none ? 2 : 1; }
   /// See recurrent_layer.
   constexpr detail::recurrent_result<2 * Recurrent::state_count> run(operations::tracer& ops, operations::tensor x,
                                                                      operations::tensor mask,
@@ -12385,13 +12724,29 @@ struct bidirectional
       forward = forward * in_order;
       backward = backward * in_order;
     }
+    if (auto const rule = detail::activity_regularizer_of(recurrent); !rule.empty()) {
+      add_penalty(ops, forward, rule);
+      add_penalty(ops, backward, rule);
+      if (recurrent.options.return_state)
+        for (auto const& state : result.states) add_penalty(ops, state, rule);
+    }
     switch (options.merge_mode) {
       case merge_mode::sum: result.output = forward + backward; break;
       case merge_mode::mul: result.output = forward * backward; break;
+      case merge_mode::none:
+        result.output = forward;
+        result.second = backward;
+        break;
       case merge_mode::ave: result.output = (forward + backward) * 0.5F; break;
       default: result.output = ops.concatenate({forward, backward});
     }
     return result;
+  }
+
+ private:
+  static constexpr void add_penalty(operations::tracer& ops, operations::tensor x, regularizer const& rule) {
+    if (rule.is_own()) ops.error(1100, "has an activity_regularizer of your own inside");
+    ops.add_loss(activity_penalty(rule.l1, rule.l2).call(ops, x));
   }
 };
 
@@ -12625,12 +12980,15 @@ struct conv_lstm_options {
   regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
   regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
   regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
-  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
-  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
-  constraint bias_constraint = {};         ///< what the bias becomes after each update
-  bool return_sequences = false;           ///< whether the result is the output of all steps, or of the last one
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  constraint kernel_constraint = {};     ///< what the kernel becomes after each update
+  constraint recurrent_constraint = {};  ///< what the recurrent kernel becomes after each update
+  constraint bias_constraint = {};       ///< what the bias becomes after each update
+  bool return_sequences = false;         ///< whether the result is the output of all steps, or of the last one
   bool return_state = false;  ///< whether the states after the last step are outputs as well, behind the result
   bool go_backwards = false;  ///< whether to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;      ///< whether a batch begins with the states after the one before: see recurrent_layer
   float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time
   float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is applied to
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -12644,7 +13002,8 @@ struct conv_lstm_options {
 /// `return_state` h and c as well. Called on x, h and c, it begins with these. Weights: kernel (kernel_size...,
 /// channels, 4 * filters), recurrent_kernel (kernel_size..., filters, 4 * filters), bias (4 * filters). Cost: two
 /// convolutions for each step. Errors: those of window_layer; E1013 rates of dropout; E1034 a window that does not fit;
-/// E1085 initial states that do not fit. Definition: Keras API, layers/recurrent_layers; Shi and others, 2015.
+/// E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
+/// layers/recurrent_layers; Shi and others, 2015.
 template <class Derived, class Size>
 struct conv_lstm_layer : recurrent_layer<window_layer<Derived, Size, conv_lstm_options<Size>, false>, Derived, 2> {
   using base = window_layer<Derived, Size, conv_lstm_options<Size>, false>;
@@ -12697,8 +13056,8 @@ struct conv_lstm_layer : recurrent_layer<window_layer<Derived, Size, conv_lstm_o
       auto const gate = [&](int index) { return ops.slice(z, -1, index * outputs, outputs); };
       return detail::lstm_states(given.activation, given.recurrent_activation, gate, before[1]);
     };
-    auto const first = detail::first_states<2>(ops, initial, [&](std::size_t) { return state; });
-    return detail::loop_over_steps(ops, ops.reshape(projected, sequence), mask, initial.empty(), first, given, step);
+    detail::first_states<2> const first(ops, initial, given.stateful, [&](std::size_t) { return state; });
+    return detail::loop_over_steps(ops, ops.reshape(projected, sequence), mask, first, given, step);
   }
 
  private:
@@ -13019,6 +13378,8 @@ struct dense_options {
   regularizer kernel_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the kernel becomes after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
   /// What the bias becomes after each update.
@@ -13117,6 +13478,8 @@ struct depthwise_conv2d_options {
   regularizer depthwise_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
   constraint depthwise_constraint = {};
   /// What the bias becomes after each update: non_neg, max_norm and the like.
@@ -13349,21 +13712,31 @@ namespace stagecraft::layers {
 /// While training, each element is 0 with probability `rate`, and multiplied by 1 / (1 - rate) otherwise; at inference
 /// the input passes unchanged. Shape unchanged, no weights. Which elements are dropped follows from the trainer's seed
 /// (or `seed`, unless 0), the call and the step, not from threads.
-/// Errors: E1013 if rate is not in [0, 1). Definition: Keras API, layers/regularization_layers/dropout.
+///
+/// `dropout{0.2F, sc::shape{1, 1, 1}}` is Keras's `Dropout(0.2, noise_shape=(None, 1, 1, 1))`: elements along axes of
+/// length 1 are dropped together, here those of a whole sample. Errors: E1013 if rate is not in [0, 1), or noise_shape
+/// does not fit the input. Definition: Keras API, layers/regularization_layers/dropout.
 struct dropout : layer<dropout> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dropout";
-  static constexpr std::string_view usage = "dropout{rate} or dropout{rate, seed}";
+  static constexpr std::string_view usage = "dropout{rate}, dropout{rate, seed} or dropout{rate, sc::shape{1, 1, 1}}";
 
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
 
   float rate = 0;
-  using arguments = argument_list<&dropout::rate>;
+  /// Keras's option without the samples: for each axis its length, or 1 where elements are dropped together. Empty:
+  /// each element by itself.
+  shape noise_shape = {};
+  using arguments = argument_list<&dropout::rate, &dropout::noise_shape>;
   std::uint64_t seed = 0;
 
   constexpr explicit dropout(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
   constexpr explicit dropout(double rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
   constexpr explicit dropout(int rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
+  constexpr dropout(float rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
+      : rate(rate_), noise_shape(noise_shape_), seed(seed_) {}
+  constexpr dropout(double rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
+      : dropout(static_cast<float>(rate_), noise_shape_, seed_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = dropout>
@@ -13381,9 +13754,25 @@ struct dropout : layer<dropout> {
       ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
     else if (!(rate >= 0.0F && rate < 1.0F))
       ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
+    else if (!noise_fits(x))
+      ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
+                detail::sample_shape(x), " has, each of them the input's or 1");
     else if (ops.training() && rate > 0.0F)
-      return ops.dropout(x, x.shape(), rate, seed);
+      return ops.dropout(x, noise_of(x), rate, seed);
     return x;
+  }
+
+  constexpr bool noise_fits(auto const& x) const {
+    if (noise_shape.rank() == 0) return true;
+    bool fits = x.rank() == noise_shape.rank() + 1;
+    for (int axis = 0; fits && axis < noise_shape.rank(); ++axis)
+      fits = noise_shape[axis] == 1 || noise_shape[axis] == x.shape()[axis + 1];
+    return fits;
+  }
+  constexpr auto noise_of(auto const& x) const {
+    auto of = x.shape();
+    for (int axis = 0; axis < noise_shape.rank(); ++axis) of[axis + 1] = noise_shape[axis];
+    return of;
   }
 };
 
@@ -13575,6 +13964,48 @@ struct group_normalization : layer<group_normalization> {
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/graph/stage_poplar_options.hpp
+// Options of Poplar's products and convolutions where they differ from the machine's: of stages of a pipeline, and of
+// layers.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// A number that is given, or not: then the machine's holds. All is zero if it is not, which keeps names short.
+template <class T>
+struct own_setting {
+  T value{};
+  bool is_given = false;
+
+  constexpr own_setting() = default;
+  constexpr own_setting(T number) : value(number), is_given(true) {}
+
+  [[nodiscard]] constexpr T or_else(T other) const noexcept { return is_given ? value : other; }
+  friend constexpr bool operator==(own_setting const&, own_setting const&) = default;
+};
+
+}  // namespace detail
+
+/// What is planned otherwise in one stage, or in one recurrent layer, than the machine's `matmuls` or `convolutions`
+/// say: each option that is not given is theirs.
+struct stage_poplar_options {
+  /// Poplar's availableMemoryProportion: plans take at most this part of a tile's memory for temporary data, where such
+  /// a plan exists. From 0 to 1 (E3004).
+  detail::own_setting<float> available_memory_proportion = {};
+  /// Poplar's partialsType: the type of partial sums, float32 or float16 (E3005). Products of float32 have float32
+  /// partial sums in any case.
+  detail::own_setting<dtype> partials_type = {};
+  /// Poplar's use128BitConvUnitLoad: weights are loaded into the units at twice the speed.
+  detail::own_setting<bool> use_128bit_conv_unit_load = {};
+
+  /// Whether anything is given.
+  [[nodiscard]] constexpr bool given() const noexcept { return *this != stage_poplar_options{}; }
+  friend constexpr bool operator==(stage_poplar_options const&, stage_poplar_options const&) = default;
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/layers/gru_state.hpp
 // The formula of gated recurrent units: of gru and gru_cell.
 
@@ -13632,6 +14063,8 @@ struct gru_options {
   regularizer recurrent_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the kernel becomes after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
   /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
@@ -13648,8 +14081,15 @@ struct gru_options {
   bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
+  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  bool stateful = false;
   /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
   bool reset_after = true;
+  /// Graphcore's `options` of a PopnnGRU: what emulated IPUs plan otherwise for the products of forward steps than the
+  /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
+  stage_poplar_options options = {};
+  /// The same for backward steps.
+  stage_poplar_options options_bwd = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -13666,7 +14106,7 @@ struct gru_options {
 /// `return_state` h (units) after the last step as well. Weights: kernel (features, 3 *
 /// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
 /// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
-/// initial states that do not fit.
+/// initial states that do not fit; E1087, E1088 of stateful layers.
 /// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
 struct gru : recurrent_layer<layer<gru>, gru, 1> {
   static constexpr std::string_view class_name = "GRU";
@@ -14042,8 +14482,10 @@ struct locally_connected_options {
   initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
   regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
   regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
-  constraint kernel_constraint = {};    ///< what the kernel becomes after each update: non_neg, max_norm and the like
-  constraint bias_constraint = {};      ///< what the bias becomes after each update: non_neg, max_norm and the like
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
+  constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -14156,6 +14598,8 @@ struct lstm_options {
   regularizer recurrent_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the kernel becomes after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
   /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
@@ -14172,6 +14616,13 @@ struct lstm_options {
   bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
+  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  bool stateful = false;
+  /// Graphcore's `options` of a PopnnLSTM: what emulated IPUs plan otherwise for the products of forward steps than the
+  /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
+  stage_poplar_options options = {};
+  /// The same for backward steps.
+  stage_poplar_options options_bwd = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -14186,7 +14637,7 @@ struct lstm_options {
 /// `return_state` h and c (units) after the last step as well. Weights: kernel (features, 4 *
 /// units), recurrent_kernel (units, 4 * units), bias (4 * units). Cost: 2 * (features + units) * 4 * units FLOPs per
 /// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
-/// initial states that do not fit. Definition: Keras API,
+/// initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
 /// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
 struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   static constexpr std::string_view class_name = "LSTM";
@@ -14384,6 +14835,8 @@ struct multi_head_attention_options {
   regularizer kernel_regularizer = {};
   /// A penalty on the biases that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the kernels become after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
   /// What the biases become after each update: non_neg, max_norm and the like.
@@ -15484,6 +15937,7 @@ struct rnn_options {
   bool return_sequences = false;  ///< whether the result is the output of all steps, or of the last one
   bool return_state = false;      ///< whether the states after the last step are outputs as well, behind the result
   bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;          ///< whether a batch begins with the states after the one before: see recurrent_layer
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -15508,7 +15962,8 @@ struct rnn_options {
 /// The output is the first state, or that which `Cell::output` names. Shape: (steps, features) to the state's, or
 /// (steps, ...) with `return_sequences`; with `return_state` all states after the last step as well. Called on x and
 /// all states, it begins with these. Errors: those of the cell; E1041 an input of another rank; E1077 what is no cell;
-/// E1085 initial states that do not fit. Definition: Keras API, layers/recurrent_layers/rnn.
+/// E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
+/// layers/recurrent_layers/rnn.
 template <class Cell>
 struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell<Cell>> {
   static constexpr std::string_view class_name = "RNN";
@@ -15533,13 +15988,13 @@ struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell
     } else {
       int const batch = x.length(0);
       auto const step = cell.build(ops, operations::extents(batch, x.length(2)));
-      auto const first = detail::first_states<Cell::states>(ops, initial, [&](std::size_t i) {
+      detail::first_states<Cell::states> const first(ops, initial, options.stateful, [&](std::size_t i) {
         return operations::extents{batch, cell.state_size(static_cast<int>(i))};
       });
       std::size_t output = 0;
       if constexpr (requires { Cell::output; }) output = Cell::output;
       auto const one = [&](auto at, auto const& state) { return step(ops, at, state); };
-      result = detail::loop_over_steps(ops, x, mask, initial.empty(), first, options, one, output);
+      result = detail::loop_over_steps(ops, x, mask, first, options, one, output);
     }
     return result;
   }
@@ -15578,8 +16033,10 @@ struct serial_dense_options {
   initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
   regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
   regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
-  constraint kernel_constraint = {};    ///< what the kernel becomes after each update: non_neg, max_norm and the like
-  constraint bias_constraint = {};      ///< what the bias becomes after each update: non_neg, max_norm and the like
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
+  constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -15674,6 +16131,8 @@ struct simple_rnn_options {
   regularizer recurrent_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
   /// What the kernel becomes after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
   /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
@@ -15690,6 +16149,8 @@ struct simple_rnn_options {
   bool return_state = false;
   /// Whether to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
+  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  bool stateful = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -15703,7 +16164,7 @@ struct simple_rnn_options {
 /// `return_state` h (units) after the last step as well. Weights: kernel (features, units),
 /// recurrent_kernel (units, units), bias (units). Cost: 2 * (features + units) * units FLOPs per step and sample.
 /// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
-/// initial states that do not fit.
+/// initial states that do not fit; E1087, E1088 of stateful layers.
 /// Definition: Keras API, layers/recurrent_layers/simple_rnn.
 struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   static constexpr std::string_view class_name = "SimpleRNN";
@@ -16320,8 +16781,9 @@ struct time_distributed_options {
 /// or those of a model, each gets a time_distributed of its own.
 ///
 /// Shape: (steps, ...) to (steps, the shape that `each` gives). Weights: those of `each`, under its names. Cost: that
-/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1041 without an axis behind the
-/// steps. Definition: Keras API, layers/recurrent_layers/time_distributed.
+/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1089 a stateful one; E1101 where it
+/// adds to the loss; E1041 without an axis behind the steps. Definition: Keras API,
+/// layers/recurrent_layers/time_distributed.
 template <class Each>
 struct time_distributed : layer<time_distributed<Each>> {
   static constexpr bool supports_masking = true;
@@ -16344,7 +16806,15 @@ struct time_distributed : layer<time_distributed<Each>> {
     if (in[0].rank() < 2) return in.error(1041, "expects an input of shape (steps, ...), but got ", in[0]);
     parameter_list weights;
     auto const found = rules(in, weights);
+    if (found.losses > 0 || !detail::activity_regularizer_of(each).empty())
+      return in.error(1101,
+                      "distributes a layer that adds to the loss; add a layer behind it that does so, such as "
+                      "activity_regularization");
     shape result(in[0][0]);
+    for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
+      if (weights.entries[i].between_batches)
+        return in.error(1089,
+                        "distributes a layer that is stateful over the steps of a sequence, which are samples to it");
     if (found.output.rank() == shape::max_rank)
       return in.error(1041, "gives more than ", shape::max_rank - 1, " axes for each step");
     for (int const length : found.output) result.push_back(length);
@@ -17430,6 +17900,7 @@ struct traced_needs {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
     is_view = traced.inputs.size() == 1 && traced.weights.empty() &&
               source_of(traced, traced.outputs[0], false) == traced.inputs[0];
+    find_updates(traced);
     if (!trains) return;
     differentiate(traced);
     adds_exactly = true;
@@ -17443,9 +17914,6 @@ struct traced_needs {
     kept_floats = value_places::kept_floats(traced.list, both.kept);
     backward_reads_output = both.backward_reads_output;
     for (int const id : traced.inputs) backward_reads_input = backward_reads_input || both.backward_reads(id);
-    for (int const id : both.forward)
-      if (traced.list.node_of(id).what.is<update>())
-        updated_weights |= 1U << traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index;
     for (std::size_t i = 0; i < traced.weights.size() && i < 32; ++i) {
       int const id = traced.gradients[traced.inputs.size() + i];
       if (id >= 0 && has_rows_of_output(traced, id)) row_gradients |= 1U << i;
@@ -17453,6 +17921,11 @@ struct traced_needs {
   }
 
  private:
+  constexpr void find_updates(trace const& traced) {
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (traced.list.node_of(id).what.is<update>())
+        updated_weights |= 1U << traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index;
+  }
   [[nodiscard]] static constexpr bool has_rows_of_output(trace const& traced, int id) {
     if (!traced.list.node_of(id).what.is<scatter_add>()) return false;
     int const indices = source_of(traced, traced.list.operand(id, 1), false);
@@ -17563,7 +18036,7 @@ struct call_needs {
   /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
   /// bits of one that is computed first and added afterwards, whatever the order of steps.
   bool adds_exactly = false;
-  /// Bit i: the forward step of training writes weight i.
+  /// Bit i: the forward step writes weight i.
   unsigned updated_weights = 0;
   /// Bit i: the gradient of weight i is a sum of rows of the output's gradient, where an input names them.
   unsigned row_gradients = 0;
@@ -17597,7 +18070,8 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   if constexpr (requires { L::has_kernel; } && requires { layer.activation; })
     return needs_of_sums(layer.activation, operations::sums_call(traced), mode);
   operations::traced_needs const found(traced, trains);
-  if (!trains || found.is_view) return {.input = false, .output = false, .view = found.is_view};
+  if (!trains || found.is_view)
+    return {.input = false, .output = false, .view = found.is_view, .updated_weights = found.updated_weights};
   return {.input = found.backward_reads_input,
           .output = found.backward_reads_output,
           .saved = found.kept_floats,
@@ -17923,40 +18397,6 @@ enum class recomputation_mode : unsigned char {
 
 namespace stagecraft {
 
-namespace detail {
-
-/// A number that is given, or not: then the machine's holds. All is zero if it is not, which keeps names short.
-template <class T>
-struct own_setting {
-  T value{};
-  bool is_given = false;
-
-  constexpr own_setting() = default;
-  constexpr own_setting(T number) : value(number), is_given(true) {}
-
-  [[nodiscard]] constexpr T or_else(T other) const noexcept { return is_given ? value : other; }
-  friend constexpr bool operator==(own_setting const&, own_setting const&) = default;
-};
-
-}  // namespace detail
-
-/// What is planned otherwise in one stage than the machine's `matmuls` or `convolutions` say: each option that is not
-/// given is theirs.
-struct stage_poplar_options {
-  /// Poplar's availableMemoryProportion: plans take at most this part of a tile's memory for temporary data, where such
-  /// a plan exists. From 0 to 1 (E3004).
-  detail::own_setting<float> available_memory_proportion = {};
-  /// Poplar's partialsType: the type of partial sums, float32 or float16 (E3005). Products of float32 have float32
-  /// partial sums in any case.
-  detail::own_setting<dtype> partials_type = {};
-  /// Poplar's use128BitConvUnitLoad: weights are loaded into the units at twice the speed.
-  detail::own_setting<bool> use_128bit_conv_unit_load = {};
-
-  /// Whether anything is given.
-  [[nodiscard]] constexpr bool given() const noexcept { return *this != stage_poplar_options{}; }
-  friend constexpr bool operator==(stage_poplar_options const&, stage_poplar_options const&) = default;
-};
-
 /// Graphcore's PipelineStageOptions: what is planned otherwise in one stage. Options of other libraries of Poplar have
 /// no counterpart, as there is nothing for them to change; slice_options (embeddings) is E2058.
 struct pipeline_stage_options {
@@ -18233,294 +18673,6 @@ inline constexpr execution_mode mode_of =
 
 }  // namespace stagecraft
 
-// ---- stagecraft/losses/probabilities.hpp
-// How losses take probabilities.
-
-namespace stagecraft::losses::detail {
-
-/// What Keras clips probabilities to: [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
-inline constexpr float probability_epsilon = 1e-7F;
-
-/// Limited to these; where that changes a probability, its gradient is 0.
-constexpr operations::tensor clip_probability(operations::tensor p) {
-  return maximum(minimum(p, 1 - probability_epsilon), probability_epsilon);
-}
-
-}  // namespace stagecraft::losses::detail
-
-// ---- stagecraft/losses/reduction.hpp
-// How the losses of the rows of a batch become one number.
-// Keras counterpart: tf.keras.losses.Reduction.
-
-namespace stagecraft::losses {
-
-/// What is made of the losses of rows, each times its sample weight. There is no `NONE`, since a training wants one
-/// number. As wide as what stands before it in losses: Clang 19 reads a member of a template argument in a wrong place
-/// if the argument has holes inside and at its end.
-enum class reduction : int {
-  sum_over_batch_size,  ///< their sum divided by their number: Keras's default, AUTO
-  sum                   ///< their sum
-};
-
-namespace detail {
-
-/// That of any loss; one of the user's own may have a member `reduction`, too.
-template <class Loss>
-constexpr bool is_summed(Loss const& loss) {
-  if constexpr (requires { loss.reduction == reduction::sum; })
-    return loss.reduction == reduction::sum;
-  else
-    return false;
-}
-
-}  // namespace detail
-
-}  // namespace stagecraft::losses
-
-// ---- stagecraft/losses/binary_crossentropy.hpp
-// Cross entropy of independent yes/no targets.
-// Keras counterpart: tf.keras.losses.BinaryCrossentropy.
-
-namespace stagecraft::losses {
-
-/// mean over the last axis of -(y log p + (1 - y) log(1 - p)); target and prediction (rows, columns).
-/// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
-/// Keras clips to [1e-7, 1 - 1e-7] and adds 1e-7 inside the logarithms.
-struct binary_crossentropy {
-  bool from_logits = false;   ///< true: the model's output is unnormalised, the loss applies sigmoid itself
-  float label_smoothing = 0;  ///< s: targets become y (1 - s) + s / 2
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
-
-  static constexpr std::string_view name = "binary_crossentropy";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto target, auto output) const {
-    auto const y = label_smoothing == 0 ? target : target * (1 - label_smoothing) + 0.5F * label_smoothing;
-    if (from_logits) {
-      // In place of max and abs, whose derivatives at 0 would not add up to the sigmoid.
-      auto const is_positive = output >= 0;
-      return where(is_positive, output, 0.0F) - output * y + operations::softplus(where(is_positive, -output, output));
-    }
-    constexpr float epsilon = detail::probability_epsilon;
-    auto const p = detail::clip_probability(output);
-    return -(y * log(p + epsilon)) - (1 - y) * log(1 - p + epsilon);
-  }
-
-  friend constexpr bool operator==(binary_crossentropy const&, binary_crossentropy const&) = default;
-};
-
-using bce = binary_crossentropy;  ///< the same, as in Keras
-
-}  // namespace stagecraft::losses
-
-// ---- stagecraft/losses/categorical_crossentropy.hpp
-// Cross entropy of a target distribution against one probability (or logit) per class.
-// Keras counterpart: tf.keras.losses.CategoricalCrossentropy. A faster loop for it is in kernels/.
-
-namespace stagecraft::losses {
-
-/// -sum_c y[c] log p[c] over the last axis; target and prediction (rows, classes).
-/// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
-/// Keras first divides by their sum, then clips to [1e-7, 1 - 1e-7].
-struct categorical_crossentropy {
-  bool from_logits = false;   ///< true: the model's output is unnormalised, the loss applies softmax itself
-  float label_smoothing = 0;  ///< s: targets become y (1 - s) + s / classes
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
-
-  static constexpr std::string_view name = "categorical_crossentropy";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    auto const smooth = label_smoothing / static_cast<float>(output.length(-1));
-    auto const y = label_smoothing == 0 ? target : target * (1 - label_smoothing) + smooth;
-    if (!from_logits) return ops.sum(-(y * log(detail::clip_probability(output / ops.sum(output, -1)))), -1);
-    return ops.composite(
-        name, {y, output},
-        [&] {
-          auto const shifted = output - ops.max(output, -1);
-          auto const each = y * (log(ops.sum(exp(shifted), -1)) - shifted);
-          return ops.sum(where(equal(y, 0.0F), 0.0F, each), -1);  // also if the logit is -inf, as in TensorFlow
-        },
-        from_logits_rule);
-  }
-
-  friend constexpr bool operator==(categorical_crossentropy const&, categorical_crossentropy const&) = default;
-
- private:
-  /// TensorFlow's softmax(x) - y, which is the derivative if the target sums to 1.
-  static constexpr void from_logits_rule(operations::composite_gradient& of) {
-    of.give(1, (of.ops().softmax(of.read(1)) - of.read(0)) * of.gradient());
-  }
-};
-
-}  // namespace stagecraft::losses
-
-// ---- stagecraft/losses/categorical_hinge.hpp
-// The margin between the class and the best of the others.
-// Keras counterpart: tf.keras.losses.CategoricalHinge.
-
-namespace stagecraft::losses {
-
-/// max(0, 1 + max((1 - target) prediction) - sum(target prediction)) over the last axis; both (rows, columns).
-struct categorical_hinge {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
-
-  static constexpr std::string_view name = "categorical_hinge";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return maximum(ops.max((1 - target) * output, -1) - ops.sum(target * output, -1) + 1, 0.0F);
-  }
-
-  friend constexpr bool operator==(categorical_hinge const&, categorical_hinge const&) = default;
-};
-
-}  // namespace stagecraft::losses
-
-// ---- stagecraft/losses/cosine_similarity.hpp
-// The angle between prediction and target.
-// Keras counterpart: tf.keras.losses.CosineSimilarity.
-
-namespace stagecraft::losses {
-
-/// -sum(target prediction) over the last axis, both (rows, columns) divided by their norms: -1 in the same direction, 0
-/// if either is 0.
-struct cosine_similarity {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
-
-  static constexpr std::string_view name = "cosine_similarity";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    auto const unit = [&](auto x) { return x * rsqrt(maximum(ops.sum(square(x), -1), 1e-12F)); };
-    return -ops.sum(unit(target) * unit(output), -1);
-  }
-
-  friend constexpr bool operator==(cosine_similarity const&, cosine_similarity const&) = default;
-};
-
-}  // namespace stagecraft::losses
-
-// ---- stagecraft/losses/signed_class.hpp
-// How hinge losses take yes/no targets.
-
-namespace stagecraft::losses::detail {
-
-/// -1 in place of 0.
-constexpr operations::tensor signed_class(operations::tensor target) {
-  return where(equal(target, 0.0F), -1.0F, target);
-}
-
-}  // namespace stagecraft::losses::detail
-
-// ---- stagecraft/losses/hinge.hpp
-// The margin of classes -1 and 1.
-// Keras counterpart: tf.keras.losses.Hinge.
-
-namespace stagecraft::losses {
-
-/// mean over the last axis of max(1 - target prediction, 0); both (rows, columns). Targets are -1 and 1; 0 counts as -1
-/// (in Keras only if all targets of a batch are 0 or 1).
-struct hinge {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
-
-  static constexpr std::string_view name = "hinge";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto target, auto output) const {
-    return maximum(1 - detail::signed_class(target) * output, 0.0F);
-  }
-
-  friend constexpr bool operator==(hinge const&, hinge const&) = default;
-};
-
-}  // namespace stagecraft::losses
-
-// ---- stagecraft/losses/huber.hpp
-// Squared differences near 0, absolute differences further out.
-// Keras counterpart: tf.keras.losses.Huber.
-
-namespace stagecraft::losses {
-
-/// mean over the last axis of e^2 / 2 for |e| <= delta and delta |e| - delta^2 / 2 beyond, e = prediction - target.
-/// Keras's name of the loss is `huber_loss` in logs of version 2.6 and `huber` as an identifier.
-struct huber {
-  float delta = 1;  ///< where the square becomes a line
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
-
-  static constexpr std::string_view name = "huber";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto target, auto output) const {
-    auto const error = output - target;
-    auto const slope = maximum(minimum(error, delta), -delta);
-    return slope * (error - slope * 0.5F);
-  }
-
-  friend constexpr bool operator==(huber const&, huber const&) = default;
-};
-
-}  // namespace stagecraft::losses
-
-// ---- stagecraft/losses/kl_divergence.hpp
-// How far a distribution is from another one.
-// Keras counterpart: tf.keras.losses.KLDivergence.
-
-namespace stagecraft::losses {
-
-/// sum over the last axis of target log(target / prediction); both (rows, columns), limited to [1e-7, 1].
-struct kl_divergence {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
-
-  static constexpr std::string_view name = "kl_divergence";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    constexpr auto limited = [](auto p) { return maximum(minimum(p, 1.0F), detail::probability_epsilon); };
-    auto const y = limited(target);
-    return ops.sum(y * log(y / limited(output)), -1);
-  }
-
-  friend constexpr bool operator==(kl_divergence const&, kl_divergence const&) = default;
-};
-
-using kld = kl_divergence;  ///< the same, as in Keras
-
-}  // namespace stagecraft::losses
-
-// ---- stagecraft/losses/log_cosh.hpp
-// Squares of small differences, absolute values of large ones, smoothly.
-// Keras counterpart: tf.keras.losses.LogCosh.
-
-namespace stagecraft::losses {
-
-/// mean over the last axis of log(cosh(prediction - target)); both (rows, columns).
-struct log_cosh {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
-
-  static constexpr std::string_view name = "log_cosh";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto target, auto output) const {
-    auto const error = output - target;
-    return error + softplus(error * -2.0F) - 0.693147181F;
-  }
-
-  friend constexpr bool operator==(log_cosh const&, log_cosh const&) = default;
-};
-
-using logcosh = log_cosh;  ///< the same, as in Keras
-
-}  // namespace stagecraft::losses
-
 // ---- stagecraft/losses/loss.hpp
 // The base of losses of one's own: tf.keras.losses.Loss.
 
@@ -18594,6 +18746,294 @@ constexpr operations::trace trace_loss(L const& loss, int columns) {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/losses/added_loss.hpp
+// The loss of what layers and models add to the loss themselves: activity_regularizer, add_loss.
+
+namespace stagecraft::losses {
+
+/// The numbers themselves, (rows, 1), of which the mean is the loss. Users do not write it.
+struct added_loss {
+  static constexpr std::string_view name = "added_loss";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto /*target*/, auto output) const { return output; }
+
+  friend constexpr bool operator==(added_loss const&, added_loss const&) = default;
+};
+
+}  // namespace stagecraft::losses
+
+// ---- stagecraft/losses/probabilities.hpp
+// How losses take probabilities.
+
+namespace stagecraft::losses::detail {
+
+/// What Keras clips probabilities to: [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
+inline constexpr float probability_epsilon = 1e-7F;
+
+/// Limited to these; where that changes a probability, its gradient is 0.
+constexpr operations::tensor clip_probability(operations::tensor p) {
+  return maximum(minimum(p, 1 - probability_epsilon), probability_epsilon);
+}
+
+}  // namespace stagecraft::losses::detail
+
+// ---- stagecraft/losses/reduction.hpp
+// How the losses of the rows of a batch become one number.
+// Keras counterpart: tf.keras.losses.Reduction.
+
+namespace stagecraft::losses {
+
+/// What is made of the losses of rows, each times its sample weight. As wide as what stands before it in losses: Clang
+/// 19 reads a member of a template argument in a wrong place if the argument has holes inside and at its end.
+enum class reduction : int {
+  sum_over_batch_size,  ///< their sum divided by their number: Keras's default, AUTO
+  sum,                  ///< their sum
+  /// Each stands for itself: as in Keras, the gradient is that of their sum, and their mean is reported, in which a
+  /// batch that is not full counts less than its share. E4106 beside what gives one number for a batch.
+  none
+};
+
+namespace detail {
+
+/// That of any loss; one of the user's own may have a member `reduction`, too.
+template <class Loss>
+constexpr reduction reduction_of([[maybe_unused]] Loss const& loss) {
+  if constexpr (requires { loss.reduction == reduction::sum; })
+    return loss.reduction;
+  else
+    return reduction::sum_over_batch_size;
+}
+/// Whether the gradient is that of the sum over the rows.
+template <class Loss>
+constexpr bool is_summed(Loss const& loss) {
+  return reduction_of(loss) != reduction::sum_over_batch_size;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft::losses
+
+// ---- stagecraft/losses/binary_crossentropy.hpp
+// Cross entropy of independent yes/no targets.
+// Keras counterpart: tf.keras.losses.BinaryCrossentropy.
+
+namespace stagecraft::losses {
+
+/// mean over the last axis of -(y log p + (1 - y) log(1 - p)); target and prediction (rows, columns).
+/// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
+/// Keras clips to [1e-7, 1 - 1e-7] and adds 1e-7 inside the logarithms.
+struct binary_crossentropy {
+  bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies sigmoid itself
+  float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / 2
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+
+  static constexpr std::string_view name = "binary_crossentropy";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const {
+    auto const y = label_smoothing == 0 ? target : target * (1 - label_smoothing) + 0.5F * label_smoothing;
+    if (from_logits) {
+      // In place of max and abs, whose derivatives at 0 would not add up to the sigmoid.
+      auto const is_positive = output >= 0;
+      return where(is_positive, output, 0.0F) - output * y + operations::softplus(where(is_positive, -output, output));
+    }
+    constexpr float epsilon = detail::probability_epsilon;
+    auto const p = detail::clip_probability(output);
+    return -(y * log(p + epsilon)) - (1 - y) * log(1 - p + epsilon);
+  }
+};
+
+using bce = binary_crossentropy;  ///< the same, as in Keras
+
+}  // namespace stagecraft::losses
+
+// ---- stagecraft/losses/categorical_crossentropy.hpp
+// Cross entropy of a target distribution against one probability (or logit) per class.
+// Keras counterpart: tf.keras.losses.CategoricalCrossentropy. A faster loop for it is in kernels/.
+
+namespace stagecraft::losses {
+
+/// -sum_c y[c] log p[c] over the last axis; target and prediction (rows, classes).
+/// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
+/// Keras first divides by their sum, then clips to [1e-7, 1 - 1e-7].
+struct categorical_crossentropy {
+  bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
+  float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / classes
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+
+  static constexpr std::string_view name = "categorical_crossentropy";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const smooth = label_smoothing / static_cast<float>(output.length(-1));
+    auto const y = label_smoothing == 0 ? target : target * (1 - label_smoothing) + smooth;
+    if (!from_logits) return ops.sum(-(y * log(detail::clip_probability(output / ops.sum(output, -1)))), -1);
+    return ops.composite(
+        name, {y, output},
+        [&] {
+          auto const shifted = output - ops.max(output, -1);
+          auto const each = y * (log(ops.sum(exp(shifted), -1)) - shifted);
+          return ops.sum(where(equal(y, 0.0F), 0.0F, each), -1);  // also if the logit is -inf, as in TensorFlow
+        },
+        from_logits_rule);
+  }
+
+ private:
+  /// TensorFlow's softmax(x) - y, which is the derivative if the target sums to 1.
+  static constexpr void from_logits_rule(operations::composite_gradient& of) {
+    of.give(1, (of.ops().softmax(of.read(1)) - of.read(0)) * of.gradient());
+  }
+};
+
+}  // namespace stagecraft::losses
+
+// ---- stagecraft/losses/categorical_hinge.hpp
+// The margin between the class and the best of the others.
+// Keras counterpart: tf.keras.losses.CategoricalHinge.
+
+namespace stagecraft::losses {
+
+/// max(0, 1 + max((1 - target) prediction) - sum(target prediction)) over the last axis; both (rows, columns).
+struct categorical_hinge {
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+
+  static constexpr std::string_view name = "categorical_hinge";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return maximum(ops.max((1 - target) * output, -1) - ops.sum(target * output, -1) + 1, 0.0F);
+  }
+};
+
+}  // namespace stagecraft::losses
+
+// ---- stagecraft/losses/cosine_similarity.hpp
+// The angle between prediction and target.
+// Keras counterpart: tf.keras.losses.CosineSimilarity.
+
+namespace stagecraft::losses {
+
+/// -sum(target prediction) over the last axis, both (rows, columns) divided by their norms: -1 in the same direction, 0
+/// if either is 0.
+struct cosine_similarity {
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+
+  static constexpr std::string_view name = "cosine_similarity";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const unit = [&](auto x) { return x * rsqrt(maximum(ops.sum(square(x), -1), 1e-12F)); };
+    return -ops.sum(unit(target) * unit(output), -1);
+  }
+};
+
+}  // namespace stagecraft::losses
+
+// ---- stagecraft/losses/signed_class.hpp
+// How hinge losses take yes/no targets.
+
+namespace stagecraft::losses::detail {
+
+/// -1 in place of 0.
+constexpr operations::tensor signed_class(operations::tensor target) {
+  return where(equal(target, 0.0F), -1.0F, target);
+}
+
+}  // namespace stagecraft::losses::detail
+
+// ---- stagecraft/losses/hinge.hpp
+// The margin of classes -1 and 1.
+// Keras counterpart: tf.keras.losses.Hinge.
+
+namespace stagecraft::losses {
+
+/// mean over the last axis of max(1 - target prediction, 0); both (rows, columns). Targets are -1 and 1; 0 counts as -1
+/// (in Keras only if all targets of a batch are 0 or 1).
+struct hinge {
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+
+  static constexpr std::string_view name = "hinge";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const {
+    return maximum(1 - detail::signed_class(target) * output, 0.0F);
+  }
+};
+
+}  // namespace stagecraft::losses
+
+// ---- stagecraft/losses/huber.hpp
+// Squared differences near 0, absolute differences further out.
+// Keras counterpart: tf.keras.losses.Huber.
+
+namespace stagecraft::losses {
+
+/// mean over the last axis of e^2 / 2 for |e| <= delta and delta |e| - delta^2 / 2 beyond, e = prediction - target.
+/// Keras's name of the loss is `huber_loss` in logs of version 2.6 and `huber` as an identifier.
+struct huber {
+  float delta = 1;                   ///< where the square becomes a line
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+
+  static constexpr std::string_view name = "huber";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const {
+    auto const error = output - target;
+    auto const slope = maximum(minimum(error, delta), -delta);
+    return slope * (error - slope * 0.5F);
+  }
+};
+
+}  // namespace stagecraft::losses
+
+// ---- stagecraft/losses/kl_divergence.hpp
+// How far a distribution is from another one.
+// Keras counterpart: tf.keras.losses.KLDivergence.
+
+namespace stagecraft::losses {
+
+/// sum over the last axis of target log(target / prediction); both (rows, columns), limited to [1e-7, 1].
+struct kl_divergence {
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+
+  static constexpr std::string_view name = "kl_divergence";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    constexpr auto limited = [](auto p) { return maximum(minimum(p, 1.0F), detail::probability_epsilon); };
+    auto const y = limited(target);
+    return ops.sum(y * log(y / limited(output)), -1);
+  }
+};
+
+using kld = kl_divergence;  ///< the same, as in Keras
+
+}  // namespace stagecraft::losses
+
+// ---- stagecraft/losses/log_cosh.hpp
+// Squares of small differences, absolute values of large ones, smoothly.
+// Keras counterpart: tf.keras.losses.LogCosh.
+
+namespace stagecraft::losses {
+
+/// mean over the last axis of log(cosh(prediction - target)); both (rows, columns).
+struct log_cosh {
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+
+  static constexpr std::string_view name = "log_cosh";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const {
+    auto const error = output - target;
+    return error + softplus(error * -2.0F) - 0.693147181F;
+  }
+};
+
+using logcosh = log_cosh;  ///< the same, as in Keras
+
+}  // namespace stagecraft::losses
+
 // ---- stagecraft/losses/mean_absolute_error.hpp
 // Mean of absolute differences.
 // Keras counterpart: tf.keras.losses.MeanAbsoluteError.
@@ -18602,15 +19042,12 @@ namespace stagecraft::losses {
 
 /// mean over the last axis of |prediction - target|; both (rows, columns). The gradient at 0 is 0.
 struct mean_absolute_error {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "mean_absolute_error";
   static constexpr bool sparse_targets = false;
 
   constexpr auto call(auto target, auto output) const { return abs(output - target); }
-
-  friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
 };
 
 using mae = mean_absolute_error;  ///< the same, as in Keras
@@ -18625,8 +19062,7 @@ namespace stagecraft::losses {
 
 /// mean over the last axis of 100 |prediction - target| / max(|target|, 1e-7); both (rows, columns).
 struct mean_absolute_percentage_error {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "mean_absolute_percentage_error";
   static constexpr bool sparse_targets = false;
@@ -18634,9 +19070,6 @@ struct mean_absolute_percentage_error {
   constexpr auto call(auto target, auto output) const {
     return abs((target - output) / maximum(abs(target), detail::probability_epsilon)) * 100.0F;
   }
-
-  friend constexpr bool operator==(mean_absolute_percentage_error const&,
-                                   mean_absolute_percentage_error const&) = default;
 };
 
 using mape = mean_absolute_percentage_error;  ///< the same, as in Keras
@@ -18651,15 +19084,12 @@ namespace stagecraft::losses {
 
 /// mean over the last axis of (prediction - target)^2; both (rows, columns).
 struct mean_squared_error {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "mean_squared_error";
   static constexpr bool sparse_targets = false;
 
   constexpr auto call(auto target, auto output) const { return square(output - target); }
-
-  friend constexpr bool operator==(mean_squared_error const&, mean_squared_error const&) = default;
 };
 
 using mse = mean_squared_error;  ///< the same, as in Keras
@@ -18675,8 +19105,7 @@ namespace stagecraft::losses {
 /// mean over the last axis of (log(1 + prediction) - log(1 + target))^2; both (rows, columns). Numbers below 1e-7 count
 /// as that, and their gradient is 0.
 struct mean_squared_logarithmic_error {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "mean_squared_logarithmic_error";
   static constexpr bool sparse_targets = false;
@@ -18685,9 +19114,6 @@ struct mean_squared_logarithmic_error {
     constexpr auto logarithm = [](auto x) { return log(maximum(x, detail::probability_epsilon) + 1); };
     return square(logarithm(output) - logarithm(target));
   }
-
-  friend constexpr bool operator==(mean_squared_logarithmic_error const&,
-                                   mean_squared_logarithmic_error const&) = default;
 };
 
 using msle = mean_squared_logarithmic_error;  ///< the same, as in Keras
@@ -18702,8 +19128,7 @@ namespace stagecraft::losses {
 
 /// mean over the last axis of prediction - target log(prediction + 1e-7); both (rows, columns).
 struct poisson {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "poisson";
   static constexpr bool sparse_targets = false;
@@ -18711,8 +19136,6 @@ struct poisson {
   constexpr auto call(auto target, auto output) const {
     return output - target * log(output + detail::probability_epsilon);
   }
-
-  friend constexpr bool operator==(poisson const&, poisson const&) = default;
 };
 
 }  // namespace stagecraft::losses
@@ -18728,9 +19151,8 @@ namespace stagecraft::losses {
 /// Keras clips to [1e-7, 1 - 1e-7] and normalises again (softmax of the logarithms). A number that is no class makes
 /// the loss of its row and the gradient NaN.
 struct sparse_categorical_crossentropy {
-  bool from_logits = false;  ///< true: the model's output is unnormalised, the loss applies softmax itself
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
   static constexpr bool sparse_targets = true;
@@ -18746,9 +19168,6 @@ struct sparse_categorical_crossentropy {
     auto const p = detail::clip_probability(x);
     return log(ops.sum(p, -1)) - log(of_class(p));
   }
-
-  friend constexpr bool operator==(sparse_categorical_crossentropy const&,
-                                   sparse_categorical_crossentropy const&) = default;
 };
 
 }  // namespace stagecraft::losses
@@ -18762,8 +19181,7 @@ namespace stagecraft::losses {
 /// mean over the last axis of max(1 - target prediction, 0)^2; both (rows, columns). Targets are -1 and 1; 0 counts as
 /// -1 (in Keras only if all targets of a batch are 0 or 1).
 struct squared_hinge {
-  /// How the losses of rows become one.
-  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "squared_hinge";
   static constexpr bool sparse_targets = false;
@@ -18771,8 +19189,6 @@ struct squared_hinge {
   constexpr auto call(auto target, auto output) const {
     return square(maximum(1 - detail::signed_class(target) * output, 0.0F));
   }
-
-  friend constexpr bool operator==(squared_hinge const&, squared_hinge const&) = default;
 };
 
 }  // namespace stagecraft::losses
@@ -18986,13 +19402,22 @@ template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
     (detail::outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
 
-/// The loss of an output, as it is computed.
-template <class Job, std::size_t Output>
+/// The loss of an end of the graph, as it is computed: of an output, or of what is added to the loss behind these.
+template <class Job, std::size_t End>
 inline constexpr auto computed_loss_of = [] {
-  auto loss = losses::loss_of_output<Output>(Job::training.loss);
-  if constexpr (takes_logits<Job, Output>) loss.from_logits = true;
-  return loss;
+  if constexpr (End >= Job::graph.outputs_of(0).size()) {
+    return losses::added_loss{};
+  } else {
+    auto loss = losses::loss_of_output<End>(Job::training.loss);
+    if constexpr (takes_logits<Job, End>) loss.from_logits = true;
+    return loss;
+  }
 }();
+/// What it counts in the total.
+template <class Job>
+constexpr float loss_weight_of(std::size_t end) {
+  return end >= Job::graph.outputs_of(0).size() ? 1.0F : Job::training.loss_weights.of(end);
+}
 
 }  // namespace stagecraft
 
@@ -19098,7 +19523,7 @@ class planner {
   /// A call that no loss depends on, such as an output of a nested model that nobody uses, has no gradient.
   constexpr void find_roots_and_gradients() {
     growing_array<char> reaches_loss(Calls, 0);
-    for (int const output : graph_.outputs_of(0)) reaches_loss[at(output)] = 1;
+    for (int const output : graph_.ends) reaches_loss[at(output)] = 1;
     for (int i = count_; i-- > 0;)
       for (int const input : graph_.inputs_of(i))
         if (reaches_loss[at(i)] != 0) reaches_loss[at(input)] = 1;
@@ -19126,7 +19551,7 @@ class planner {
 
   constexpr void find_first_writers() {
     growing_array<char> written(Calls, 0), layer_written(graph_.layers.size(), 0);
-    auto const outputs = graph_.outputs_of(0);
+    auto const outputs = graph_.ends;
     for (std::size_t k = 0; k < Outputs; ++k) {
       auto& root = written[at(call(outputs[k]).root)];
       result_.loss_adds_gradient[k] = root != 0;
@@ -19157,7 +19582,7 @@ class planner {
     growing_array<int> readers(Calls, -1);
     for (int i = 0; i < count_; ++i)
       for (int const input : graph_.inputs_of(i)) readers[at(input)] = readers[at(input)] == -1 ? i : several;
-    for (int const output : graph_.outputs_of(0)) readers[at(output)] = several;
+    for (int const output : graph_.ends) readers[at(output)] = several;
     for (int& reader : readers)
       if (reader == several) reader = -1;
     return readers;
@@ -19250,7 +19675,7 @@ class planner {
     }
     int const loss_step = count_;
     int largest_added_loss = -1;
-    auto const outputs = graph_.outputs_of(0);
+    auto const outputs = graph_.ends;
     for (std::size_t k = 0; k < Outputs; ++k) {
       int const root = call(outputs[k]).root;
       extend(value[at(root)], loss_step);
@@ -19319,8 +19744,7 @@ constexpr auto draft_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
                                          leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
-  return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode, Logits,
-                                                                                      Stored)
+  return planner<graph.calls.size(), graph.inputs.size(), graph.ends.size()>(graph, needs, Batch, Mode, Logits, Stored)
       .make();
 }
 
@@ -19416,7 +19840,7 @@ template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype S
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
   constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored>;
-  constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.outputs_of(0).size();
+  constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
   pipeline_flow<calls, edges, outputs> flow;
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
   std::array<bool, calls> together{};  // only the first stage has written so far
@@ -19430,7 +19854,7 @@ constexpr auto find_flow() {
     if (flow.stage[i] >= flow.stages) flow.stages = flow.stage[i] + 1;
   }
   for (std::size_t k = 0; k < outputs; ++k) {
-    auto const root = at(program.calls[at(graph.outputs_of(0)[k])].root);
+    auto const root = at(program.calls[at(graph.ends[k])].root);
     if (!program.calls[root].needs_gradient) continue;
     flow.loss_role[k] = flow.first_stage[root] < 0 ? gradient_role::first : gradient_role::add;
     flow.first_stage[root] = flow.stages - 1;
@@ -20647,6 +21071,15 @@ constexpr void check_devices_of_machine(std::string_view subject, std::string_vi
                    num_replicas * each, ", but the machine has ", devices);
 }
 
+/// E2069: each replica would keep states of its own.
+constexpr void check_states_of_replicas(std::string_view subject, graph_view const& graph, int replicas,
+                                        diagnostic& problem) {
+  if (replicas > 1 && graph.is_stateful())
+    problem.report(2069, subject, " has ", replicas, " replicas, but model '", graph.name(),
+                   "' is stateful: what a layer keeps of a batch belongs to the next one, which another replica takes; "
+                   "write .num_replicas = 1");
+}
+
 template <class Job>
 constexpr checked_options options_to_check() {
   if constexpr (only_infers<Job::training>)
@@ -20931,7 +21364,7 @@ class device_buffer_planner {
         if (!offloads_stage(stage)) find_backward_readers(i, stage);
     }
     if (is_here(flow.stages - 1))
-      for (int const output : graph.outputs_of(0)) read(root(output), table.forward_pass(flow.stages - 1));
+      for (int const output : graph.ends) read(root(output), table.forward_pass(flow.stages - 1));
   }
 
   constexpr void find_backward_readers(std::size_t i, int stage) {
@@ -21065,8 +21498,7 @@ class pass_planner {
   static constexpr auto const& program = program_for<Job>;
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
-  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
-                               outputs = graph.outputs_of(0).size();
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
   static constexpr int last_stage = flow.stages - 1;
   static constexpr bool trains = Job::trains;
   static constexpr bool offloads = trains && Job::options.offload_activations == offload::remote && flow.stages > 1;
@@ -21383,13 +21815,15 @@ struct metric {
   // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
   // its end.
   metric_targets targets = metric_targets::any;
-  own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
-  own_options options = {};                    ///< and its members
-  metric_result const* result = nullptr;       ///< of one whose result is no mean over rows
+  own_rules<own_call> const* rules = nullptr;   ///< of one that is a `call`
+  own_options options = {};                     ///< and its members
+  metric_result const* result = nullptr;        ///< of one whose result is no mean over rows
+  std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
-    return rules != nullptr                                  ? rules->name
+    return own_label != nullptr                              ? *own_label
+           : rules != nullptr                                ? rules->name
            : result != nullptr                               ? result->name
            : has_short_name && kind == metric_kind::accuracy ? "acc"
                                                              : metrics::name(kind);
@@ -21406,9 +21840,25 @@ struct metric {
   friend constexpr bool operator==(metric const&, metric const&) = default;
 };
 
+namespace detail {
+
+template <fixed_name Name>
+struct label {
+  static constexpr std::string_view value = Name.view();
+};
+
+}  // namespace detail
+
+/// A metric with Keras's `name`, under which it is reported: `named<"auprc">(auc{.curve = auc_curve::pr})`.
+template <fixed_name Name>
+[[nodiscard]] constexpr metric named(metric of) {
+  of.own_label = &detail::label<Name>::value;
+  return of;
+}
+
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/acc.hpp
+// ---- stagecraft/metrics/classes/acc.hpp
 // accuracy under its short name.
 // Keras counterpart: the string "acc" in compile(metrics=...).
 
@@ -21419,13 +21869,11 @@ struct acc {
   static constexpr std::string_view name = "acc";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy, .has_short_name = true}; }
-
-  friend constexpr bool operator==(acc const&, acc const&) = default;
 };
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/accuracy.hpp
+// ---- stagecraft/metrics/classes/accuracy.hpp
 // The share of right predictions, in the sense that fits the targets.
 // Keras counterpart: the string "accuracy" in compile(metrics=...). Options only, sums are in
 // training/metric_state.hpp.
@@ -21438,13 +21886,208 @@ struct accuracy {
   static constexpr std::string_view name = "accuracy";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy}; }
-
-  friend constexpr bool operator==(accuracy const&, accuracy const&) = default;
 };
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/confusion.hpp
+// ---- stagecraft/metrics/classes/binary_accuracy.hpp
+// How often a yes/no prediction is right.
+// Keras counterpart: tf.keras.metrics.BinaryAccuracy. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// Mean over the last axis of (prediction > threshold) == target; target and prediction (rows, columns).
+struct binary_accuracy {
+  float threshold = 0.5f;  ///< predictions above it mean 1; use 0 for logits
+
+  static constexpr std::string_view name = "binary_accuracy";
+
+  constexpr auto call(auto target, auto output) const { return equal(output > threshold, target); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/classes/binary_crossentropy.hpp
+// Cross entropy of independent yes/no targets.
+// Keras counterpart: tf.keras.metrics.BinaryCrossentropy.
+
+namespace stagecraft::metrics {
+
+namespace detail {
+
+/// The options in words of four bytes.
+struct binary_crossentropy {
+  static constexpr std::string_view name = "binary_crossentropy";
+  int from_logits = 0;
+  float label_smoothing = 0;
+
+  constexpr auto call(auto target, auto output) const {
+    return losses::binary_crossentropy{.from_logits = from_logits != 0, .label_smoothing = label_smoothing}.call(
+        target, output);
+  }
+};
+
+}  // namespace detail
+
+/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+struct binary_crossentropy {
+  bool from_logits = false;   ///< true: predictions are unnormalised
+  float label_smoothing = 0;  ///< as in the loss
+
+  static constexpr std::string_view name = "binary_crossentropy";
+
+  constexpr operator metric() const noexcept {
+    return stagecraft::detail::option_of_own<metric>(detail::binary_crossentropy{from_logits ? 1 : 0, label_smoothing});
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/classes/categorical_accuracy.hpp
+// How often the largest prediction is the right class.
+// Keras counterpart: tf.keras.metrics.CategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// argmax(prediction) == argmax(target) over the last axis; target and prediction (rows, classes). The first of equal
+/// values is the largest. A row with a NaN in its prediction counts as wrong.
+struct categorical_accuracy {
+  static constexpr std::string_view name = "categorical_accuracy";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::categorical_accuracy}; }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/classes/categorical_crossentropy.hpp
+// Cross entropy of a target distribution against one probability (or logit) per class.
+// Keras counterpart: tf.keras.metrics.CategoricalCrossentropy.
+
+namespace stagecraft::metrics {
+
+namespace detail {
+
+/// The options in words of four bytes.
+struct categorical_crossentropy {
+  static constexpr std::string_view name = "categorical_crossentropy";
+  static constexpr bool sparse_targets = false;
+  int from_logits = 0;
+  float label_smoothing = 0;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::categorical_crossentropy{.from_logits = from_logits != 0, .label_smoothing = label_smoothing}.call(
+        ops, target, output);
+  }
+};
+
+}  // namespace detail
+
+/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+struct categorical_crossentropy {
+  bool from_logits = false;   ///< true: predictions are unnormalised
+  float label_smoothing = 0;  ///< as in the loss
+
+  static constexpr std::string_view name = "categorical_crossentropy";
+
+  constexpr operator metric() const noexcept {
+    return stagecraft::detail::option_of_own<metric>(
+        detail::categorical_crossentropy{from_logits ? 1 : 0, label_smoothing});
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/classes/sparse_categorical_accuracy.hpp
+// How often the largest prediction is the right class, for class numbers as targets.
+// Keras counterpart: tf.keras.metrics.SparseCategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// argmax(prediction) == target over the last axis; one class number per row, prediction (rows, classes). The first of
+/// equal values is the largest. A row with a NaN in its prediction counts as wrong.
+struct sparse_categorical_accuracy {
+  static constexpr std::string_view name = "sparse_categorical_accuracy";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::sparse_categorical_accuracy}; }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/classes/sparse_categorical_crossentropy.hpp
+// Cross entropy of class numbers against one probability (or logit) per class.
+// Keras counterpart: tf.keras.metrics.SparseCategoricalCrossentropy.
+
+namespace stagecraft::metrics {
+
+namespace detail {
+
+/// The options in words of four bytes.
+struct sparse_categorical_crossentropy {
+  static constexpr std::string_view name = "sparse_categorical_crossentropy";
+  static constexpr bool sparse_targets = true;
+  int from_logits = 0;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::sparse_categorical_crossentropy{.from_logits = from_logits != 0}.call(ops, target, output);
+  }
+};
+
+}  // namespace detail
+
+/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+struct sparse_categorical_crossentropy {
+  bool from_logits = false;  ///< true: predictions are unnormalised
+
+  static constexpr std::string_view name = "sparse_categorical_crossentropy";
+
+  constexpr operator metric() const noexcept {
+    return stagecraft::detail::option_of_own<metric>(detail::sparse_categorical_crossentropy{from_logits ? 1 : 0});
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/classes/sparse_top_k_categorical_accuracy.hpp
+// How often the right class is among the k largest predictions, for class numbers as targets.
+// Keras counterpart: tf.keras.metrics.SparseTopKCategoricalAccuracy. Options only, sums are in
+// training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// The target is among the k largest predictions; one class number per row, prediction (rows, classes). Ties as in
+/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
+struct sparse_top_k_categorical_accuracy {
+  int k = 5;  ///< how many predictions count
+
+  static constexpr std::string_view name = "sparse_top_k_categorical_accuracy";
+
+  constexpr operator metric() const noexcept {
+    return {.kind = metric_kind::sparse_top_k_categorical_accuracy, .k = k};
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/classes/top_k_categorical_accuracy.hpp
+// How often the right class is among the k largest predictions.
+// Keras counterpart: tf.keras.metrics.TopKCategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// argmax(target) is among the k largest predictions; target and prediction (rows, classes). Ties as in
+/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
+struct top_k_categorical_accuracy {
+  int k = 5;  ///< how many predictions count
+
+  static constexpr std::string_view name = "top_k_categorical_accuracy";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::top_k_categorical_accuracy, .k = k}; }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/confusion/confusion.hpp
 // Metrics that count right and wrong yes/no predictions at thresholds. Keras counterpart:
 // metrics_utils.update_confusion_matrix_variables.
 
@@ -21537,7 +22180,7 @@ constexpr metric metric_of_confusion(confusion_options const& options, int top_k
 
 }  // namespace stagecraft::metrics::detail
 
-// ---- stagecraft/metrics/auc.hpp
+// ---- stagecraft/metrics/confusion/auc.hpp
 // The area under a curve of right against wrong predictions.
 // Keras counterpart: tf.keras.metrics.AUC.
 
@@ -21590,8 +22233,6 @@ struct auc {
     return area;
   }
 
-  friend constexpr bool operator==(auc const&, auc const&) = default;
-
  private:
   /// From one threshold to the next, as true positives grow with the positives.
   static double interpolated(detail::confusion const& at, int i) {
@@ -21608,165 +22249,7 @@ struct auc {
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/binary_accuracy.hpp
-// How often a yes/no prediction is right.
-// Keras counterpart: tf.keras.metrics.BinaryAccuracy. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// Mean over the last axis of (prediction > threshold) == target; target and prediction (rows, columns).
-struct binary_accuracy {
-  float threshold = 0.5f;  ///< predictions above it mean 1; use 0 for logits
-
-  static constexpr std::string_view name = "binary_accuracy";
-
-  constexpr auto call(auto target, auto output) const { return equal(output > threshold, target); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(binary_accuracy const&, binary_accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/binary_crossentropy.hpp
-// Cross entropy of independent yes/no targets.
-// Keras counterpart: tf.keras.metrics.BinaryCrossentropy.
-
-namespace stagecraft::metrics {
-
-namespace detail {
-
-/// The options in words of four bytes.
-struct binary_crossentropy {
-  static constexpr std::string_view name = "binary_crossentropy";
-  int from_logits = 0;
-  float label_smoothing = 0;
-
-  constexpr auto call(auto target, auto output) const {
-    return losses::binary_crossentropy{.from_logits = from_logits != 0, .label_smoothing = label_smoothing}.call(
-        target, output);
-  }
-};
-
-}  // namespace detail
-
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
-struct binary_crossentropy {
-  bool from_logits = false;   ///< true: predictions are unnormalised
-  float label_smoothing = 0;  ///< as in the loss
-
-  static constexpr std::string_view name = "binary_crossentropy";
-
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(detail::binary_crossentropy{from_logits ? 1 : 0, label_smoothing});
-  }
-
-  friend constexpr bool operator==(binary_crossentropy const&, binary_crossentropy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/categorical_accuracy.hpp
-// How often the largest prediction is the right class.
-// Keras counterpart: tf.keras.metrics.CategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// argmax(prediction) == argmax(target) over the last axis; target and prediction (rows, classes). The first of equal
-/// values is the largest. A row with a NaN in its prediction counts as wrong.
-struct categorical_accuracy {
-  static constexpr std::string_view name = "categorical_accuracy";
-
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::categorical_accuracy}; }
-
-  friend constexpr bool operator==(categorical_accuracy const&, categorical_accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/categorical_crossentropy.hpp
-// Cross entropy of a target distribution against one probability (or logit) per class.
-// Keras counterpart: tf.keras.metrics.CategoricalCrossentropy.
-
-namespace stagecraft::metrics {
-
-namespace detail {
-
-/// The options in words of four bytes.
-struct categorical_crossentropy {
-  static constexpr std::string_view name = "categorical_crossentropy";
-  static constexpr bool sparse_targets = false;
-  int from_logits = 0;
-  float label_smoothing = 0;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return losses::categorical_crossentropy{.from_logits = from_logits != 0, .label_smoothing = label_smoothing}.call(
-        ops, target, output);
-  }
-};
-
-}  // namespace detail
-
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
-struct categorical_crossentropy {
-  bool from_logits = false;   ///< true: predictions are unnormalised
-  float label_smoothing = 0;  ///< as in the loss
-
-  static constexpr std::string_view name = "categorical_crossentropy";
-
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(
-        detail::categorical_crossentropy{from_logits ? 1 : 0, label_smoothing});
-  }
-
-  friend constexpr bool operator==(categorical_crossentropy const&, categorical_crossentropy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/categorical_hinge.hpp
-// The margin between the class and the best of the others.
-// Keras counterpart: tf.keras.metrics.CategoricalHinge.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct categorical_hinge {
-  static constexpr std::string_view name = "categorical_hinge";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return losses::categorical_hinge{}.call(ops, target, output);
-  }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(categorical_hinge const&, categorical_hinge const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/cosine_similarity.hpp
-// The angle between prediction and target.
-// Keras counterpart: tf.keras.metrics.CosineSimilarity.
-
-namespace stagecraft::metrics {
-
-/// The cosine of the angle between a row and its target, 0 if either is 0: the loss of that name has the other sign.
-struct cosine_similarity {
-  static constexpr std::string_view name = "cosine_similarity";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return -losses::cosine_similarity{}.call(ops, target, output);
-  }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(cosine_similarity const&, cosine_similarity const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/false_negatives.hpp
+// ---- stagecraft/metrics/confusion/false_negatives.hpp
 // How many negative predictions that are wrong.
 // Keras counterpart: tf.keras.metrics.FalseNegatives.
 
@@ -21783,13 +22266,11 @@ struct false_negatives {
     return detail::metric_of_confusion<false_negatives>({.threshold = thresholds});
   }
   static constexpr double result(detail::confusion const& counted) { return counted.false_negatives(); }
-
-  friend constexpr bool operator==(false_negatives const&, false_negatives const&) = default;
 };
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/false_positives.hpp
+// ---- stagecraft/metrics/confusion/false_positives.hpp
 // How many positive predictions that are wrong.
 // Keras counterpart: tf.keras.metrics.FalsePositives.
 
@@ -21806,160 +22287,246 @@ struct false_positives {
     return detail::metric_of_confusion<false_positives>({.threshold = thresholds});
   }
   static constexpr double result(detail::confusion const& counted) { return counted.false_positives(); }
-
-  friend constexpr bool operator==(false_positives const&, false_positives const&) = default;
 };
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/hinge.hpp
-// The margin of classes -1 and 1.
-// Keras counterpart: tf.keras.metrics.Hinge.
+// ---- stagecraft/metrics/confusion/mean_io_u.hpp
+// The mean over classes of intersection over union: how well the classes of places, such as pixels, are found.
+// Keras counterpart: tf.keras.metrics.MeanIoU.
 
 namespace stagecraft::metrics {
 
-/// The loss of that name, of rows without their weights.
-struct hinge {
-  static constexpr std::string_view name = "hinge";
+/// The mean over classes of true positives / (true positives + false positives + false negatives), without classes that
+/// do not occur. Of predictions and targets of one column the whole part is the class; of several, the largest one, as
+/// in Keras's OneHotMeanIoU. Rows of other classes do not count.
+struct mean_io_u {
+  int num_classes = 2;  ///< classes are 0 ... num_classes - 1
 
-  constexpr auto call(auto target, auto output) const { return losses::hinge{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+  static constexpr std::string_view name = "mean_io_u";
 
-  friend constexpr bool operator==(hinge const&, hinge const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/kl_divergence.hpp
-// How far a distribution is from another one.
-// Keras counterpart: tf.keras.metrics.KLDivergence.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct kl_divergence {
-  static constexpr std::string_view name = "kullback_leibler_divergence";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return losses::kl_divergence{}.call(ops, target, output);
+  constexpr operator metric() const noexcept {
+    return {.kind = metric_kind::class_matrix,
+            .k = num_classes,
+            .options = stagecraft::detail::words_of(num_classes),
+            .result = &rule};
   }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 
-  friend constexpr bool operator==(kl_divergence const&, kl_divergence const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/kld.hpp
-// kl_divergence under its short name.
-// Keras counterpart: the string "kld" in compile(metrics=...).
-
-namespace stagecraft::metrics {
-
-/// As kl_divergence, but reported as "kld".
-struct kld {
-  static constexpr std::string_view name = "kld";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const { return kl_divergence{}.call(ops, target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(kld const&, kld const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/log_cosh_error.hpp
-// Mean of the logarithms of the hyperbolic cosines of differences.
-// Keras counterpart: tf.keras.metrics.LogCoshError.
-
-namespace stagecraft::metrics {
-
-/// The loss `log_cosh`.
-struct log_cosh_error {
-  static constexpr std::string_view name = "logcosh";
-
-  constexpr auto call(auto target, auto output) const { return losses::log_cosh{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(log_cosh_error const&, log_cosh_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_absolute_error.hpp
-// Mean of the absolute differences.
-// Keras counterpart: tf.keras.metrics.MeanAbsoluteError. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// mean over the last axis of |prediction - target|; target and prediction (rows, columns).
-struct mean_absolute_error {
-  static constexpr std::string_view name = "mean_absolute_error";
-
-  constexpr auto call(auto target, auto output) const { return abs(output - target); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mae.hpp
-// mean_absolute_error under its short name.
-// Keras counterpart: the string "mae" in compile(metrics=...).
-
-namespace stagecraft::metrics {
-
-/// `mean_absolute_error`, reported as "mae" in logs and history, as Keras reports a metric under the text that asks for
-/// it.
-struct mae {
-  static constexpr std::string_view name = "mae";
-
-  constexpr auto call(auto target, auto output) const { return mean_absolute_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mae const&, mae const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_absolute_percentage_error.hpp
-// Mean of absolute differences in percent of the targets.
-// Keras counterpart: tf.keras.metrics.MeanAbsolutePercentageError.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct mean_absolute_percentage_error {
-  static constexpr std::string_view name = "mean_absolute_percentage_error";
-
-  constexpr auto call(auto target, auto output) const {
-    return losses::mean_absolute_percentage_error{}.call(target, output);
+ private:
+  static double mean(own_options const& options, metric_sums const& sums) {
+    int const classes = stagecraft::detail::own_from<int>(options);
+    double total = 0;
+    int valid = 0;
+    for (int i = 0; i < classes; ++i) {
+      double both = -sums[i * classes + i];
+      for (int j = 0; j < classes; ++j) both += sums[i * classes + j] + sums[j * classes + i];
+      if (both == 0) continue;
+      total += sums[i * classes + i] / both;
+      ++valid;
+    }
+    return detail::ratio(total, valid);
   }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_absolute_percentage_error const&,
-                                   mean_absolute_percentage_error const&) = default;
+  static constexpr metric_result rule{name, &mean};
 };
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/mape.hpp
-// mean_absolute_percentage_error under its short name.
-// Keras counterpart: the string "mape" in compile(metrics=...).
+// ---- stagecraft/metrics/confusion/precision.hpp
+// The share of right ones among the positive predictions.
+// Keras counterpart: tf.keras.metrics.Precision.
 
 namespace stagecraft::metrics {
 
-/// As mean_absolute_percentage_error, but reported as "mape".
-struct mape {
-  static constexpr std::string_view name = "mape";
+/// true positives / (true positives + false positives), or 0; targets that are not 0 are a yes.
+struct precision {
+  float thresholds = -1;  ///< predictions above it are positive; -1: 0.5, or with `top_k` none
+  int top_k = 0;          ///< only the k largest predictions of a row can be positive; 0: all
+  int class_id = -1;      ///< the only column that counts; -1: all count
 
-  constexpr auto call(auto target, auto output) const { return mean_absolute_percentage_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+  static constexpr std::string_view name = "precision";
 
-  friend constexpr bool operator==(mape const&, mape const&) = default;
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<precision>(
+        {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.precision(); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/confusion/precision_at_recall.hpp
+// The best precision that leaves enough recall.
+// Keras counterpart: tf.keras.metrics.PrecisionAtRecall.
+
+namespace stagecraft::metrics {
+
+/// The largest precision at a threshold where the recall is at least `recall`; 0 if there is none. Predictions are
+/// probabilities; targets that are not 0 are a yes.
+struct precision_at_recall {
+  float recall = 0.5F;       ///< from 0 to 1
+  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
+  int class_id = -1;         ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "precision_at_recall";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<precision_at_recall>(
+        {.count = num_thresholds, .spacing = detail::threshold_spacing::even, .class_id = class_id, .value = recall});
+  }
+  static constexpr double result(detail::confusion const& counted) {
+    return counted.largest_where([&](int i) { return counted.recall(i); }, [&](int i) { return counted.precision(i); });
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/confusion/recall.hpp
+// The share of the positive targets that is found.
+// Keras counterpart: tf.keras.metrics.Recall.
+
+namespace stagecraft::metrics {
+
+/// true positives / (true positives + false negatives), or 0; targets that are not 0 are a yes.
+struct recall {
+  float thresholds = -1;  ///< predictions above it are positive; -1: 0.5, or with `top_k` none
+  int top_k = 0;          ///< only the k largest predictions of a row can be positive; 0: all
+  int class_id = -1;      ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "recall";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<recall>(
+        {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.recall(); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/confusion/recall_at_precision.hpp
+// The best recall that leaves enough precision.
+// Keras counterpart: tf.keras.metrics.RecallAtPrecision.
+
+namespace stagecraft::metrics {
+
+/// The largest recall at a threshold where the precision is at least `precision`; 0 if there is none. Predictions are
+/// probabilities; targets that are not 0 are a yes.
+struct recall_at_precision {
+  float precision = 0.5F;    ///< from 0 to 1
+  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
+  int class_id = -1;         ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "recall_at_precision";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<recall_at_precision>({.count = num_thresholds,
+                                                             .spacing = detail::threshold_spacing::even,
+                                                             .class_id = class_id,
+                                                             .value = precision});
+  }
+  static constexpr double result(detail::confusion const& counted) {
+    return counted.largest_where([&](int i) { return counted.precision(i); }, [&](int i) { return counted.recall(i); });
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/confusion/sensitivity_at_specificity.hpp
+// The best sensitivity that leaves enough specificity.
+// Keras counterpart: tf.keras.metrics.SensitivityAtSpecificity.
+
+namespace stagecraft::metrics {
+
+/// The largest sensitivity (recall) at a threshold where the specificity is at least `specificity`; 0 if there is none.
+/// Predictions are probabilities; targets that are not 0 are a yes.
+struct sensitivity_at_specificity {
+  float specificity = 0.5F;  ///< from 0 to 1
+  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
+  int class_id = -1;         ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "sensitivity_at_specificity";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<sensitivity_at_specificity>({.count = num_thresholds,
+                                                                    .spacing = detail::threshold_spacing::even,
+                                                                    .class_id = class_id,
+                                                                    .value = specificity});
+  }
+  static constexpr double result(detail::confusion const& counted) {
+    return counted.largest_where([&](int i) { return counted.specificity(i); },
+                                 [&](int i) { return counted.recall(i); });
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/confusion/specificity_at_sensitivity.hpp
+// The best specificity that leaves enough sensitivity.
+// Keras counterpart: tf.keras.metrics.SpecificityAtSensitivity.
+
+namespace stagecraft::metrics {
+
+/// The largest specificity at a threshold where the sensitivity (recall) is at least `sensitivity`; 0 if there is none.
+/// Predictions are probabilities; targets that are not 0 are a yes.
+struct specificity_at_sensitivity {
+  float sensitivity = 0.5F;  ///< from 0 to 1
+  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
+  int class_id = -1;         ///< the only column that counts; -1: all count
+
+  static constexpr std::string_view name = "specificity_at_sensitivity";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<specificity_at_sensitivity>({.count = num_thresholds,
+                                                                    .spacing = detail::threshold_spacing::even,
+                                                                    .class_id = class_id,
+                                                                    .value = sensitivity});
+  }
+  static constexpr double result(detail::confusion const& counted) {
+    return counted.largest_where([&](int i) { return counted.recall(i); },
+                                 [&](int i) { return counted.specificity(i); });
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/confusion/true_negatives.hpp
+// How many negative predictions that are right.
+// Keras counterpart: tf.keras.metrics.TrueNegatives.
+
+namespace stagecraft::metrics {
+
+/// The sum of the weights of negative predictions that are right: the numbers of all columns are yes/no predictions,
+/// and targets that are not 0 a yes.
+struct true_negatives {
+  float thresholds = 0.5F;  ///< predictions above it are positive
+
+  static constexpr std::string_view name = "true_negatives";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<true_negatives>({.threshold = thresholds});
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.true_negatives(); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/confusion/true_positives.hpp
+// How many positive predictions that are right.
+// Keras counterpart: tf.keras.metrics.TruePositives.
+
+namespace stagecraft::metrics {
+
+/// The sum of the weights of positive predictions that are right: the numbers of all columns are yes/no predictions,
+/// and targets that are not 0 a yes.
+struct true_positives {
+  float thresholds = 0.5F;  ///< predictions above it are positive
+
+  static constexpr std::string_view name = "true_positives";
+
+  constexpr operator metric() const noexcept {
+    return detail::metric_of_confusion<true_positives>({.threshold = thresholds});
+  }
+  static constexpr double result(detail::confusion const& counted) { return counted.true_positives(); }
 };
 
 }  // namespace stagecraft::metrics
@@ -21989,111 +22556,6 @@ class mean {
 
  private:
   double total_ = 0, count_ = 0;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_io_u.hpp
-// The mean over classes of intersection over union: how well the classes of places, such as pixels, are found.
-// Keras counterpart: tf.keras.metrics.MeanIoU.
-
-namespace stagecraft::metrics {
-
-/// The mean over classes of true positives / (true positives + false positives + false negatives), without classes that
-/// do not occur. Of predictions and targets of one column the whole part is the class; of several, the largest one, as
-/// in Keras's OneHotMeanIoU. Rows of other classes do not count.
-struct mean_io_u {
-  int num_classes = 2;  ///< classes are 0 ... num_classes - 1
-
-  static constexpr std::string_view name = "mean_io_u";
-
-  constexpr operator metric() const noexcept {
-    return {.kind = metric_kind::class_matrix,
-            .k = num_classes,
-            .options = stagecraft::detail::words_of(num_classes),
-            .result = &rule};
-  }
-
-  friend constexpr bool operator==(mean_io_u const&, mean_io_u const&) = default;
-
- private:
-  static double mean(own_options const& options, metric_sums const& sums) {
-    int const classes = stagecraft::detail::own_from<int>(options);
-    double total = 0;
-    int valid = 0;
-    for (int i = 0; i < classes; ++i) {
-      double both = -sums[i * classes + i];
-      for (int j = 0; j < classes; ++j) both += sums[i * classes + j] + sums[j * classes + i];
-      if (both == 0) continue;
-      total += sums[i * classes + i] / both;
-      ++valid;
-    }
-    return detail::ratio(total, valid);
-  }
-  static constexpr metric_result rule{name, &mean};
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_relative_error.hpp
-// Mean of absolute differences in parts of a number.
-// Keras counterpart: tf.keras.metrics.MeanRelativeError.
-
-namespace stagecraft::metrics {
-
-/// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
-/// columns).
-struct mean_relative_error {
-  /// By what differences are divided. In Keras a tensor; here one number for all columns.
-  float normalizer = 1;
-
-  static constexpr std::string_view name = "mean_relative_error";
-
-  constexpr auto call(auto target, auto output) const {
-    return abs(output - target) * (normalizer != 0 ? 1 / normalizer : 0.0F);
-  }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_relative_error const&, mean_relative_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_squared_error.hpp
-// Mean of the squared differences.
-// Keras counterpart: tf.keras.metrics.MeanSquaredError. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// mean over the last axis of (prediction - target)^2; target and prediction (rows, columns).
-struct mean_squared_error {
-  static constexpr std::string_view name = "mean_squared_error";
-
-  constexpr auto call(auto target, auto output) const { return square(output - target); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_squared_error const&, mean_squared_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/mean_squared_logarithmic_error.hpp
-// Mean of squared differences of logarithms.
-// Keras counterpart: tf.keras.metrics.MeanSquaredLogarithmicError.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct mean_squared_logarithmic_error {
-  static constexpr std::string_view name = "mean_squared_logarithmic_error";
-
-  constexpr auto call(auto target, auto output) const {
-    return losses::mean_squared_logarithmic_error{}.call(target, output);
-  }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mean_squared_logarithmic_error const&,
-                                   mean_squared_logarithmic_error const&) = default;
 };
 
 }  // namespace stagecraft::metrics
@@ -22217,43 +22679,6 @@ struct metric_list {
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/mse.hpp
-// mean_squared_error under its short name.
-// Keras counterpart: the string "mse" in compile(metrics=...).
-
-namespace stagecraft::metrics {
-
-/// `mean_squared_error`, reported as "mse" in logs and history, as Keras reports a metric under the text that asks for
-/// it.
-struct mse {
-  static constexpr std::string_view name = "mse";
-
-  constexpr auto call(auto target, auto output) const { return mean_squared_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(mse const&, mse const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/msle.hpp
-// mean_squared_logarithmic_error under its short name.
-// Keras counterpart: the string "msle" in compile(metrics=...).
-
-namespace stagecraft::metrics {
-
-/// As mean_squared_logarithmic_error, but reported as "msle".
-struct msle {
-  static constexpr std::string_view name = "msle";
-
-  constexpr auto call(auto target, auto output) const { return mean_squared_logarithmic_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(msle const&, msle const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
 // ---- stagecraft/metrics/own_metric.hpp
 // The base of metrics of one's own. Keras counterpart: a function that is given as metric, or tf.keras.metrics.Metric.
 
@@ -22346,128 +22771,297 @@ constexpr metric_list per_output(output_metrics const& first, output_metrics con
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/poisson.hpp
+// ---- stagecraft/metrics/regression/categorical_hinge.hpp
+// The margin between the class and the best of the others.
+// Keras counterpart: tf.keras.metrics.CategoricalHinge.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct categorical_hinge : own_metric<categorical_hinge> {
+  static constexpr std::string_view name = "categorical_hinge";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::categorical_hinge{}.call(ops, target, output);
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/cosine_similarity.hpp
+// The angle between prediction and target.
+// Keras counterpart: tf.keras.metrics.CosineSimilarity.
+
+namespace stagecraft::metrics {
+
+/// The cosine of the angle between a row and its target, 0 if either is 0: the loss of that name has the other sign.
+struct cosine_similarity : own_metric<cosine_similarity> {
+  static constexpr std::string_view name = "cosine_similarity";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return -losses::cosine_similarity{}.call(ops, target, output);
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/hinge.hpp
+// The margin of classes -1 and 1.
+// Keras counterpart: tf.keras.metrics.Hinge.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct hinge : own_metric<hinge> {
+  static constexpr std::string_view name = "hinge";
+
+  constexpr auto call(auto target, auto output) const { return losses::hinge{}.call(target, output); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/kl_divergence.hpp
+// How far a distribution is from another one.
+// Keras counterpart: tf.keras.metrics.KLDivergence.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct kl_divergence : own_metric<kl_divergence> {
+  static constexpr std::string_view name = "kullback_leibler_divergence";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::kl_divergence{}.call(ops, target, output);
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/kld.hpp
+// kl_divergence under its short name.
+// Keras counterpart: the string "kld" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// As kl_divergence, but reported as "kld".
+struct kld : own_metric<kld> {
+  static constexpr std::string_view name = "kld";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const { return kl_divergence{}.call(ops, target, output); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/log_cosh_error.hpp
+// Mean of the logarithms of the hyperbolic cosines of differences.
+// Keras counterpart: tf.keras.metrics.LogCoshError.
+
+namespace stagecraft::metrics {
+
+/// The loss `log_cosh`.
+struct log_cosh_error : own_metric<log_cosh_error> {
+  static constexpr std::string_view name = "logcosh";
+
+  constexpr auto call(auto target, auto output) const { return losses::log_cosh{}.call(target, output); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/mean_absolute_error.hpp
+// Mean of the absolute differences.
+// Keras counterpart: tf.keras.metrics.MeanAbsoluteError. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// mean over the last axis of |prediction - target|; target and prediction (rows, columns).
+struct mean_absolute_error : own_metric<mean_absolute_error> {
+  static constexpr std::string_view name = "mean_absolute_error";
+
+  constexpr auto call(auto target, auto output) const { return abs(output - target); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/mae.hpp
+// mean_absolute_error under its short name.
+// Keras counterpart: the string "mae" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// `mean_absolute_error`, reported as "mae" in logs and history, as Keras reports a metric under the text that asks for
+/// it.
+struct mae : own_metric<mae> {
+  static constexpr std::string_view name = "mae";
+
+  constexpr auto call(auto target, auto output) const { return mean_absolute_error{}.call(target, output); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/mean_absolute_percentage_error.hpp
+// Mean of absolute differences in percent of the targets.
+// Keras counterpart: tf.keras.metrics.MeanAbsolutePercentageError.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct mean_absolute_percentage_error : own_metric<mean_absolute_percentage_error> {
+  static constexpr std::string_view name = "mean_absolute_percentage_error";
+
+  constexpr auto call(auto target, auto output) const {
+    return losses::mean_absolute_percentage_error{}.call(target, output);
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/mape.hpp
+// mean_absolute_percentage_error under its short name.
+// Keras counterpart: the string "mape" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// As mean_absolute_percentage_error, but reported as "mape".
+struct mape : own_metric<mape> {
+  static constexpr std::string_view name = "mape";
+
+  constexpr auto call(auto target, auto output) const { return mean_absolute_percentage_error{}.call(target, output); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/mean_relative_error.hpp
+// Mean of absolute differences in parts of a number.
+// Keras counterpart: tf.keras.metrics.MeanRelativeError.
+
+namespace stagecraft::metrics {
+
+/// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
+/// columns).
+struct mean_relative_error {
+  /// By what differences are divided. In Keras a tensor; here one number for all columns.
+  float normalizer = 1;
+
+  static constexpr std::string_view name = "mean_relative_error";
+
+  constexpr auto call(auto target, auto output) const {
+    return abs(output - target) * (normalizer != 0 ? 1 / normalizer : 0.0F);
+  }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/mean_squared_error.hpp
+// Mean of the squared differences.
+// Keras counterpart: tf.keras.metrics.MeanSquaredError. Options only, sums are in training/metric_state.hpp.
+
+namespace stagecraft::metrics {
+
+/// mean over the last axis of (prediction - target)^2; target and prediction (rows, columns).
+struct mean_squared_error : own_metric<mean_squared_error> {
+  static constexpr std::string_view name = "mean_squared_error";
+
+  constexpr auto call(auto target, auto output) const { return square(output - target); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/mean_squared_logarithmic_error.hpp
+// Mean of squared differences of logarithms.
+// Keras counterpart: tf.keras.metrics.MeanSquaredLogarithmicError.
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct mean_squared_logarithmic_error : own_metric<mean_squared_logarithmic_error> {
+  static constexpr std::string_view name = "mean_squared_logarithmic_error";
+
+  constexpr auto call(auto target, auto output) const {
+    return losses::mean_squared_logarithmic_error{}.call(target, output);
+  }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/mse.hpp
+// mean_squared_error under its short name.
+// Keras counterpart: the string "mse" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// `mean_squared_error`, reported as "mse" in logs and history, as Keras reports a metric under the text that asks for
+/// it.
+struct mse : own_metric<mse> {
+  static constexpr std::string_view name = "mse";
+
+  constexpr auto call(auto target, auto output) const { return mean_squared_error{}.call(target, output); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/msle.hpp
+// mean_squared_logarithmic_error under its short name.
+// Keras counterpart: the string "msle" in compile(metrics=...).
+
+namespace stagecraft::metrics {
+
+/// As mean_squared_logarithmic_error, but reported as "msle".
+struct msle : own_metric<msle> {
+  static constexpr std::string_view name = "msle";
+
+  constexpr auto call(auto target, auto output) const { return mean_squared_logarithmic_error{}.call(target, output); }
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/regression/poisson.hpp
 // What a Poisson distribution of the predicted mean says of counts.
 // Keras counterpart: tf.keras.metrics.Poisson.
 
 namespace stagecraft::metrics {
 
 /// The loss of that name, of rows without their weights.
-struct poisson {
+struct poisson : own_metric<poisson> {
   static constexpr std::string_view name = "poisson";
 
   constexpr auto call(auto target, auto output) const { return losses::poisson{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(poisson const&, poisson const&) = default;
 };
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/precision.hpp
-// The share of right ones among the positive predictions.
-// Keras counterpart: tf.keras.metrics.Precision.
+// ---- stagecraft/metrics/regression/root_mean_squared_error.hpp
+// The root of the mean of squared differences.
+// Keras counterpart: tf.keras.metrics.RootMeanSquaredError.
 
 namespace stagecraft::metrics {
 
-/// true positives / (true positives + false positives), or 0; targets that are not 0 are a yes.
-struct precision {
-  float thresholds = -1;  ///< predictions above it are positive; -1: 0.5, or with `top_k` none
-  int top_k = 0;          ///< only the k largest predictions of a row can be positive; 0: all
-  int class_id = -1;      ///< the only column that counts; -1: all count
+/// sqrt(mean((prediction - target)^2)) over all rows and columns; target and prediction (rows, columns).
+struct root_mean_squared_error : own_metric<root_mean_squared_error> {
+  static constexpr std::string_view name = "root_mean_squared_error";
+  static constexpr bool sparse_targets = false;
 
-  static constexpr std::string_view name = "precision";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<precision>(
-        {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
-  }
-  static constexpr double result(detail::confusion const& counted) { return counted.precision(); }
-
-  friend constexpr bool operator==(precision const&, precision const&) = default;
+  constexpr auto call(auto& ops, auto target, auto output) const { return ops.mean(square(output - target), -1); }
+  static double result(metric_sums const& sums) { return __builtin_sqrt(sums.mean(0)); }
 };
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/precision_at_recall.hpp
-// The best precision that leaves enough recall.
-// Keras counterpart: tf.keras.metrics.PrecisionAtRecall.
+// ---- stagecraft/metrics/regression/squared_hinge.hpp
+// The margin of classes -1 and 1, squared.
+// Keras counterpart: tf.keras.metrics.SquaredHinge.
 
 namespace stagecraft::metrics {
 
-/// The largest precision at a threshold where the recall is at least `recall`; 0 if there is none. Predictions are
-/// probabilities; targets that are not 0 are a yes.
-struct precision_at_recall {
-  float recall = 0.5F;       ///< from 0 to 1
-  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
-  int class_id = -1;         ///< the only column that counts; -1: all count
+/// The loss of that name, of rows without their weights.
+struct squared_hinge : own_metric<squared_hinge> {
+  static constexpr std::string_view name = "squared_hinge";
 
-  static constexpr std::string_view name = "precision_at_recall";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<precision_at_recall>(
-        {.count = num_thresholds, .spacing = detail::threshold_spacing::even, .class_id = class_id, .value = recall});
-  }
-  static constexpr double result(detail::confusion const& counted) {
-    return counted.largest_where([&](int i) { return counted.recall(i); }, [&](int i) { return counted.precision(i); });
-  }
-
-  friend constexpr bool operator==(precision_at_recall const&, precision_at_recall const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/recall.hpp
-// The share of the positive targets that is found.
-// Keras counterpart: tf.keras.metrics.Recall.
-
-namespace stagecraft::metrics {
-
-/// true positives / (true positives + false negatives), or 0; targets that are not 0 are a yes.
-struct recall {
-  float thresholds = -1;  ///< predictions above it are positive; -1: 0.5, or with `top_k` none
-  int top_k = 0;          ///< only the k largest predictions of a row can be positive; 0: all
-  int class_id = -1;      ///< the only column that counts; -1: all count
-
-  static constexpr std::string_view name = "recall";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<recall>(
-        {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
-  }
-  static constexpr double result(detail::confusion const& counted) { return counted.recall(); }
-
-  friend constexpr bool operator==(recall const&, recall const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/recall_at_precision.hpp
-// The best recall that leaves enough precision.
-// Keras counterpart: tf.keras.metrics.RecallAtPrecision.
-
-namespace stagecraft::metrics {
-
-/// The largest recall at a threshold where the precision is at least `precision`; 0 if there is none. Predictions are
-/// probabilities; targets that are not 0 are a yes.
-struct recall_at_precision {
-  float precision = 0.5F;    ///< from 0 to 1
-  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
-  int class_id = -1;         ///< the only column that counts; -1: all count
-
-  static constexpr std::string_view name = "recall_at_precision";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<recall_at_precision>({.count = num_thresholds,
-                                                             .spacing = detail::threshold_spacing::even,
-                                                             .class_id = class_id,
-                                                             .value = precision});
-  }
-  static constexpr double result(detail::confusion const& counted) {
-    return counted.largest_where([&](int i) { return counted.precision(i); }, [&](int i) { return counted.recall(i); });
-  }
-
-  friend constexpr bool operator==(recall_at_precision const&, recall_at_precision const&) = default;
+  constexpr auto call(auto target, auto output) const { return losses::squared_hinge{}.call(target, output); }
 };
 
 }  // namespace stagecraft::metrics
@@ -22502,185 +23096,6 @@ namespace stagecraft::metrics {
 
 }  // namespace stagecraft::metrics
 
-// ---- stagecraft/metrics/root_mean_squared_error.hpp
-// The root of the mean of squared differences.
-// Keras counterpart: tf.keras.metrics.RootMeanSquaredError.
-
-namespace stagecraft::metrics {
-
-/// sqrt(mean((prediction - target)^2)) over all rows and columns; target and prediction (rows, columns).
-struct root_mean_squared_error {
-  static constexpr std::string_view name = "root_mean_squared_error";
-  static constexpr bool sparse_targets = false;
-
-  constexpr auto call(auto& ops, auto target, auto output) const { return ops.mean(square(output - target), -1); }
-  static double result(metric_sums const& sums) { return __builtin_sqrt(sums.mean(0)); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(root_mean_squared_error const&, root_mean_squared_error const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/sensitivity_at_specificity.hpp
-// The best sensitivity that leaves enough specificity.
-// Keras counterpart: tf.keras.metrics.SensitivityAtSpecificity.
-
-namespace stagecraft::metrics {
-
-/// The largest sensitivity (recall) at a threshold where the specificity is at least `specificity`; 0 if there is none.
-/// Predictions are probabilities; targets that are not 0 are a yes.
-struct sensitivity_at_specificity {
-  float specificity = 0.5F;  ///< from 0 to 1
-  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
-  int class_id = -1;         ///< the only column that counts; -1: all count
-
-  static constexpr std::string_view name = "sensitivity_at_specificity";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<sensitivity_at_specificity>({.count = num_thresholds,
-                                                                    .spacing = detail::threshold_spacing::even,
-                                                                    .class_id = class_id,
-                                                                    .value = specificity});
-  }
-  static constexpr double result(detail::confusion const& counted) {
-    return counted.largest_where([&](int i) { return counted.specificity(i); },
-                                 [&](int i) { return counted.recall(i); });
-  }
-
-  friend constexpr bool operator==(sensitivity_at_specificity const&, sensitivity_at_specificity const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/sparse_categorical_accuracy.hpp
-// How often the largest prediction is the right class, for class numbers as targets.
-// Keras counterpart: tf.keras.metrics.SparseCategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// argmax(prediction) == target over the last axis; one class number per row, prediction (rows, classes). The first of
-/// equal values is the largest. A row with a NaN in its prediction counts as wrong.
-struct sparse_categorical_accuracy {
-  static constexpr std::string_view name = "sparse_categorical_accuracy";
-
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::sparse_categorical_accuracy}; }
-
-  friend constexpr bool operator==(sparse_categorical_accuracy const&, sparse_categorical_accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/sparse_categorical_crossentropy.hpp
-// Cross entropy of class numbers against one probability (or logit) per class.
-// Keras counterpart: tf.keras.metrics.SparseCategoricalCrossentropy.
-
-namespace stagecraft::metrics {
-
-namespace detail {
-
-/// The options in words of four bytes.
-struct sparse_categorical_crossentropy {
-  static constexpr std::string_view name = "sparse_categorical_crossentropy";
-  static constexpr bool sparse_targets = true;
-  int from_logits = 0;
-
-  constexpr auto call(auto& ops, auto target, auto output) const {
-    return losses::sparse_categorical_crossentropy{.from_logits = from_logits != 0}.call(ops, target, output);
-  }
-};
-
-}  // namespace detail
-
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
-struct sparse_categorical_crossentropy {
-  bool from_logits = false;  ///< true: predictions are unnormalised
-
-  static constexpr std::string_view name = "sparse_categorical_crossentropy";
-
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(detail::sparse_categorical_crossentropy{from_logits ? 1 : 0});
-  }
-
-  friend constexpr bool operator==(sparse_categorical_crossentropy const&,
-                                   sparse_categorical_crossentropy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/sparse_top_k_categorical_accuracy.hpp
-// How often the right class is among the k largest predictions, for class numbers as targets.
-// Keras counterpart: tf.keras.metrics.SparseTopKCategoricalAccuracy. Options only, sums are in
-// training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// The target is among the k largest predictions; one class number per row, prediction (rows, classes). Ties as in
-/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
-struct sparse_top_k_categorical_accuracy {
-  int k = 5;  ///< how many predictions count
-
-  static constexpr std::string_view name = "sparse_top_k_categorical_accuracy";
-
-  constexpr operator metric() const noexcept {
-    return {.kind = metric_kind::sparse_top_k_categorical_accuracy, .k = k};
-  }
-
-  friend constexpr bool operator==(sparse_top_k_categorical_accuracy const&,
-                                   sparse_top_k_categorical_accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/specificity_at_sensitivity.hpp
-// The best specificity that leaves enough sensitivity.
-// Keras counterpart: tf.keras.metrics.SpecificityAtSensitivity.
-
-namespace stagecraft::metrics {
-
-/// The largest specificity at a threshold where the sensitivity (recall) is at least `sensitivity`; 0 if there is none.
-/// Predictions are probabilities; targets that are not 0 are a yes.
-struct specificity_at_sensitivity {
-  float sensitivity = 0.5F;  ///< from 0 to 1
-  int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
-  int class_id = -1;         ///< the only column that counts; -1: all count
-
-  static constexpr std::string_view name = "specificity_at_sensitivity";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<specificity_at_sensitivity>({.count = num_thresholds,
-                                                                    .spacing = detail::threshold_spacing::even,
-                                                                    .class_id = class_id,
-                                                                    .value = sensitivity});
-  }
-  static constexpr double result(detail::confusion const& counted) {
-    return counted.largest_where([&](int i) { return counted.recall(i); },
-                                 [&](int i) { return counted.specificity(i); });
-  }
-
-  friend constexpr bool operator==(specificity_at_sensitivity const&, specificity_at_sensitivity const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/squared_hinge.hpp
-// The margin of classes -1 and 1, squared.
-// Keras counterpart: tf.keras.metrics.SquaredHinge.
-
-namespace stagecraft::metrics {
-
-/// The loss of that name, of rows without their weights.
-struct squared_hinge {
-  static constexpr std::string_view name = "squared_hinge";
-
-  constexpr auto call(auto target, auto output) const { return losses::squared_hinge{}.call(target, output); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
-
-  friend constexpr bool operator==(squared_hinge const&, squared_hinge const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
 // ---- stagecraft/metrics/sum.hpp
 // The sum of numbers that come one after the other, for loops of one's own.
 // Keras counterpart: tf.keras.metrics.Sum.
@@ -22701,72 +23116,6 @@ class sum {
 
  private:
   double total_ = 0;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/top_k_categorical_accuracy.hpp
-// How often the right class is among the k largest predictions.
-// Keras counterpart: tf.keras.metrics.TopKCategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
-
-namespace stagecraft::metrics {
-
-/// argmax(target) is among the k largest predictions; target and prediction (rows, classes). Ties as in
-/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
-struct top_k_categorical_accuracy {
-  int k = 5;  ///< how many predictions count
-
-  static constexpr std::string_view name = "top_k_categorical_accuracy";
-
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::top_k_categorical_accuracy, .k = k}; }
-
-  friend constexpr bool operator==(top_k_categorical_accuracy const&, top_k_categorical_accuracy const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/true_negatives.hpp
-// How many negative predictions that are right.
-// Keras counterpart: tf.keras.metrics.TrueNegatives.
-
-namespace stagecraft::metrics {
-
-/// The sum of the weights of negative predictions that are right: the numbers of all columns are yes/no predictions,
-/// and targets that are not 0 a yes.
-struct true_negatives {
-  float thresholds = 0.5F;  ///< predictions above it are positive
-
-  static constexpr std::string_view name = "true_negatives";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<true_negatives>({.threshold = thresholds});
-  }
-  static constexpr double result(detail::confusion const& counted) { return counted.true_negatives(); }
-
-  friend constexpr bool operator==(true_negatives const&, true_negatives const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/metrics/true_positives.hpp
-// How many positive predictions that are right.
-// Keras counterpart: tf.keras.metrics.TruePositives.
-
-namespace stagecraft::metrics {
-
-/// The sum of the weights of positive predictions that are right: the numbers of all columns are yes/no predictions,
-/// and targets that are not 0 a yes.
-struct true_positives {
-  float thresholds = 0.5F;  ///< predictions above it are positive
-
-  static constexpr std::string_view name = "true_positives";
-
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<true_positives>({.threshold = thresholds});
-  }
-  static constexpr double result(detail::confusion const& counted) { return counted.true_positives(); }
-
-  friend constexpr bool operator==(true_positives const&, true_positives const&) = default;
 };
 
 }  // namespace stagecraft::metrics
@@ -22874,10 +23223,9 @@ class update_tracer {
   /// By what the loss is multiplied in this update, if that changes (loss_scale_optimizer).
   constexpr tensor loss_scale() { return everywhere(2); }
   /// The update is carried out only if these numbers of all weights are finite.
-  constexpr void expect_finite(tensor x) {
-    finite_norm = static_cast<int>(norms.size());
-    norm(x * 0, true);  // 0 or NaN
-  }
+  constexpr void expect_finite(tensor x) { decide_loss_scale(x * 0); }  // 0 or NaN
+  /// How many of these numbers of all weights are not below the limit, or NaN, decides on the factor of later losses.
+  constexpr void count_overflows(tensor x, float limit) { decide_loss_scale(where(abs(x) < limit, 0.0F, 1.0F)); }
 
   /// The weight or a slot has this value when the update has ended; until then all reads give the old one. E4089 for
   /// anything else.
@@ -22908,9 +23256,13 @@ class update_tracer {
     bool is_global;  ///< over all weights
   };
   growing_array<wanted_norm> norms;
-  int finite_norm = -1;  ///< of `norms`: 0 if an update is to be carried out
+  int scale_norm = -1;  ///< of `norms`: what decides on the factor of the loss
 
  private:
+  constexpr void decide_loss_scale(tensor x) {
+    scale_norm = static_cast<int>(norms.size());
+    norm(x, true);
+  }
   constexpr tensor everywhere(int index) { return {list_, list_->append(operations::weight{index}, {}, {})}; }
   constexpr tensor norm(tensor x, bool is_global) {
     norms.push_back({x.id, is_global});
@@ -22983,9 +23335,9 @@ struct norm_of_step {
 /// The norms that an optimizer's step reads, in the order in which they are given everywhere.
 struct norms_of_step {
   norm_of_step norms[update_tracer::most_norms]{};
-  int count = 0;    ///< of `norms`
-  int rounds = 0;   ///< in which they are found
-  int finite = -1;  ///< the one that says whether the update is carried out
+  int count = 0;   ///< of `norms`
+  int rounds = 0;  ///< in which they are found
+  int scale = -1;  ///< the one that decides on the factor of the loss
 
   constexpr norm_of_step const* begin() const { return norms; }
   constexpr norm_of_step const* end() const { return norms + count; }
@@ -23025,7 +23377,7 @@ struct optimizer_step {
     }
     constexpr void find_norms(update_tracer const& ops) {
       if (ops.norms.empty()) return;
-      norms.finite = ops.finite_norm;
+      norms.scale = ops.scale_norm;
       if (ops.norms.size() > update_tracer::most_norms) {
         list.problem.report(4089, "the training's optimizer takes ", static_cast<int>(ops.norms.size()),
                             " norms; there are at most ", update_tracer::most_norms);
@@ -23173,7 +23525,7 @@ struct adadelta {
   constexpr void update(auto& ops, auto weight, auto gradient) const {
     auto const mean_square = ops.slot("accum_grad"), mean_movement = ops.slot("accum_var");
     auto const square_now = mean_square * rho + square(gradient) * (1 - rho);
-    auto const movement = gradient * (sqrt(mean_movement + epsilon) * rsqrt(square_now + epsilon));
+    auto const movement = gradient * sqrt((mean_movement + epsilon) / (square_now + epsilon));
     ops.update(mean_square, square_now);
     ops.update(mean_movement, mean_movement * rho + square(movement) * (1 - rho));
     ops.update(weight, weight - decayed_rate(ops, decay) * movement);
@@ -23467,6 +23819,165 @@ struct adamw {
 
 }  // namespace stagecraft::optimizers
 
+// ---- stagecraft/optimizers/dynamic_loss_scale.hpp
+// The factor of a loss that grows while gradients are small enough for their type, and falls where they are not.
+// Keras counterpart: _DynamicLossScaleState of tf.keras.mixed_precision.LossScaleOptimizer, and Graphcore's
+// keras.ipu.optimizers.ALSOptimizer.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// How the factor changes; `growth_steps` 0: not at all.
+struct loss_scale_rule {
+  float initial_scale = 1;    ///< of the first update
+  int growth_steps = 0;       ///< updates before it grows
+  float growth = 2;           ///< by which it is multiplied or divided
+  float limit = 3.4e38F;      ///< it stays below
+  float ratio_threshold = 0;  ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
+  bool accumulates = false;   ///< whether the gradients of all updates count for that share, or those of the last one
+};
+
+}  // namespace detail
+
+/// After `growth_steps` updates one after the other with finite gradients the factor doubles; an update whose gradients
+/// are not finite is left out, though it counts as a step of the optimizer, and the factor is halved, down to 1.
+///
+/// With a `ratio_threshold` no update is left out: every `growth_steps` updates the factor falls if a larger share of
+/// the gradients overflows, and grows if not, as long as it is at least 1 and below the limit.
+struct dynamic_loss_scale {
+  float scale = 1;              ///< by which losses are multiplied
+  int good_steps = 0;           ///< updates since the factor has changed
+  bool is_finite = true;        ///< whether the gradients of the update that is being carried out are
+  std::int64_t overflowed = 0;  ///< gradients since then that do
+
+  /// Looks at an update's gradients: the sum over all weights of what the optimizer says of each, which is 0 where it
+  /// is as it should be.
+  constexpr void look_at(double sum, detail::loss_scale_rule const& rule) {
+    if (rule.ratio_threshold == 0)
+      is_finite = sum - sum == 0;
+    else if (rule.accumulates || good_steps + 1 == rule.growth_steps)
+      overflowed += static_cast<std::int64_t>(sum);
+  }
+
+  /// After an update. `gradients`: how many numbers all weights have.
+  constexpr void advance(detail::loss_scale_rule const& rule, std::int64_t gradients) {
+    if (!is_finite) {
+      good_steps = 0;
+      scale = scale > 2 ? scale / 2 : 1;
+    } else if (++good_steps >= rule.growth_steps) {
+      auto const all = static_cast<double>(gradients) * (rule.accumulates ? good_steps : 1);
+      bool const falls = static_cast<double>(overflowed) > rule.ratio_threshold * all;
+      float const next = falls ? scale / rule.growth : scale * rule.growth;
+      if (next >= 1 && next < rule.limit) scale = next;
+      good_steps = 0;
+      overflowed = 0;
+    }
+  }
+};
+
+namespace detail {
+
+/// What a training's optimizer, or one that it is made of, says of that.
+template <class O>
+constexpr loss_scale_rule loss_scale_rule_of(O const& optimizer) {
+  if constexpr (requires { optimizer.dynamic_growth_steps; })
+    if (optimizer.dynamic)
+      return {.initial_scale = optimizer.initial_scale, .growth_steps = optimizer.dynamic_growth_steps};
+  if constexpr (requires { optimizer.accumulate_statistics_over_update_period; })
+    return {optimizer.initial_loss_scaling_factor,
+            optimizer.update_frequency,
+            optimizer.increase_factor,
+            optimizer.max_loss_scaling_factor,
+            optimizer.ratio_threshold,
+            optimizer.accumulate_statistics_over_update_period};
+  else if constexpr (requires { optimizer.optimizer.learning_rate; })
+    return loss_scale_rule_of(optimizer.optimizer);
+  else
+    return {};
+}
+
+/// By what the loss is multiplied at all times before gradients are found.
+template <class O>
+constexpr float loss_scale_of(O const& optimizer) {
+  float scale = 1;
+  if constexpr (requires { optimizer.dynamic_growth_steps; })
+    if (!optimizer.dynamic) scale = optimizer.initial_scale;
+  if constexpr (requires { optimizer.optimizer.learning_rate; }) scale *= loss_scale_of(optimizer.optimizer);
+  return scale;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/optimizers/als_optimizer.hpp
+// An optimizer whose loss is multiplied by as much as the gradients of float16 can take.
+// Graphcore counterpart: keras.ipu.optimizers.ALSOptimizer, automatic loss scaling.
+
+namespace stagecraft::optimizers {
+
+/// `als_optimizer{sgd{0.01}}`: the loss's gradient is multiplied where it enters the backward pass, and the gradients
+/// of weights are divided by the same factor where they are used. Of these gradients, still multiplied, those overflow
+/// that are not below float16's largest number, 65504. No update is left out. The trainer's `loss_scale()` says what
+/// the factor is. Devices wait for each other before any weight changes.
+///
+/// Gradients are those of a weight update, of all its micro-batches and replicas, whatever their type; Graphcore's are
+/// those of float16 alone. Its guide changes the factor every `update_frequency` updates, and so does this; its code
+/// one update later. `lpf_alpha` has no counterpart: it cancels in the share of gradients. Source:
+/// graphcore/keras, keras/ipu/optimizers/als_optimizer.py.
+template <class Optimizer>
+struct als_optimizer {
+  /// What the weights are updated with.
+  Optimizer optimizer = {};
+  /// The factor of the first update; a power of two.
+  float initial_loss_scaling_factor = 1;
+  /// After so many updates the factor changes; at least 1.
+  int update_frequency = 8;
+  /// By what it is multiplied, or divided; a power of two, at least 2.
+  float increase_factor = 2;
+  /// The factor stays below this power of two.
+  float max_loss_scaling_factor = 32768;
+  /// Whether the gradients of all updates since the last change count, or those of the last update alone.
+  bool accumulate_statistics_over_update_period = true;
+  /// If a larger share of the gradients overflows, the factor falls, else it grows; above 0 and below 1.
+  float ratio_threshold = 10e-6F;
+  /// That of the optimizer; not to be given.
+  stagecraft::learning_rate learning_rate = optimizer.learning_rate;
+
+  static constexpr std::string_view name = "als_optimizer";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    constexpr float largest_half = 65504;
+    check(gradient.list->problem);
+    ops.count_overflows(gradient, largest_half);
+    gradient = gradient * (1 / ops.loss_scale());
+    optimizer.update(ops, weight, stagecraft::detail::prepared_gradient(optimizer, ops, gradient));
+  }
+
+  friend constexpr bool operator==(als_optimizer const&, als_optimizer const&) = default;
+
+ private:
+  static constexpr bool is_power_of_two(float x) {
+    for (; x > 1; x /= 2) {
+    }
+    return x == 1;
+  }
+  /// E4089.
+  constexpr void check(diagnostic& problem) const {
+    auto const wrong = [&](std::string_view what) { problem.report(4089, "the training's als_optimizer has ", what); };
+    if (update_frequency < 1) wrong("an update_frequency below 1");
+    if (!is_power_of_two(initial_loss_scaling_factor) || !is_power_of_two(max_loss_scaling_factor) ||
+        !is_power_of_two(increase_factor) || increase_factor < 2)
+      wrong("a factor that is no power of two, or an increase_factor of 1");
+    else if (initial_loss_scaling_factor * increase_factor >= max_loss_scaling_factor)
+      wrong("a max_loss_scaling_factor that the first increase would reach");
+    if (!(ratio_threshold > 0 && ratio_threshold < 1)) wrong("a ratio_threshold that is not between 0 and 1");
+  }
+};
+
+}  // namespace stagecraft::optimizers
+
 // ---- stagecraft/optimizers/ftrl.hpp
 // Follow the regularized leader, which makes many weights exactly 0.
 // Keras counterpart: tf.keras.optimizers.legacy.Ftrl (the optimizer of Keras 2.6).
@@ -23665,63 +24176,6 @@ struct lars {
 };
 
 }  // namespace stagecraft::optimizers
-
-// ---- stagecraft/optimizers/dynamic_loss_scale.hpp
-// The factor of a loss that grows while gradients are finite, and falls where they are not.
-// Keras counterpart: _DynamicLossScaleState of tf.keras.mixed_precision.LossScaleOptimizer.
-
-namespace stagecraft {
-
-/// After `growth_steps` updates one after the other with finite gradients the factor doubles; an update whose gradients
-/// are not finite is left out, though it counts as a step of the optimizer, and the factor is halved, down to 1.
-struct dynamic_loss_scale {
-  float scale = 1;        ///< by which losses are multiplied
-  int good_steps = 0;     ///< updates since the factor has changed
-  bool is_finite = true;  ///< whether the gradients of the update that is being carried out are
-
-  /// After an update.
-  constexpr void advance(int growth_steps) {
-    constexpr float largest = 1.7014118346046923e38F;  // its double is not finite
-    if (!is_finite) {
-      good_steps = 0;
-      scale = scale > 2 ? scale / 2 : 1;
-    } else if (++good_steps >= growth_steps) {
-      good_steps = 0;
-      if (scale < largest) scale *= 2;
-    }
-  }
-};
-
-namespace detail {
-
-/// What a training's optimizer, or one that it is made of, says of that; `growth_steps` 0: nothing.
-struct loss_scale_rule {
-  float initial_scale = 1;  ///< of the first update
-  int growth_steps = 0;     ///< good updates before it doubles
-};
-template <class O>
-constexpr loss_scale_rule loss_scale_rule_of(O const& optimizer) {
-  if constexpr (requires { optimizer.dynamic_growth_steps; })
-    if (optimizer.dynamic) return {optimizer.initial_scale, optimizer.dynamic_growth_steps};
-  if constexpr (requires { optimizer.optimizer.learning_rate; })
-    return loss_scale_rule_of(optimizer.optimizer);
-  else
-    return {};
-}
-
-/// By what the loss is multiplied at all times before gradients are found.
-template <class O>
-constexpr float loss_scale_of(O const& optimizer) {
-  float scale = 1;
-  if constexpr (requires { optimizer.dynamic_growth_steps; })
-    if (!optimizer.dynamic) scale = optimizer.initial_scale;
-  if constexpr (requires { optimizer.optimizer.learning_rate; }) scale *= loss_scale_of(optimizer.optimizer);
-  return scale;
-}
-
-}  // namespace detail
-
-}  // namespace stagecraft
 
 // ---- stagecraft/optimizers/loss_scale_optimizer.hpp
 // An optimizer whose gradients are found from a loss that is multiplied, so that float16 does not lose the small ones.
@@ -26541,7 +26995,7 @@ class forward_pass_planner : pass_planner<Job> {
         use(saved_[i], step, program.calls[i].needs.saved);
     }
     if (stage_ == base::last_stage)
-      for (int const output : graph.outputs_of(0)) use_value(root(output), end_);
+      for (int const output : graph.ends) use_value(root(output), end_);
     for (std::size_t i = 0; i < calls; ++i)
       for (int device = 0; device < table.devices(); ++device)
         if (device != device_ && in_stage(i) && base::on(device).value[i].exists()) use_value(i, end_);
@@ -26587,7 +27041,7 @@ class forward_pass_planner : pass_planner<Job> {
   }
 
   constexpr void find_loss_gradients() {
-    auto const model_outputs = graph.outputs_of(0);
+    auto const model_outputs = graph.ends;
     long long largest = 0;
     for (std::size_t k = 0; k < outputs; ++k) {
       auto const i = root(model_outputs[k]);
@@ -26611,7 +27065,7 @@ class forward_pass_planner : pass_planner<Job> {
       places.remote_floats = remote.offset + remote.floats();
     });
     if (!base::trains || stage_ != base::last_stage) return;
-    auto const model_outputs = graph.outputs_of(0);
+    auto const model_outputs = graph.ends;
     places.loss_scratch = base::scratch(loss_scratch_);
     for (std::size_t k = 0; k < outputs; ++k) {
       if (flow.loss_role[k] == gradient_role::none) continue;
@@ -26644,9 +27098,9 @@ class forward_pass_planner : pass_planner<Job> {
     }
     if (stage_ != base::last_stage) return;
     for (std::size_t k = 0; k < outputs; ++k) {
-      wait_for_value(graph.outputs_of(0)[k]);
+      wait_for_value(graph.ends[k]);
       if (!base::trains || flow.loss_role[k] == gradient_role::none) continue;
-      auto const i = root(graph.outputs_of(0)[k]);
+      auto const i = root(graph.ends[k]);
       wait(table.backward_pass(flow.stage[i]), base::on(table.device_of_stage(flow.stage[i])).gradient[i].depth);
     }
   }
@@ -26766,7 +27220,7 @@ template <class Job>
 constexpr auto place_whole_pass() {
   constexpr auto const& graph = Job::graph;
   constexpr auto const& program = program_for<Job>;
-  pass_places<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()> result;
+  pass_places<graph.calls.size(), graph.inputs.size(), graph.ends.size()> result;
   for (std::size_t i = 0; i < graph.calls.size(); ++i) {
     auto const& planned = program.calls[i];
     result.value[i] = {planned.value};
@@ -26781,7 +27235,7 @@ constexpr auto place_whole_pass() {
     result.adds_gradient[edge] = program.adds_gradient[edge];
   }
   for (std::size_t k = 0; k < result.loss_gradient.size(); ++k)
-    result.loss_gradient[k] = {program.calls[static_cast<std::size_t>(graph.outputs_of(0)[k])].gradient};
+    result.loss_gradient[k] = {program.calls[static_cast<std::size_t>(graph.ends[k])].gradient};
   result.loss_scratch = {program.loss_gradient};
   return result;
 }
@@ -28395,9 +28849,46 @@ inline void map_row(float* y, float const* const* x, bool const* single, std::in
   }
 }
 
+/// Rows of at most half a register that lie behind one another: operands that repeat along them, or from row to row,
+/// are written out for many rows, which then are one. `run` is map_row; bits are the same.
+template <class Arch>
+void map_short_rows(row_step const& of, std::int64_t first, std::int64_t count,
+                    void (*run)(float*, float const* const*, bool const*, std::int64_t)) {
+  constexpr int width = lanes<Arch>;
+  constexpr std::int64_t most = 1024;
+  alignas(64) float written[row_step::most_operands][most + width];
+  std::int64_t const n = of.y.length, at_once = most / n;
+  bool is_first = true;
+  for (std::int64_t const end = first + count; first < end; is_first = false) {
+    std::int64_t const rows = end - first < at_once ? end - first : at_once;
+    float const* from[row_step::most_operands]{};
+    bool single[row_step::most_operands]{};
+    for (int k = 0; k < of.operands; ++k) {
+      auto const& x = of.x[k];
+      float const* const begin = x.begin + first * x.stride;
+      float* const to = written[k];
+      from[k] = to;
+      single[k] = x.length == 1 && x.stride == 0;
+      if (single[k] || (x.length == n && x.is_one())) {
+        from[k] = begin;
+      } else if (x.length == 1) {  // each row overwrites what the one before has written too much
+        for (std::int64_t row = 0; row < rows; ++row) batch<Arch>(begin[row * x.stride]).store_unaligned(to + row * n);
+      } else if (x.stride != 0 || is_first) {
+        for (std::int64_t row = 0; row < rows; ++row)
+          load_repeating<Arch>(begin + row * x.stride, static_cast<int>(n)).store_unaligned(to + row * n);
+      }
+    }
+    run(of.y.begin + first * n, from, single, rows * n);
+    first += rows;
+  }
+}
+
 template <operations::function F, class Arch>
 void map_rows(row_step const& of, std::int64_t first, std::int64_t count) {
   constexpr int operands = operations::arity(F);
+  constexpr std::int64_t least_rows = 8;
+  if (!of.is_one_row && count >= least_rows && 2 * of.y.length <= lanes<Arch> && of.y.is_one())
+    return map_short_rows<Arch>(of, first, count, &map_row<F, Arch>);
   std::int64_t const n = of.is_one_row ? count * of.y.length : of.y.length;
   std::int64_t const end = of.is_one_row ? first + 1 : first + count;
   bool single[operands];
@@ -28632,18 +29123,30 @@ class strided_axes {
   [[nodiscard]] std::int64_t row_length() const { return count_ > 0 ? lengths_[top()] : 1; }
   [[nodiscard]] offsets row_strides() const { return count_ > 0 ? strides_[top()] : offsets{}; }
 
-  /// Of the axis around it, if there is only one such: its length, and its strides. Length 0: there are more.
-  [[nodiscard]] std::int64_t rows() const { return count_ < 2 ? 1 : count_ == 2 ? lengths_[0] : 0; }
-  [[nodiscard]] offsets strides_of_rows() const { return count_ == 2 ? strides_[0] : offsets{}; }
+  /// Of the axis around it, the rows of a block: its length, and its strides.
+  [[nodiscard]] std::int64_t rows() const { return count_ < 2 ? 1 : lengths_[top() - 1]; }
+  [[nodiscard]] offsets strides_of_rows() const { return count_ < 2 ? offsets{} : strides_[top() - 1]; }
 
   /// Calls `f(offsets)` with where each row begins in each array, in order.
   template <class F>
   void for_each_row(F const& f) const {
+    walk(count_ - 2, f);
+  }
+  /// The same for each block of `rows()` rows.
+  template <class F>
+  void for_each_block(F const& f) const {
+    walk(count_ - 3, f);
+  }
+
+ private:
+  /// Along this axis and those around it.
+  template <class F>
+  void walk(int innermost, F const& f) const {
     std::array<std::int64_t, most_axes> index{};
     offsets place{};
     while (true) {
       f(place);
-      int axis = count_ - 2;
+      int axis = innermost;
       for (; axis >= 0; --axis) {
         auto const a = static_cast<std::size_t>(axis);
         for (std::size_t i = 0; i < Arrays; ++i) place[i] += strides_[a][i];
@@ -28654,8 +29157,6 @@ class strided_axes {
       if (axis < 0) return;
     }
   }
-
- private:
   [[nodiscard]] constexpr std::size_t top() const { return static_cast<std::size_t>(count_ - 1); }
 
   std::array<std::int64_t, most_axes> lengths_{};
@@ -28666,14 +29167,19 @@ class strided_axes {
 /// Copies rows: array 0 is written, array 1 read.
 template <class Arch = default_architecture>
 inline void copy_strided(strided_axes<2, Arch> const& axes, float* y, float const* x) {
-  auto const length = axes.row_length();
-  auto const strides = axes.row_strides();
-  axes.for_each_row([&](auto const& at) {
-    float* const to = y + at[0];
-    float const* const from = x + at[1];
-    if (strides[0] == 1 && strides[1] == 1)
-      for (std::int64_t i = 0; i < length; ++i) to[i] = from[i];
-    else
+  auto const length = axes.row_length(), rows = axes.rows();
+  auto const strides = axes.row_strides(), of_rows = axes.strides_of_rows();
+  bool const are_rows = strides[0] == 1 && strides[1] == 1;
+  axes.for_each_block([&](auto const& at) {
+    float* to = y + at[0];
+    float const* from = x + at[1];
+    auto const copy_rows = [&](std::int64_t floats) {
+      for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
+        for (std::int64_t i = 0; i < floats; ++i) to[i] = from[i];
+    };
+    if (are_rows && length == 3) return copy_rows(3);  // the colours of a pixel
+    if (are_rows) return copy_rows(length);
+    for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
       for (std::int64_t i = 0; i < length; ++i) to[i * strides[0]] = from[i * strides[1]];
   });
 }
@@ -28799,6 +29305,17 @@ inline void reduce_axes(operations::reduction by, strided_axes<2, Arch> const& a
     fill<Arch>(y, by_batches::start, results);
     auto const length = axes.row_length();
     bool const into_one = axes.row_strides()[0] == 0;
+    // Rows that are shorter than a register, all into one: in the order of the rows, as one after the other.
+    if (auto const of_rows = axes.strides_of_rows(); !into_one && length < lanes<Arch> && of_rows[0] == 0) {
+      auto const count = static_cast<int>(length);
+      return axes.for_each_block([&](auto const& at) {
+        float const* from = x + at[1];
+        auto sum = detail::load_repeating<Arch>(y + at[0], count);
+        for (std::int64_t row = 0; row < axes.rows(); ++row, from += of_rows[1])
+          sum = by_batches::join(sum, detail::load_repeating<Arch>(from, count));
+        store_first<Arch>(sum, y + at[0], count);
+      });
+    }
     axes.for_each_row([&](auto const& at) {
       float* const to = y + at[0];
       float const* const from = x + at[1];
@@ -30137,11 +30654,11 @@ inline void map_function(operations::function apply, strided_axes<4, Arch> const
                .operands = arity(apply),
                .is_one_row = false};
   for (std::size_t k = 0; k < 3; ++k) row.x[k] = {x[k], of_rows[k + 1], strides[k + 1] == 0 ? 1 : length};
-  if (auto const rows = axes.rows(); rows > 0) return row.run(row, 0, rows);
-  axes.for_each_row([&](auto const& at) {
+  auto const rows = axes.rows();
+  axes.for_each_block([&](auto const& at) {
     row.y.begin = y + at[0];
     for (std::size_t k = 0; k < 3; ++k) row.x[k].begin = x[k] + at[k + 1];
-    row.run(row, 0, 1);
+    row.run(row, 0, rows);
   });
 }
 
@@ -30182,6 +30699,12 @@ template <class Arch = default_architecture>
 inline void read_rows(table_indices const& of, float const* table, float* y) {
   constexpr int lane_count = lanes<Arch>;
   std::int64_t const width = of.width;
+  if (width < 4)  // pixels, whose table is small
+    for (std::int64_t k = 0; k < of.count; ++k, y += width) {
+      std::int64_t const row = of.row(k);
+      for (std::int64_t i = 0; i < width; ++i) y[i] = row < 0 ? 0.0F : table[row * width + i];
+    }
+  if (width < 4) return;
   for (std::int64_t k = 0; k < table_indices::rows_ahead; ++k) of.prefetch<false>(table, k);
   for (std::int64_t k = 0; k < of.count; ++k, y += width) {
     of.prefetch<false>(table, k + table_indices::rows_ahead);
@@ -32082,6 +32605,9 @@ struct session_shape {
   static constexpr auto const& graph = Job::graph;
   static constexpr auto const& outputs = outputs_of<typename Job::model>;
   static constexpr std::size_t output_count = outputs.size();
+  /// The calls that losses read: the outputs, then what layers add to the loss. Both are numbered alike.
+  static constexpr auto const& ends = graph.ends;
+  static constexpr std::size_t end_count = graph.ends.size();
 
   [[nodiscard]] static constexpr int input_count() {
     int count = 0;
@@ -32090,7 +32616,7 @@ struct session_shape {
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index) { return graph.calls[input_call(index)].shape; }
   [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) {
-    return graph.call(outputs[output]).shape;
+    return graph.call(ends[output]).shape;
   }
   /// Rows of the last axis that one sample of an output has.
   [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
@@ -32102,9 +32628,9 @@ struct session_shape {
       return false;
     else
       return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-        bool const sparse[]{losses::loss_of_output<Output>(Job::training.loss).sparse_targets...};
+        bool const sparse[]{computed_loss_of<Job, Output>.sparse_targets...};
         return sparse[output];
-      }(std::make_index_sequence<output_count>{});
+      }(std::make_index_sequence<end_count>{});
   }
   /// Targets of an output: class numbers (batch, rows per sample) if its loss is sparse, else floats.
   template <std::size_t Output>
@@ -32112,8 +32638,15 @@ struct session_shape {
     if constexpr (!has_losses)
       return float{};
     else
-      return kernels::target_type<losses::loss_of_output<Output>(Job::training.loss)>{};
+      return kernels::target_type<computed_loss_of<Job, Output>>{};
   }());
+
+  /// Losses that are not reduced are reported as their mean.
+  template <std::size_t End>
+  [[nodiscard]] static constexpr int loss_divisor(int samples) {
+    constexpr auto reduction = losses::detail::reduction_of(computed_loss_of<Job, End>);
+    return reduction == losses::reduction::none ? samples * rows_per_sample(End) : 1;
+  }
 
   /// The call of the graph that stands for an input.
   [[nodiscard]] static constexpr std::size_t input_call(int index) {
@@ -37642,13 +38175,13 @@ namespace stagecraft {
 /// output's weight, and so that gradients of micro-batches only have to be added; the loss is not.
 template <class Job, std::size_t Output>
 constexpr lowered_step lower_loss() {
-  using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Job::training.loss))>;
+  using loss_type = std::remove_cvref_t<decltype(computed_loss_of<typename Job::described, Output>)>;
   static_assert(
       detail::HasLossCall<loss_type>,
       "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
       "ipu/lowering/loss.hpp [E2062]");
   constexpr auto const& graph = Job::graph;
-  constexpr int call = graph.outputs_of(0)[Output];
+  constexpr int call = graph.ends[Output];
   constexpr shape const& output_shape = graph.call(call).shape;
   constexpr dtype type = Job::training.dtype_policy.compute_dtype;
   constexpr pipelining_options options = Job::options;
@@ -37669,7 +38202,7 @@ constexpr lowered_step lower_loss() {
       written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
     if (role == detail::gradient_role::add) written = step.temporary(elements, type);
     constexpr auto optimizer = Job::training.optimizer;
-    loss_scale scale{.factor = Job::training.loss_weights.of(Output) * detail::loss_scale_of(optimizer)};
+    loss_scale scale{.factor = loss_weight_of<Job>(Output) * detail::loss_scale_of(optimizer)};
     if (options.reduction_method == gradient_accumulation_reduction_method::mean)
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
@@ -37688,7 +38221,7 @@ constexpr lowered_step lower_output() {
   lowered_step step;
   if constexpr (takes_logits<Job, Output>) {
     constexpr activation function = last_activations_of<typename Job::model>[Output].function;
-    constexpr shape const& output_shape = Job::graph.call(Job::graph.outputs_of(0)[Output]).shape;
+    constexpr shape const& output_shape = Job::graph.call(Job::graph.ends[Output]).shape;
     std::int64_t const columns = output_shape.back(),
                        elements = std::int64_t{Job::training.batch_size} * output_shape.size();
     int const output = step.tensor(tensor_role::output, 0, Job::training.dtype_policy.compute_dtype, elements);
@@ -42929,11 +43462,24 @@ struct make_lowered_plan {
 template <class Call>
 inline constexpr auto const& lowered_plan = frozen<make_lowered_plan<Call>>;
 
-template <class Call>
+/// How the products of a call's step are planned: as the machine or the stage says, or the layer, or the one inside it.
+template <bool Backward>
+constexpr poplar_options options_of_products(poplar_options const& given, [[maybe_unused]] auto const& layer) {
+  if constexpr (requires { layer.options.options_bwd; })
+    return with_options_of_stage(given, Backward ? layer.options.options_bwd : layer.options.options);
+  else if constexpr (requires { layer.wrapped(); })
+    return options_of_products<Backward>(given, layer.wrapped());
+  else
+    return given;
+}
+template <class Call, bool Backward>
+inline constexpr poplar_options matmuls_of_call = options_of_products<Backward>(Call::config.matmuls, Call::layer);
+
+template <class Call, bool Backward>
 inline constexpr traced_options options_of_call{
     .type = Call::type,
     .variable_type = Call::variable_type,
-    .loads_128_bits_for_matmuls = Call::config.matmuls.use_128bit_conv_unit_load,
+    .loads_128_bits_for_matmuls = matmuls_of_call<Call, Backward>.use_128bit_conv_unit_load,
     .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
     .draws_in_loop = elementwise_call_of<Call, Call::trains>::facts.draws,
     .target = Call::target};
@@ -42941,7 +43487,7 @@ inline constexpr traced_options options_of_call{
 template <class Call, bool Backward>
 constexpr traced_steps<> lower_traced_step() {
   return {operations::plan_view(lowered_plan<Call>),
-          options_of_call<Call>,
+          options_of_call<Call, Backward>,
           Backward,
           lowered_plan<Call>.updates,
           wanted_gradients<Call>,
@@ -43028,7 +43574,7 @@ template <class Call, bool Backward, std::size_t Index>
 constexpr convolution_plan const& plan_of_product() {
   constexpr auto const& program = program_constant<Call, Backward>;
   if constexpr (program.is_matmul[Index] != 0)
-    return plan_of<program.shapes[Index], Call::target, Call::config.matmuls>;
+    return plan_of<program.shapes[Index], Call::target, matmuls_of_call<Call, Backward>>;
   else
     return plan_of<program.shapes[Index], Call::target, Call::config.convolutions>;
 }
@@ -46838,7 +47384,7 @@ class traced_layer {
         auto const [first, last] = part.elements(floats);
         std::copy(result + first, result + last, part.output() + first);
       }
-      if constexpr (Call::plan::trains)
+      if constexpr (plan.updates.size() > 0)
         for (auto const& [weight, value] : plan.updates) {
           auto const [first, last] = part.elements(plan.nodes[at(value)].shape.size());
           float const* const from = shared_address(part, forward_step.places[at(value)]);
@@ -50013,8 +50559,8 @@ class device_tile_planner {
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr auto const& rings = device_buffers_of<typename Job::planned, Device>;
-  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
-                               outputs = graph.outputs_of(0).size(), weights = graph.parameters.size();
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size(),
+                               weights = graph.parameters.size();
   static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
 
  public:
@@ -50135,9 +50681,8 @@ class pass_tile_planner {
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr auto const& pass = pass_plan_of<typename Job::planned, Pass>;
   static constexpr auto const& device = device_tiles_of<Job, table.device_of_pass(Pass)>;
-  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
-                               outputs = graph.outputs_of(0).size(), weights = graph.parameters.size(),
-                               steps = pass.steps.size();
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size(),
+                               weights = graph.parameters.size(), steps = pass.steps.size();
   using result = pass_tiles<calls, edges, outputs, weights, steps>;
 
  public:
@@ -50224,7 +50769,7 @@ class pass_tile_planner {
     } else if constexpr (Job::trains && Pass + 1 == table.stages()) {
       for (std::size_t k = 0; k < outputs; ++k) {
         if (flow.loss_role[k] == gradient_role::none) continue;
-        auto const i = root(graph.outputs_of(0)[k]);
+        auto const i = root(graph.ends[k]);
         result_.loss_gradient[k] = loss_gradient_[i].exists() ? loss_gradient_[i] : device.gradient[i];
       }
     }
@@ -50376,7 +50921,7 @@ struct tile_places {
     auto const& device = device_tiles_of<Job, table.device_of_pass(pass)>;
     switch (tensor.role) {
       case tensor_role::input:
-      case tensor_role::output: return all.value[root(graph.outputs_of(0)[Output])].at(micro_batch);
+      case tensor_role::output: return all.value[root(graph.ends[Output])].at(micro_batch);
       case tensor_role::output_gradient:
       case tensor_role::input_gradient: return all.loss_gradient[Output].at(micro_batch);
       case tensor_role::target: return device.target[Output].at(micro_batch);
@@ -50969,7 +51514,7 @@ struct priced_pass {
   static constexpr bool backward = table.is_backward(Pass);
   static constexpr bool is_last_forward = !backward && stage + 1 == table.stages();
   static constexpr bool has_losses = is_last_forward && !only_infers<Job::training>;
-  static constexpr std::size_t outputs = graph.outputs_of(0).size();
+  static constexpr std::size_t outputs = graph.ends.size();
   static constexpr std::uint64_t logits = outputs_with_logits<typename Job::described>;
 
   static constexpr std::size_t count_outputs_with_own_step() { return static_cast<std::size_t>(std::popcount(logits)); }
@@ -50998,7 +51543,7 @@ struct priced_pass {
   template <std::size_t Output>
   static constexpr profiled_step price_loss() {
     constexpr auto const& cost = loss_cost_of<Job, Output>;
-    return {graph.outputs_of(0)[Output],
+    return {graph.ends[Output],
             false,
             false,
             true,
@@ -51011,7 +51556,7 @@ struct priced_pass {
   template <std::size_t Output>
   static constexpr profiled_step price_output() {
     constexpr auto const& cost = output_cost_of<Job, Output>;
-    return {graph.outputs_of(0)[Output],
+    return {graph.ends[Output],
             false,
             false,
             false,
@@ -52262,7 +52807,7 @@ struct linear_order {
     for (int const call : graph.order)
       for (int const input : graph.inputs_of(call))
         if (position_of[call] > last_use[input]) last_use[input] = position_of[call];
-    for (int const output : graph.outputs_of(0)) last_use[output] = static_cast<int>(Positions) - 1;
+    for (int const output : graph.ends) last_use[output] = static_cast<int>(Positions) - 1;
     for (std::size_t i = 0; i < Calls; ++i) {
       auto const& call = graph.calls[i];
       int const first = call.is_input ? 0 : position_of[i];
@@ -52447,8 +52992,7 @@ struct auto_pipeline_costs {
     }
     constexpr auto const& graph = Job::graph;
     if constexpr (trains)
-      for (std::size_t output = 0; output < graph.outputs_of(0).size(); ++output)
-        cycles[count - 1] += loss_cycles(output);
+      for (std::size_t output = 0; output < graph.ends.size(); ++output) cycles[count - 1] += loss_cycles(output);
   }
 
   [[nodiscard]] constexpr partition_costs costs(bool within_memory) const {
@@ -52474,7 +53018,7 @@ struct auto_pipeline_costs {
       long long const cycles[]{(loss_cost_of<typename Job::in_training, Output>.cost.cycles() +
                                 output_cost_of<Job, Output>.cost.cycles())...};
       return cycles[output];
-    }(std::make_index_sequence<Job::graph.outputs_of(0).size()>{});
+    }(std::make_index_sequence<Job::graph.ends.size()>{});
   }
 };
 
@@ -53457,6 +54001,24 @@ constexpr void check_options_of_training(diagnostic& problem) {
   if (!problem.failed()) check_execution_of_updates(checked, problem);
 }
 
+/// E4106: a number for the batch cannot be added to a loss for each row.
+template <class Job>
+constexpr void check_added_losses(int not_reduced, diagnostic& problem) {
+  constexpr auto const& graph = Job::graph;
+  auto const outputs = graph.outputs_of(0);
+  bool has_penalty = graph.ends.size() > outputs.size();
+  for (parameter const& weight : graph.parameters) has_penalty = has_penalty || !weight.regularizer.empty();
+  bool is_alike = not_reduced == static_cast<int>(outputs.size());
+  for (int const call : outputs)
+    is_alike = is_alike && graph.call(call).shape.size() / graph.call(call).shape.back() ==
+                               graph.call(outputs[0]).shape.size() / graph.call(outputs[0]).shape.back();
+  if (has_penalty || !is_alike)
+    problem.report(
+        4106, "a loss of the training has losses::reduction::none, but model '", graph.name(), "' ",
+        has_penalty ? "adds penalties to the loss" : "has outputs whose losses are reduced, or are those of other rows",
+        "; a number cannot be added to a loss for each row: sum gives the same gradients");
+}
+
 template <class Job, std::size_t... Output>
 constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   diagnostic problem = optimizer_problem<Job::training.optimizer>;
@@ -53468,6 +54030,10 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
                      static_cast<int>(sizeof...(Output)), sizeof...(Output) == 1 ? " output" : " outputs",
                      "; give one loss for each output, or one for all");
   }
+  constexpr int not_reduced =
+      (0 + ... +
+       (losses::detail::reduction_of(losses::loss_of_output<Output>(Job::training.loss)) == losses::reduction::none));
+  if (not_reduced > 0) check_added_losses<Job>(not_reduced, problem);
   constexpr int weights = Job::training.loss_weights.count;
   if (weights != 0 && weights != static_cast<int>(sizeof...(Output)))
     problem.report(4025, "the training has ", weights, weights == 1 ? " loss weight" : " loss weights", ", but model '",
@@ -53559,6 +54125,8 @@ inline constexpr diagnostic machine_problem = [] {
   constexpr auto subject = checked_options::subject_of(only_infers<Job::training>);
   check_devices_of_machine(subject, Job::graph.name(), Job::training.num_replicas, shards_of<typename Job::model>,
                            Job::machine::devices, problem);
+  check_states_of_replicas(subject, Job::graph, replicas_of<typename Job::model, Job::training, typename Job::machine>,
+                           problem);
   check_dtype_policy(subject, Job::training.dtype_policy, !is_ipu<typename Job::machine>, problem);
   if constexpr (is_ipu<typename Job::machine> && !only_infers<Job::training>) {
     check_functions_on_tiles<Job::training>(std::make_index_sequence<Job::graph.outputs_of(0).size()>(), problem);
@@ -54426,18 +54994,22 @@ inline idx_header parse_idx_header(std::span<unsigned char const> bytes, std::st
   return header;
 }
 
+/// Throws file_error if a file has another number of bytes behind its header than that says: E5003, E5004.
+inline void check_data_bytes(idx_header const& header, std::size_t found, std::string const& name) {
+  if (found == header.data_bytes) return;
+  bool const is_short = found < header.data_bytes;
+  detail::complaint text(name);
+  text << header.data_bytes << " bytes of data (" << header << "), found " << (is_short ? "" : "at least ") << found
+       << (is_short ? ": the file is truncated" : ": more than the header says");
+  text.raise(is_short ? "E5003" : "E5004");
+}
+
 /// Reads a whole IDX file from memory; copies no data. `name` is what errors call the file. Throws file_error: E5002 if
 /// this is no IDX, E5003 if bytes are missing, E5004 if there are too many.
 inline idx_view parse_idx(std::span<unsigned char const> bytes, std::string const& name) {
   idx_header header = parse_idx_header(bytes, name);
   std::span<unsigned char const> const data = bytes.subspan(header.header_bytes);
-  if (data.size() != header.data_bytes) {
-    bool const is_short = data.size() < header.data_bytes;
-    detail::complaint text(name);
-    text << header.data_bytes << " bytes of data (" << header << "), found " << (is_short ? "" : "at least ")
-         << data.size() << (is_short ? ": the file is truncated" : ": more than the header says");
-    text.raise(is_short ? "E5003" : "E5004");
-  }
+  check_data_bytes(header, data.size(), name);
   return {static_cast<idx_header&&>(header), data};
 }
 
@@ -55700,7 +56272,7 @@ class summarizer {
     summary_row row;
     row.name = info.name;
     row.class_name = info.class_name;
-    for (auto const& weight : graph_.parameters_of(layer)) row.parameter_count += weight.size();
+    for (auto const& weight : graph_.parameters_of(layer)) row.parameter_count += weight.counted_size();
     for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
       auto const& call = graph_.call(i);
       if (call.layer != layer || call.nested_model != 0) continue;
@@ -55729,7 +56301,7 @@ class summarizer {
     }
     for (int layer = 0; layer < static_cast<int>(graph_.layers.size()); ++layer)
       if (post_order::child_holding(records_, graph_.layer(layer).first_call, 0) == model)
-        for (auto const& weight : graph_.parameters_of(layer)) row.parameter_count += weight.size();
+        for (auto const& weight : graph_.parameters_of(layer)) row.parameter_count += weight.counted_size();
     draft_.rows.push_back(row);
   }
 
@@ -57252,6 +57824,9 @@ class trainable {
   /// Writes all weights back. Throws data_error E4009 when number, shapes or names differ from the model's.
   virtual void set_weights(std::vector<weight_array> const& weights) = 0;
 
+  /// Sets to zeros what stateful layers keep from batch to batch, such as at an epoch's end.
+  virtual void reset_states() = 0;
+
  protected:
   trainable() = default;
   trainable(trainable const&) = default;
@@ -58720,6 +59295,33 @@ struct predict_options {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/training/export_options.hpp
+// What `export_for_ipu_serving` of a model takes. What it does is in serving/, which nothing here reads.
+
+namespace stagecraft {
+
+/// Graphcore's arguments of `export_for_ipu_serving`, and how the application is compiled.
+struct export_options {
+  /// Samples of a batch. 0: what the model's inputs say; if they do not, E5092.
+  int batch_size = 0;
+  /// Names of the outputs; none: "output_0", "output_1" and so on. Another number than the outputs' is E5093.
+  std::vector<std::string> output_names = {};
+  /// A C++ header with the steps below, which is copied to the folder.
+  std::string processing_header = {};
+  /// The type of a step before the model, whose signature it has itself: serving::application_options.
+  std::string preprocessing_step = {};
+  /// The type of a step after the model.
+  std::string postprocessing_step = {};
+  /// Whether what is in the folder is removed first. Else a folder that is not empty is an error (E5091).
+  bool purge_export_dir = false;
+  /// Options of the program `stagecraft compile`, such as "--march", "x86-64-v3".
+  std::vector<std::string> compile_arguments = {};
+  /// The program `stagecraft` itself; empty: what the environment's STAGECRAFT_TOOL says, or where PATH has it.
+  std::string tool = {};
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/training/weight_files.hpp
 // What a model's functions for files take and return. The functions themselves are in io/, which nothing here reads:
 // they are found when a program calls them and has included them.
@@ -58780,6 +59382,11 @@ struct invalid_predictor : Base {
   explicit invalid_predictor(std::uint64_t = 0) {}
 
   tensor predict(sample_set const&, predict_options const& = {}) { return {}; }
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  tensor predict(Data const&, typename Data::predict_options const& = {}) {
+    return {};
+  }
   tensor predict_on_batch(sample_set const&) { return {}; }
   tensor operator()(sample_set const&) { return {}; }
 
@@ -58790,6 +59397,7 @@ struct invalid_predictor : Base {
   void load(std::string const&) {}
   void save_weights(std::string const&) const {}
   loaded_weights load_weights(std::string const&, load_weights_options const& = {}) { return {}; }
+  void export_for_ipu_serving(std::string const&, export_options const& = {}, int = 0) const {}
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_weights() const {
     return {};
@@ -58983,6 +59591,7 @@ class row_weights {
 //   E4016  an array without samples' axis, or of too many dimensions (sample_source)
 //   E4017  steps_per_execution that does not divide the epoch's batches (trainer)
 //   E4018  gradient accumulation that does not divide the batches of an execution (trainer)
+//   E4019  batches of a stateful model that are not full
 //   E4041  fewer batches than replicas (trainer)
 //   E4042  weights asked for while steps run (trainer)
 
@@ -59073,15 +59682,15 @@ inline void check_lengths(char const* first_argument, sample_set const& first, c
   }
 }
 
-/// E4004: every number is a class, a whole number from 0 to classes - 1.
-inline void check_labels(char const* argument, sample_source const& labels, int classes) {
+/// E4004: every number is a class, a whole number from 0 to classes - 1. `first`: the number of the first sample.
+inline void check_labels(char const* argument, sample_source const& labels, int classes, std::ptrdiff_t first = 0) {
   int const width = labels.sample_size();
   for (std::ptrdiff_t row = 0; row < labels.count(); ++row) {
     for (int i = 0; i < width; ++i) {
       double const label = labels.at(row, i);
       if (label >= 0 && label < classes && label == static_cast<double>(static_cast<int>(label))) continue;
       detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %.15g at sample %td", argument,
-                               classes - 1, label, row);
+                               classes - 1, label, first + row);
     }
   }
 }
@@ -59146,6 +59755,16 @@ inline void check_class_weight(std::vector<class_weight_entry> const& weights, s
   return asked;
 }
 
+/// E4019: what a stateful model keeps belongs to a sample's place in the batch, so that all batches are full ones. They
+/// may be more than are asked for.
+/// \param batch_size what `batch_size_to_use` gives
+inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int batch_size, int compiled) {
+  if (batch_size == compiled && samples % compiled == 0) return;
+  detail::throw_data_error(
+      "E4019", "%s: expected full batches of %d samples for a stateful model, found %td samples in batches of %d",
+      argument, compiled, samples, batch_size);
+}
+
 /// E4011: an option that counts is at least `least`.
 inline void check_at_least(char const* option, int found, int least) {
   if (found < least) detail::throw_data_error("E4011", "%s: expected at least %d, found %d", option, least, found);
@@ -59197,6 +59816,18 @@ class prediction {
   template <class View>
   void copy(View const& step, std::ptrdiff_t first) {
     [&]<std::size_t... Output>(std::index_sequence<Output...>) { (copy_output<Output>(step, first), ...); }(indices{});
+  }
+
+  /// Leaves out all samples from this number on.
+  void shorten(std::ptrdiff_t samples) {
+    if (samples == samples_) return;
+    prediction shorter(samples);
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      (std::copy_n(std::get<Output>(tensors_).data(), std::get<Output>(shorter.tensors_).size(),
+                   std::get<Output>(shorter.tensors_).data()),
+       ...);
+    }(indices{});
+    *this = std::move(shorter);
   }
 
   /// The tensor, or a std::tuple of tensors if there are several outputs.
@@ -59753,6 +60384,33 @@ class infeed_queue {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/training/data/batch_supply.hpp
+// Batches of samples that are not in memory as a whole, as an epoch asks for them: what datasets of
+// <stagecraft/data/...> are to a run.
+
+namespace stagecraft {
+
+/// Arrays for one batch, which are filled again for each one. One thread at a time asks.
+class batch_supply {
+ public:
+  batch_supply() = default;
+  batch_supply(batch_supply const&) = delete;
+  batch_supply& operator=(batch_supply const&) = delete;
+  virtual ~batch_supply() = default;
+
+  /// The samples of this epoch follow, from the first one on.
+  virtual void begin_epoch(int epoch) = 0;
+  /// The same, if each epoch takes `batches` batches and goes on where the one before has ended.
+  virtual void continue_epoch(int epoch, int batches) = 0;
+  /// Fills the arrays with the batch of this number in its epoch, and tells which rows it has: numbers go up, and the
+  /// last one may be asked for again.
+  [[nodiscard]] virtual std::span<std::int32_t const> batch(int number) = 0;
+  /// How many samples the epoch's batches before this one had, which has been filled.
+  [[nodiscard]] virtual std::ptrdiff_t first_sample(int number) const = 0;
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/training/data/shuffle.hpp
 // The order in which an epoch visits the samples.
 // Keras counterpart: the shuffle of fit; the order itself is this library's own, the same on every platform.
@@ -59800,7 +60458,8 @@ constexpr void shuffle_order(std::span<std::int32_t> order, std::uint64_t seed, 
   }
 }
 
-/// The batches of an epoch. Memory is taken once, in the constructor.
+/// The batches of an epoch: of samples in memory, or those that a supply brings. Memory is taken once, in the
+/// constructor.
 class epoch_order {
  public:
   /// \param count number of samples
@@ -59810,15 +60469,20 @@ class epoch_order {
     for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int32_t>(i);
   }
 
+  /// Samples in the order in which they come.
+  explicit epoch_order(batch_supply& supply) : shuffle_(false), seed_(0), supply_(&supply) {}
+
   /// Sets the order of epoch `epoch`; it does not depend on the epochs before, so a training that is continued with
   /// `initial_epoch` sees what an uninterrupted one would have seen.
-  void begin_epoch(int epoch) noexcept {
+  void begin_epoch(int epoch) {
+    if (supply_ != nullptr) supply_->begin_epoch(epoch);
     if (shuffle_) shuffle_order(order_, seed_, static_cast<std::uint64_t>(epoch));
   }
 
   /// Sets the batches of epoch `epoch`, if each one takes `steps` of the data's `batches` and goes on where the one
   /// before has ended: data that have been seen come again in another order.
   void continue_epoch(int epoch, int steps, int batches) {
+    if (supply_ != nullptr) return supply_->continue_epoch(epoch, steps);
     std::int64_t const first = std::int64_t{epoch} * steps;
     first_ = static_cast<int>(first % batches);
     begin_epoch(static_cast<int>(first / batches));
@@ -59835,12 +60499,17 @@ class epoch_order {
 
   /// The samples of one of the epoch's batches, of which the data have `batches`; fewer than `batch_size` in a last one
   /// that is not full.
-  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size, int batches) const noexcept {
+  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size, int batches) const {
+    if (supply_ != nullptr) return supply_->batch(index);
     index += first_;
     auto const& order = index < batches || next_.empty() ? order_ : next_;
     std::size_t const first = static_cast<std::size_t>(index % batches) * static_cast<std::size_t>(batch_size);
     std::size_t const left = order.size() - first;
     return std::span(order).subspan(first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
+  }
+  /// The number of the batch's first sample among those that the epoch visits.
+  [[nodiscard]] std::ptrdiff_t first_sample(int index, int batch_size) const {
+    return supply_ != nullptr ? supply_->first_sample(index) : std::ptrdiff_t{index} * batch_size;
   }
 
  private:
@@ -59849,6 +60518,7 @@ class epoch_order {
   int first_ = 0;
   bool shuffle_;
   std::uint64_t seed_;
+  batch_supply* supply_ = nullptr;
 };
 
 }  // namespace stagecraft
@@ -60163,10 +60833,10 @@ class step_view {
     float total_loss = 0;
   };
 
-  step_view(numbers const& known, std::array<float, Session::output_count> const& losses,
+  step_view(numbers const& known, std::array<float, Session::end_count> const& losses,
             std::array<float const*, Session::output_count> const& predictions,
-            std::array<void const*, Session::output_count> const& targets,
-            std::array<float const*, Session::output_count> const& scales)
+            std::array<void const*, Session::end_count> const& targets,
+            std::array<float const*, Session::end_count> const& scales)
       : known_(known), losses_(losses), predictions_(predictions), targets_(targets), scales_(scales) {}
 
   [[nodiscard]] int replica() const { return known_.replica; }
@@ -60174,7 +60844,7 @@ class step_view {
   /// Samples of the micro-batch; the rows behind them only fill it.
   [[nodiscard]] int valid_samples() const { return known_.valid_samples; }
   [[nodiscard]] bool training() const { return known_.training; }
-  /// The weighted sum of the outputs' losses and the regularizers' penalties; 0 in `predict`.
+  /// The weighted sum of the outputs' losses, what layers add, and the regularizers' penalties; 0 in `predict`.
   [[nodiscard]] float total_loss() const { return known_.total_loss; }
   [[nodiscard]] float loss(std::size_t output) const { return losses_[output]; }
   /// (batch, shape...) of an output.
@@ -60189,10 +60859,10 @@ class step_view {
 
  private:
   numbers known_;
-  std::array<float, Session::output_count> losses_;
+  std::array<float, Session::end_count> losses_;
   std::array<float const*, Session::output_count> predictions_;
-  std::array<void const*, Session::output_count> targets_;
-  std::array<float const*, Session::output_count> scales_;
+  std::array<void const*, Session::end_count> targets_;
+  std::array<float const*, Session::end_count> scales_;
 };
 
 }  // namespace stagecraft
@@ -60662,7 +61332,8 @@ class step_results {
       if constexpr (accumulates) {
         gather(step);
       } else {
-        for (std::size_t i = 0; i < losses; ++i) losses_[i].add(loss(step, i), step.valid_samples());
+        for (std::size_t i = 0; i < losses; ++i)
+          losses_[i].add(loss(step, i), step.valid_samples() * rows_that_count(step));
       }
     }
   }
@@ -60694,6 +61365,10 @@ class step_results {
     return std::string(output_names<typename job::model>[output].view());
   }
 
+  /// Keras's mean over the steps counts a loss for each row, each times the samples, where losses are not reduced.
+  [[nodiscard]] static int rows_that_count(step_view<Session> const& step) {
+    return Session::template loss_divisor<0>(step.valid_samples());
+  }
   [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {
     return static_cast<double>(index == 0 ? step.total_loss() : step.loss(index - 1));
   }
@@ -61038,6 +61713,7 @@ template <class Session>
 auto call_model(Session& session, sample_set const& x) {
   batch_loader<Session> const data(x);
   check_one_batch(data.count(), Session::batch);
+  if constexpr (Session::graph.is_stateful()) check_full_batches("x", data.count(), Session::batch, Session::batch);
   auto const rows = std::span(samples_of_batch<Session::batch>).first(data.count());
   std::array<float const*, Session::output_count> results{};
   session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
@@ -61047,36 +61723,68 @@ auto call_model(Session& session, sample_set const& x) {
   return view_outputs<Session>(results, data.count());
 }
 
-/// The outputs for all samples, in their order. No batch is left out: replicas that have no batch in the last step
-/// repeat the last one, and nothing is made of that.
+/// The outputs for `taken` batches, in their order. No batch is left out: replicas that have no batch in the last step
+/// repeat the last one, and nothing is made of that. `samples`: as many as there may be.
 template <class Trained>
-auto run_prediction(Trained& model, sample_set const& x, predict_options const& options) {
+auto predict_batches(Trained& model, batch_loader<typename Trained::session_type> const& data, epoch_order const& order,
+                     std::ptrdiff_t samples, int batch_size, int taken, predict_options const& options) {
   using session = typename Trained::session_type;
   constexpr int replicas = session::replicas;
-  int const batch_size = batch_size_to_use(options.batch_size, session::batch);
-  batch_loader<session> const data(x);
   callbacks::progbar_logger bar;
   callback_list callbacks(options.callbacks);
   if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
   callbacks.set_model(model);
+  step_counts const counts{(taken + replicas - 1) / replicas, session::described::training.steps_per_execution};
+  callbacks.set_params({options.verbose, 1, counts.steps, false});
+  step_runner<Trained, run_kind::prediction> predicted(model, callbacks, counts, data, order, batch_size, taken);
+  prediction<session> result(samples);
+  replica_results<session, run_kind::prediction> nothing;
+  logs none;
+  callbacks.on_predict_begin(none);
+  std::ptrdiff_t seen = 0;
+  predicted.run(nothing, none, [&](auto const& view, int step) {
+    int const batch = step * replicas + view.replica();
+    if (batch >= taken) return;
+    auto const first = order.first_sample(batch, batch_size);
+    result.copy(view, first);
+    if (batch == taken - 1) seen = first + view.valid_samples();
+  });
+  result.shorten(seen);
+  callbacks.on_predict_end(none);
+  return result.take();
+}
+
+/// The outputs for all samples.
+template <class Trained>
+auto run_prediction(Trained& model, sample_set const& x, predict_options const& options) {
+  using session = typename Trained::session_type;
+  int const batch_size = batch_size_to_use(options.batch_size, session::batch);
+  batch_loader<session> const data(x);
+  if constexpr (session::graph.is_stateful()) check_full_batches("x", data.count(), batch_size, session::batch);
   epoch_order const order(data.count(), false, 0);
   int const batches = order.batches(batch_size);
   check_at_least("steps", options.steps, 0);
   check_steps("steps", options.steps, batches);
   int const taken = options.steps > 0 ? options.steps : batches;
-  step_counts const counts{(taken + replicas - 1) / replicas, session::described::training.steps_per_execution};
-  callbacks.set_params({options.verbose, 1, counts.steps, false});
-  step_runner<Trained, run_kind::prediction> predicted(model, callbacks, counts, data, order, batch_size, taken);
-  prediction<session> result(std::min(data.count(), std::ptrdiff_t{taken} * batch_size));
-  replica_results<session, run_kind::prediction> nothing;
-  logs none;
-  callbacks.on_predict_begin(none);
-  predicted.run(nothing, none, [&](auto const& view, int step) {
-    int const batch = step * replicas + view.replica();
-    if (batch < taken) result.copy(view, std::ptrdiff_t{batch} * batch_size);
-  });
-  callbacks.on_predict_end(none);
-  return result.take();
+  return predict_batches(model, data, order, std::min(data.count(), std::ptrdiff_t{taken} * batch_size), batch_size,
+                         taken, options);
+}
+
+/// The same of a dataset: see data/dataset.hpp.
+template <class Trained, class Data>
+auto run_streamed_prediction(Trained& model, Data const& data, typename Data::predict_options const& options) {
+  using session = typename Trained::session_type;
+  check_at_least("steps", options.steps, 0);
+  auto const stream = data.open(session::batch, false);
+  int const batches = stream->batches_of_pass("steps", options.steps);
+  stream->begin_epoch(0);
+  check_steps("steps", options.steps, batches);
+  int const taken = options.steps > 0 ? options.steps : batches;
+  stream->expect_batches(taken);
+  if constexpr (session::graph.is_stateful()) stream->expect_full_batches();
+  epoch_order const order(*stream);
+  return predict_batches(model, batch_loader<session>(stream->x()), order, std::ptrdiff_t{taken} * session::batch,
+                         session::batch, taken, options.common());
 }
 
 }  // namespace stagecraft::detail
@@ -61272,8 +61980,8 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& options = Job::options;
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
-  static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::output_count) : 0;
-  static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::output_count) : 0;
+  static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
+  static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
   /// What most memory is planned for: training, if it is said how weights are updated.
   static constexpr execution_mode main_mode = detail::main_mode<Job>;
   static constexpr bool trains = main_mode == execution_mode::training;
@@ -61627,6 +62335,16 @@ class pass_weights {
   static constexpr auto const& pass = pass_on<typename Plan::job, Pass>;
   using parameters = std::make_index_sequence<Plan::weights.count>;
 
+  /// Whether a layer of this stage has a weight.
+  [[nodiscard]] static constexpr bool uses_weight(std::size_t parameter) {
+    for (auto const& step : pass.steps) {
+      auto const& layer = graph.layer_of(step.call);
+      auto const index = static_cast<int>(parameter) - layer.first_parameter;
+      if (index >= 0 && index < layer.parameter_count) return true;
+    }
+    return false;
+  }
+
  public:
   /// Whether backward steps add to accumulators that the engine makes ready.
   static constexpr bool begins_gradients = [] {
@@ -61662,7 +62380,15 @@ class pass_weights {
       [[maybe_unused]] int const done[]{0, (fetch_weight<Parameter>(shared_weights, own, memory), 0)...};
     }(parameters{});
   }
-  /// What forward steps change: moving means and the like.
+  /// Whether forward steps change weights: moving means and the like, and what is kept between batches.
+  static constexpr bool has_state = [] {
+    bool any = false;
+    for (std::size_t i = 0; i < Plan::weights.count; ++i)
+      any = any ||
+            ((Plan::trains ? graph.parameters[i].is_state() : graph.parameters[i].between_batches) && uses_weight(i));
+    return any;
+  }();
+  /// These.
   static void store_state(memory_type& own) {
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
       [[maybe_unused]] int const done[]{0, (store_state_of<Parameter>(own), 0)...};
@@ -61695,15 +62421,6 @@ class pass_weights {
       for_each_parameter<call>([&]<std::size_t Parameter>() { each.template operator()<call, Parameter>(); });
   }
 
-  /// Whether a layer of this stage has a weight.
-  [[nodiscard]] static constexpr bool uses_weight(std::size_t parameter) {
-    for (auto const& step : pass.steps) {
-      auto const& layer = graph.layer_of(step.call);
-      auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (index >= 0 && index < layer.parameter_count) return true;
-    }
-    return false;
-  }
   template <std::size_t Parameter>
   static void fetch_weight([[maybe_unused]] float const* shared_weights, [[maybe_unused]] memory_type& own,
                            [[maybe_unused]] host_memory const& memory) {
@@ -62008,8 +62725,8 @@ template <class Session>
 class pipeline_feed {
  public:
   pipeline_feed(std::array<float*, static_cast<std::size_t>(Session::input_count())> const& inputs,
-                std::array<float*, Session::output_count> const& targets,
-                std::array<float*, Session::output_count> const& scales, int& samples)
+                std::array<float*, Session::end_count> const& targets,
+                std::array<float*, Session::end_count> const& scales, int& samples)
       : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples) {}
 
   /// (batch, shape...) of an input.
@@ -62025,7 +62742,7 @@ class pipeline_feed {
 
  private:
   std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs_;
-  std::array<float*, Session::output_count> targets_, scales_;
+  std::array<float*, Session::end_count> targets_, scales_;
   int& samples_;
 };
 
@@ -62097,7 +62814,7 @@ class narrow_storage {
   template <std::size_t Output, class Run>
   static float loss(host_memory const& memory, float const* prediction, detail::loss_gradient const& gradient,
                     Run const& run) {
-    constexpr int call = session::outputs[Output];
+    constexpr int call = session::ends[Output];
     constexpr auto n = numbers_of(call), stride = floats_of(call);
     if constexpr (!is_stored_narrow(call)) return run(prediction, gradient);
     float* const values = memory.widened;
@@ -62116,7 +62833,7 @@ class narrow_storage {
   /// An output that `run(floats)` makes of its logits, in their place.
   template <std::size_t Output, class Run>
   static void output(host_memory const& memory, float* value, Run const& run) {
-    constexpr int call = session::outputs[Output];
+    constexpr int call = session::ends[Output];
     float* const values = memory.widened + output_offset<Output>();
     kernels::widen<type, architecture>(halves(value), values, numbers_of(call));
     run(values);
@@ -62125,7 +62842,7 @@ class narrow_storage {
   /// An output as floats, which last until the next micro-batch's.
   template <std::size_t Output>
   static float const* prediction(host_memory const& memory, float const* value) {
-    constexpr int call = session::outputs[Output];
+    constexpr int call = session::ends[Output];
     if constexpr (!is_stored_narrow(call)) return value;
     float* const values = memory.widened + output_offset<Output>();
     kernels::widen<type, architecture>(halves(value), values, numbers_of(call));
@@ -62155,7 +62872,7 @@ class narrow_storage {
   }
 
   /// Floats of a device's room.
-  [[nodiscard]] static constexpr long long room_floats() { return output_offset<session::output_count>(); }
+  [[nodiscard]] static constexpr long long room_floats() { return output_offset<session::end_count>(); }
 
  private:
   static std::uint16_t* halves(float* place) { return reinterpret_cast<std::uint16_t*>(place); }
@@ -62188,8 +62905,8 @@ class narrow_storage {
     }(std::make_index_sequence<graph.calls.size()>{});
     for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) inputs += graph.call(i).is_input ? floats_of(i) : 0;
     take(inputs);
-    for (int const output : session::outputs) take(3 * floats_of(output));
-    for (std::size_t i = 0; i < Output; ++i) most += floats_of(session::outputs[i]);
+    for (int const output : session::ends) take(3 * floats_of(output));
+    for (std::size_t i = 0; i < Output; ++i) most += floats_of(session::ends[i]);
     return most;
   }
 
@@ -62242,6 +62959,7 @@ inline constexpr int folded_into = [] {
   if constexpr (!only_infers<Plan::training>) {
     return -1;
   } else if constexpr (!Plan::training.fold_batch_normalization || Plan::options.offloads_weights() ||
+                       Plan::graph.is_stateful() ||  // the copies that are folded would hold the states, too
                        !std::is_same_v<layer_t<typename Plan::model, Call>, layers::batch_normalization>) {
     return -1;
   } else {
@@ -66535,6 +67253,7 @@ class pipeline_pass {
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr bool waits = sizes::workers > 1 && pass.waits.size() > 0;
   using output_indices = std::make_index_sequence<Session::output_count>;
+  using end_indices = std::make_index_sequence<Session::end_count>;
 
  public:
   /// Whether it need not wait for another pass.
@@ -66659,7 +67378,7 @@ class pipeline_pass {
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[at(transfer.device)].data(), transfer.to,
            transfer.floats, memory.micro_batch);
     if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
-    if constexpr (sizes::fetches_weights && trains && !backward) weights::store_state(own);
+    if constexpr (sizes::fetches_weights && !backward && weights::has_state) weights::store_state(own);
     if constexpr (backward && sizes::fetches_gradients) weights::template move_gradients<false>(own);
     own.done[Pass].publish(memory.micro_batch + 1);
   }
@@ -66697,17 +67416,23 @@ class pipeline_pass {
 
   // Infeed.
   static auto targets_of(memory_type& own, std::int64_t micro_batch) {
-    std::array<float*, Session::output_count> result{};
+    std::array<float*, Session::end_count> result{};
     auto const slot = micro_batch % sizes::template targets_alive<Mode>;
     for (std::size_t i = 0; i < result.size(); ++i)
       result[i] = own.targets.data() + slot * sizes::all_targets + sizes::target_offset(i);
     return result;
   }
   static auto scales_of(memory_type& own, std::int64_t micro_batch) {
-    std::array<float*, Session::output_count> result{};
+    std::array<float*, Session::end_count> result{};
     auto const slot = micro_batch % sizes::template targets_alive<Mode>;
     for (std::size_t i = 0; i < result.size(); ++i)
       result[i] = own.scales.data() + slot * sizes::all_scales + sizes::scale_offset(i);
+    return result;
+  }
+  template <class To>
+  static auto as_const(std::array<float*, Session::end_count> const& places) {
+    std::array<To*, Session::end_count> result{};
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = places[i];
     return result;
   }
   static void feed(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples) {
@@ -66725,6 +67450,11 @@ class pipeline_pass {
         pipeline_feed<Session>(inputs, targets_of(own, memory.micro_batch), scales_of(own, memory.micro_batch), valid),
         own.replica, static_cast<int>(memory.micro_batch));
     samples.store(valid, std::memory_order_relaxed);
+    if constexpr (Session::has_losses && Session::end_count > Session::output_count) {
+      auto const scales = scales_of(own, memory.micro_batch);
+      for (std::size_t end = Session::output_count; end < Session::end_count; ++end)
+        for (int i = 0; i < Session::batch; ++i) scales[end][i] = i < valid ? 1.0F / static_cast<float>(valid) : 0.0F;
+    }
   }
 
   // Steps.
@@ -66791,30 +67521,30 @@ class pipeline_pass {
   // Losses and outfeed.
   static void finish_forward(execution const& all, memory_type& own, host_memory memory) {
     if constexpr (sizes::scales_losses && trains) memory.loss_scale = own.loss_scales.of_device[at(device)].scale;
-    std::array<float, Session::output_count> losses{};
+    std::array<float, Session::end_count> losses{};
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);
     auto const scales = scales_of(own, memory.micro_batch);
     if constexpr (Session::has_losses)
       if (all.has_targets) {
         [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-          ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
-            total += plan::training.loss_weights.of(Output) * losses[Output]),
+          ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]) /
+                             static_cast<float>(Session::template loss_divisor<Output>(memory.valid_samples)),
+            total += loss_weight_of<typename plan::job>(Output) * losses[Output]),
            ...);
-        }(output_indices{});
+        }(end_indices{});
         for (std::size_t i = 0; i < plan::weights.count; ++i)
           if (!graph.parameters[i].regularizer.empty()) total += own.penalties[i];
       }
     [&]<std::size_t... Output>(std::index_sequence<Output...>) {
       (finish_output<Output>(memory), ...);
-      all.call_results(all.results,
-                       step_view<Session>({.replica = own.replica,
-                                           .step = static_cast<int>(memory.micro_batch),
-                                           .valid_samples = memory.valid_samples,
-                                           .training = trains,
-                                           .total_loss = total},
-                                          losses, {prediction<Output>(memory)...},
-                                          {static_cast<void const*>(targets[Output])...}, {scales[Output]...}));
+      all.call_results(all.results, step_view<Session>({.replica = own.replica,
+                                                        .step = static_cast<int>(memory.micro_batch),
+                                                        .valid_samples = memory.valid_samples,
+                                                        .training = trains,
+                                                        .total_loss = total},
+                                                       losses, {prediction<Output>(memory)...},
+                                                       as_const<void const>(targets), as_const<float const>(scales)));
     }(output_indices{});
   }
   template <std::size_t Output>
@@ -66842,8 +67572,8 @@ class pipeline_pass {
   }
   template <std::size_t Output>
   static float loss(host_memory const& memory, float const* targets, float const* scales) {
-    constexpr int call = Session::outputs[Output];
-    float factor = plan::training.loss_weights.of(Output);
+    constexpr int call = Session::ends[Output];
+    float factor = loss_weight_of<typename plan::job>(Output);
     detail::loss_gradient gradient;
     if constexpr (trains) {
       constexpr auto const& places = pass.places;
@@ -66971,15 +67701,15 @@ class update_norms {
     return memory;
   }
 
-  /// Whether the gradients of all weights are finite, after the first round.
+  /// What decides on the factor of the losses, a sum over all weights, after the first round.
   template <class Replicas>
-  static bool is_finite(Replicas const& all, memory_type const& own) {
+  static double sum_for_loss_scale(Replicas const& all, memory_type const& own) {
     int const number = number_among_global(detail::norms_of<Plan::training.optimizer>,
-                                           detail::norms_of<Plan::training.optimizer>.finite);
+                                           detail::norms_of<Plan::training.optimizer>.scale);
     double sum = 0;
     for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
       sum += sum_of_shards(all, own, weight, global_norm(weight, number));
-    return std::isfinite(sum);
+    return sum;
   }
 
   /// The sums of a part of a weight's blocks. `state(elements)` is the optimizer's state of them.
@@ -67239,7 +67969,7 @@ namespace stagecraft {
 
 /// Where a weight update is carried out, and which one it is. `Replicas`: memories of all.
 template <class Replicas>
-struct update_job {
+struct update_place {
   Replicas const& all;
   int replica = 0;
   int device = 0;
@@ -67269,7 +67999,7 @@ class pipeline_update {
  public:
   using functions = detail::weight_functions<Plan>;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
-  using job = update_job<all_replicas>;
+  using job = update_place<all_replicas>;
 
   /// Whether backward steps leave anything to do.
   [[nodiscard]] static constexpr bool has_work() {
@@ -67399,7 +68129,7 @@ class pipeline_update {
   /// What losses are multiplied by from now on, if that changes: every device says so for itself.
   static bool advance_loss_scale(job const& what, device_thread const& self) {
     if constexpr (Sizes::scales_losses)
-      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale.growth_steps); });
+      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale, gradients); });
     else
       return true;
   }
@@ -67448,7 +68178,7 @@ class pipeline_update {
         for_each_weight(what.device,
                         [&]<std::size_t Parameter>() { norms::template find<Parameter, Round>(what.all, what.own()); });
         if constexpr (Sizes::scales_losses && Round == 0)
-          scale_of(what).is_finite = norms::is_finite(what.all, what.own());
+          scale_of(what).look_at(norms::sum_for_loss_scale(what.all, what.own()), Sizes::loss_scale);
       });
   }
   static dynamic_loss_scale& scale_of(job const& what)
@@ -67505,6 +68235,11 @@ class pipeline_update {
   static constexpr bool is_trained() {
     return Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient;
   }
+  /// How many numbers the weights have that are trained.
+  static constexpr std::int64_t gradients = []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+    return (std::int64_t{0} + ... +
+            (is_trained<Parameter>() ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()} : 0));
+  }(parameters{});
   /// Whether its update has not been carried out with its gradient.
   template <std::size_t Parameter>
   static constexpr bool is_updated() {
@@ -67831,6 +68566,7 @@ struct training_progress {
   float learning_rate = 0;      ///< the optimizer's, as callbacks have left it
   float loss_scale = 1;         ///< of an optimizer that adapts it: by which losses are multiplied
   std::int32_t good_steps = 0;  ///< updates since that has changed
+  std::int64_t overflowed = 0;  ///< gradients since then that did not fit float16
 
   friend constexpr bool operator==(training_progress const&, training_progress const&) = default;
 };
@@ -68012,6 +68748,7 @@ class host_pipeline : public session_shape<typename Job::described> {
       auto const& scale = replicas_[0]->loss_scales.of_device[0];
       result.loss_scale = scale.scale;
       result.good_steps = scale.good_steps;
+      result.overflowed = scale.overflowed;
     }
     return result;
   }
@@ -68021,7 +68758,8 @@ class host_pipeline : public session_shape<typename Job::described> {
     updates_ = from.updates;
     learning_rate_ = from.learning_rate;
     if constexpr (sizes::scales_losses)  // the others take over what the first has
-      replicas_[0]->loss_scales.of_device[0] = {.scale = from.loss_scale, .good_steps = from.good_steps};
+      replicas_[0]->loss_scales.of_device[0] = {
+          .scale = from.loss_scale, .good_steps = from.good_steps, .overflowed = from.overflowed};
     begin_accumulation();
   }
 
@@ -68404,7 +69142,7 @@ constexpr void append_weights(graph_view const& graph, int model, std::vector<in
     auto const& layer = graph.layer_of(call);
     for (int i = 0; i < layer.parameter_count; ++i) {
       int const weight = layer.first_parameter + i;
-      bool known = false;
+      bool known = graph.parameters[weight].between_batches;
       for (int const other : result) known = known || other == weight;
       if (!known) result.push_back(weight);
     }
@@ -68426,11 +69164,19 @@ constexpr void append_weights(graph_view const& graph, int model, std::vector<in
       if (at == model) append_layer(i);
 }
 
+/// How many parameters are weights to users, or states between batches.
+template <class M>
+constexpr std::size_t count_weights(bool between_batches) {
+  std::size_t count = 0;
+  for (auto const& each : graph_of<M>.parameters) count += each.between_batches == between_batches ? 1 : 0;
+  return count;
+}
+
 template <class M>
 constexpr auto order_weights() {
   std::vector<int> order;
   append_weights(graph_of<M>, 0, order);
-  std::array<int, graph_of<M>.parameters.size()> result{};
+  std::array<int, count_weights<M>(false)> result{};
   std::size_t count = 0;
   for (int const weight : order) result[count++] = weight;
   return result;
@@ -68527,7 +69273,8 @@ constexpr std::vector<int> find_part(std::string_view name, int& count) {
   }
   for (auto const& layer : graph.layers)
     if (layer.name == name && count++ == 0)
-      for (int i = 0; i < layer.parameter_count; ++i) result.push_back(layer.first_parameter + i);
+      for (int i = 0; i < layer.parameter_count; ++i)
+        if (!graph.parameters[layer.first_parameter + i].between_batches) result.push_back(layer.first_parameter + i);
   return result;
 }
 
@@ -68598,7 +69345,8 @@ constexpr found_weight find_weight(std::string_view name) {
   if (name.ends_with(":0")) name.remove_suffix(2);
   found_weight found;
   for (int i = 0; i < static_cast<int>(graph_of<M>.parameters.size()); ++i)
-    if (is_name_of_weight<M>(name, i) && found.count++ == 0) found.index = i;
+    if (!graph_of<M>.parameters[i].between_batches && is_name_of_weight<M>(name, i) && found.count++ == 0)
+      found.index = i;
   return found;
 }
 
@@ -68660,6 +69408,76 @@ auto view_weight(Session& session) {
     return xt::adapt(session.weight(weight), static_cast<std::size_t>(dimensions.size()), xt::no_ownership(),
                      extents_of<dimensions.rank()>(dimensions));
   }
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/training/layer_states.hpp
+// What stateful layers keep from batch to batch, as the user sees it. Keras counterpart: `states` and `reset_states` of
+// RNN, `reset_states` of Model.
+
+namespace stagecraft::detail {
+
+/// All states of a model, as indices of graph_of<M>.parameters.
+template <class M>
+inline constexpr auto all_states = [] {
+  std::array<int, count_weights<M>(true)> result{};
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < graph_of<M>.parameters.size(); ++i)
+    if (graph_of<M>.parameters[i].between_batches) result[next++] = static_cast<int>(i);
+  return result;
+}();
+
+/// The states of the layers of a name; `layers` counts these.
+template <class M>
+constexpr std::vector<int> find_states(std::string_view name, int& layers) {
+  std::vector<int> result;
+  for (auto const& layer : graph_of<M>.layers) {
+    if (layer.name != name || layers++ > 0) continue;
+    for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
+      if (graph_of<M>.parameters[i].between_batches) result.push_back(i);
+  }
+  return result;
+}
+template <class M, fixed_name Name>
+inline constexpr std::size_t count_states = [] {
+  int layers = 0;
+  return find_states<M>(Name, layers).size();
+}();
+
+/// E1067: a name that no layer has, or several; E1090: a layer that keeps no states.
+template <class M, fixed_name Name>
+inline constexpr diagnostic layer_states_problem = [] {
+  diagnostic problem;
+  int layers = 0;
+  bool const has_none = find_states<M>(Name, layers).empty();
+  if (layers != 1)
+    problem.report(1067, "model '", graph_of<M>.name(), "' has ", layers == 0 ? "no layer" : "several layers",
+                   " called '", Name, "'; give the one that is meant a name of its own with .named(...)");
+  if (has_none)
+    problem.report(1090, "layer '", Name, "' of model '", graph_of<M>.name(),
+                   "' keeps no states from batch to batch; recurrent layers do that with .stateful = true");
+  return problem;
+}();
+
+/// The states of a layer, in their order.
+template <class M, fixed_name Name>
+inline constexpr auto states_of_layer = [] {
+  static_assert(report<layer_states_problem<M, Name>>());
+  int layers = 0;
+  auto const found = find_states<M>(Name, layers);
+  std::array<int, count_states<M, Name>> result{};
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = found[i];
+  return result;
+}();
+
+/// Sets states to zeros.
+template <class M, auto const& States, class Session>
+void clear_states(Session& session) {
+  for_each_weight<States>(session, []<std::size_t State>(Session& to, std::size_t) {
+    std::vector<float> const zeros(static_cast<std::size_t>(graph_of<M>.parameters[State].size()));
+    to.template write_weight<State>(zeros.data());
+  });
 }
 
 }  // namespace stagecraft::detail
@@ -68790,8 +69608,8 @@ class trained_model : public trainable {
       session_->set_learning_rate(rate);
   }
 
-  /// By what losses are multiplied before gradients are found: what an optimizers::loss_scale_optimizer says, else 1.
-  /// Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
+  /// By what losses are multiplied before gradients are found: what optimizers::loss_scale_optimizer and als_optimizer
+  /// say, else 1. Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
   [[nodiscard]] float loss_scale() const {
     check_at_rest("loss_scale");
     return session_->loss_scale();
@@ -68838,6 +69656,33 @@ class trained_model : public trainable {
     static_assert(detail::report<detail::part_name_problem<M, Name>>());
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
       set_weights<Name>(detail::adapted_weights<M, call>(data));
+  }
+
+  /// Sets to zeros what stateful layers keep from batch to batch; nothing, if there are none. Definition:
+  /// tf.keras.Model.reset_states. Errors: E4042 as get_weights.
+  void reset_states() override {
+    check_at_rest("reset_states");
+    detail::clear_states<M, detail::all_states<M>>(*session_);
+  }
+  /// The same of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
+  /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
+  template <fixed_name Name>
+  void reset_states() {
+    check_at_rest("reset_states");
+    detail::clear_states<M, detail::states_of_layer<M, Name>>(*session_);
+  }
+  /// Sets the states of a layer, (batch, units) each, in the order of `get_states`: Keras's `reset_states(states)`.
+  /// Errors: as above, E4009 another number or shapes.
+  template <fixed_name Name>
+  void reset_states(std::vector<weight_array> const& states) {
+    check_at_rest("reset_states");
+    detail::assign_weights<M, detail::states_of_layer<M, Name>>(*session_, states, false);
+  }
+  /// Copies of what a stateful layer keeps, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_states() const {
+    check_at_rest("get_states");
+    return detail::copy_weights<M, detail::states_of_layer<M, Name>>(*session_);
   }
 
   /// A weight as an xtensor expression over the model's own memory, nothing is copied:
@@ -68913,6 +69758,20 @@ class trained_model : public trainable {
       load_bundle_of(detail::file_functions{}, *this, path);
     else
       detail::refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
+  }
+
+  /// Compiles the model with its weights as an application in a folder, which needs no compiler to run and can be
+  /// served, and returns it: a serving::embedded_runtime, to be called like a predictor. Iterations are the
+  /// steps_per_execution, unless they are given. Takes as long as a compiler does: some ten seconds. Needs
+  /// <stagecraft/serving/export.hpp>: E5020 without. Throws file_error: E5091 the folder is not empty, E5092 the batch
+  /// size is not known, E5093 names of other outputs, E5041 files cannot be written, E5094 the compiler has failed;
+  /// link_error E5087 to E5089. Definition: keras.Model.export_for_ipu_serving.
+  auto export_for_ipu_serving(std::string const& export_dir, export_options const& options = {},
+                              int iterations = 0) const {
+    if constexpr (requires { export_application_of(detail::file_functions{}, *this, export_dir, options, iterations); })
+      return export_application_of(detail::file_functions{}, *this, export_dir, options, iterations);
+    else
+      detail::refuse_files<M, "export_for_ipu_serving", "stagecraft/serving/export.hpp">();
   }
 
   /// The session that carries out the steps.
@@ -69040,8 +69899,12 @@ class model_predictor
 
   /// The name of the model, and its weights: those of a trainer of the same model can be given.
   using base::adapt, base::get_weights, base::name, base::session, base::set_weights;
+  /// What stateful layers keep from batch to batch.
+  using base::get_states, base::reset_states;
   /// Weights from and to files: <stagecraft/io/weights.hpp>; bundles: <stagecraft/io/bundle.hpp>.
   using base::load, base::load_weights, base::save, base::save_weights;
+  /// Applications: <stagecraft/serving/export.hpp>.
+  using base::export_for_ipu_serving;
   /// A weight as an xtensor expression over the model's own memory, to be read: `model.weight<"dense/kernel">()`.
   /// E4032 for an unknown name.
   template <fixed_name Name>
@@ -69052,10 +69915,16 @@ class model_predictor
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
   /// there are several outputs. Allocates the result. `steps_per_execution` steps are run at once, the last execution
   /// may be shorter. With replicas, those that have no batch in the last step repeat the last one, and nothing is made
-  /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011.
+  /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011, E4019.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     return detail::run_prediction<base>(*this, x, options);
+  }
+  /// The same of a dataset, <stagecraft/data/data.hpp>. Of elements (x, y) it takes x. Errors: E4063 to E4066, too.
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    return detail::run_streamed_prediction<base>(*this, dataset, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once, on the caller's thread: Keras's `model(x)`. The stages of a
@@ -69288,6 +70157,53 @@ namespace stagecraft {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/training/epoch_batches.hpp
+// The batches of an epoch or an evaluation: of arrays, or of a dataset.
+
+namespace stagecraft {
+
+/// What brings them, in which order, and how many: `steps` for each replica, out of `batches`.
+template <class Session>
+struct epoch_batches {
+  using loader = batch_loader<Session>;
+
+  loader data;
+  epoch_order order;
+  int batch_size, batches, steps;
+
+  /// To evaluate samples in memory; `asked` batches of them, 0: all. Errors: E4003, E4011, E4019, E4041.
+  static epoch_batches to_evaluate(loader data, char const* name, int batch_size, char const* option, int asked) {
+    if constexpr (Session::graph.is_stateful()) check_full_batches(name, data.count(), batch_size, Session::batch);
+    epoch_order order(data.count(), false, 0);
+    int const batches = order.batches(batch_size);
+    check_at_least(option, asked, 0);
+    int const steps = steps_of_replica(name, option, asked, batches, Session::replicas);
+    return {std::move(data), std::move(order), batch_size, batches, steps};
+  }
+
+  /// Those of a dataset, a streamed_batches, whose epochs begin with `epoch`: passes over it, unless `continues`.
+  template <class Stream>
+  static epoch_batches of_stream(Stream& stream, char const* option, int asked, int epoch, bool continues,
+                                 std::vector<class_weight_entry> const& class_weight = {},
+                                 typename loader::argument_names const& names = {}) {
+    check_at_least(option, asked, 0);
+    int const batches = stream.batches_of_pass(option, asked);
+    if constexpr (Session::graph.is_stateful()) stream.expect_full_batches();
+    if (continues)
+      stream.continue_epoch(epoch, asked / Session::replicas * Session::replicas);
+    else
+      stream.begin_epoch(epoch);
+    for (std::size_t i = 0; i < Session::output_count; ++i)
+      if (Session::sparse_targets(i)) stream.expect_classes(i, Session::output_shape(i).back());
+    loader data(stream.x(), stream.y(), stream.sample_weight(), class_weight, names);
+    int const steps = steps_of_replica("dataset", option, asked, batches, Session::replicas);
+    stream.expect_batches(steps * Session::replicas);
+    return {std::move(data), epoch_order(stream), Session::batch, batches, steps};
+  }
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/training/invalid_trainer.hpp
 // What stands in for a trainer whose model or training description has had its compile error, so that the rest of the
 // program adds no more of them.
@@ -69308,6 +70224,16 @@ struct invalid_trainer : invalid_predictor<trainable> {
 
   training_history fit(sample_set const&, sample_set const&, fit_options const& = {}) { return {}; }
   evaluation evaluate(sample_set const&, sample_set const&, evaluate_options const& = {}) { return {}; }
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  training_history fit(Data const&, typename Data::fit_options const& = {}) {
+    return {};
+  }
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  evaluation evaluate(Data const&, typename Data::evaluate_options const& = {}) {
+    return {};
+  }
   evaluation train_on_batch(sample_set const&, sample_set const&, sample_source const& = {},
                             std::vector<class_weight_entry> const& = {}) {
     return {};
@@ -69393,10 +70319,12 @@ class model_trainer
   /// with `asynchronous_callbacks` once per step, see step_runner.
   /// With replicas, each takes every so many-th batch. `steps_per_epoch` and its like count batches of all of them, and
   /// callbacks see steps of each; batches that do not fill all replicas are left out.
+  /// What stateful layers keep goes from each batch to the next one, through epochs and validation, until
+  /// `reset_states`: `.shuffle = false` leaves sequences in their places.
   /// NaN in data is not looked for: it makes the loss NaN, at which `callbacks::terminate_on_nan` stops.
   /// Errors: E2022, E2026 for a model with stages of which it is not said how its weights are updated, so that it can
-  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017,
-  /// E4018, E4041. Definition: tf.keras.Model.fit.
+  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017
+  /// to E4019, E4041. Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
     check_options(options);
@@ -69416,13 +70344,10 @@ class model_trainer
       validation = {x.slice(train_count, rest), y.slice(train_count, rest),
                     part(options.sample_weight, train_count, rest)};
     }
-    bool const validates = validation.given();
-    auto const validation_loader =
-        validates ? loader(validation.x, validation.y, validation.sample_weight, {}, loader::validation_names) : data;
-    int const validation_batches = batches_of(validation_loader, batch_size);
-    int const validation_steps = validates ? evaluation_steps(loader::validation_names.x, "validation_steps",
-                                                              options.validation_steps, validation_batches)
-                                           : 0;
+    std::optional<batches_to_run> held_out;
+    if (validation.given()) held_out.emplace(validation_batches(validation, batch_size, options.validation_steps));
+    if constexpr (keeps_states)
+      check_full_batches("x", options.drop_remainder ? batch_size : data.count(), batch_size, training.batch_size);
 
     auto const order_seed = this->begin_fit(options.initial_epoch);
     epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
@@ -69431,41 +70356,34 @@ class model_trainer
       throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
                                     " samples (one batch, with drop_remainder), found " + std::to_string(data.count()));
     int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
-    step_counts const counts{steps,
-                             steps_of_training_execution(steps, training.steps_per_execution,
-                                                         options_of<M, Training>.accumulation_steps(), replicas)};
+    batches_to_run of{data, std::move(order), batch_size, batches, steps};
+    return run_epochs(options, of, held_out ? &*held_out : nullptr);
+  }
 
-    training_history history;
-    callbacks::progbar_logger bar;
-    callback_list callbacks(options.callbacks);
-    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
-    callbacks.append(history);
-    callbacks.set_model(*this);
-    callbacks.set_params({options.verbose, options.epochs, steps, validates});
-
-    using training_results = results<run_kind::training>;
-    logs none, step_logs = training_results::make_logs(), epoch_logs = step_logs;
-    runner<run_kind::training> trained(*this, callbacks, counts, data, order, batch_size, batches);
-    std::optional<evaluator> validator;
-    if (validates) validator.emplace(*this, callbacks, validation_steps, validation_loader, batch_size);
-    this->stop_training = false;
-    this->session().begin_accumulation();
-    callbacks.on_train_begin(none);
-    for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
-      if (options.steps_per_epoch > 0)
-        order.continue_epoch(epoch, steps * replicas, batches);
-      else
-        order.begin_epoch(epoch);
-      training_results means;
-      callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
-      epoch_logs = step_logs;
-      if (validates && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
-      this->end_epoch(epoch);
-      callbacks.on_epoch_end(epoch, epoch_logs);
+  /// The same on a dataset, <stagecraft/data/data.hpp>: batch after batch, of samples that need not fit in memory. An
+  /// epoch is a pass over all of them, or the next `steps_per_epoch` batches. Gives the bits that the same samples in
+  /// memory give, in the same order. Errors as above, and E4063 to E4066; those of samples, such as E4004, when their
+  /// batch comes. Definition: tf.keras.Model.fit.
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
+    static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
+    fit_options const common = options.common();
+    check_options(common);
+    auto const stream = dataset.open(training.batch_size, options.drop_remainder);
+    auto of = batches_to_run::of_stream(*stream, "steps_per_epoch", common.steps_per_epoch, common.initial_epoch,
+                                        common.steps_per_epoch > 0, common.class_weight);
+    std::optional<batches_to_run> held_out;
+    std::shared_ptr<typename decltype(stream)::element_type> validation;
+    if (common.validation_data.given()) {
+      held_out.emplace(validation_batches(common.validation_data, training.batch_size, common.validation_steps));
+    } else if (options.validation_data.open) {
+      validation = options.validation_data.open(training.batch_size);
+      held_out.emplace(batches_to_run::of_stream(*validation, "validation_steps", common.validation_steps, 0, false, {},
+                                                 loader::validation_names));
     }
-    callbacks.on_train_end(epoch_logs);
-    return history;
+    static_cast<void>(this->begin_fit(common.initial_epoch));
+    return run_epochs(common, of, held_out ? &*held_out : nullptr);
   }
 
   /// The loss and the metrics over all samples, without dropout. Runs `steps_per_execution` steps at once; the last
@@ -69473,14 +70391,17 @@ class model_trainer
   /// not fill all of them are left out, with a warning. Errors as `fit`. Definition: tf.keras.Model.evaluate.
   evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
-    loader const data(x, y, options.sample_weight, {});
-    callbacks::progbar_logger bar;
-    callback_list callbacks(options.callbacks);
-    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
-    callbacks.set_model(*this);
-    int const steps = evaluation_steps("x", "steps", options.steps, batches_of(data, batch_size));
-    callbacks.set_params({options.verbose, 1, steps, false});
-    return evaluator(*this, callbacks, steps, data, batch_size).run().report();
+    auto of =
+        batches_to_run::to_evaluate(loader(x, y, options.sample_weight, {}), "x", batch_size, "steps", options.steps);
+    return run_evaluation(options, of);
+  }
+  /// The same of a dataset: see `fit`.
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  evaluation evaluate(Data const& dataset, typename Data::evaluate_options const& options = {}) {
+    auto const stream = dataset.open(training.batch_size, false);
+    auto of = batches_to_run::of_stream(*stream, "steps", options.steps, 0, false);
+    return run_evaluation(options.common(), of);
   }
 
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
@@ -69489,6 +70410,12 @@ class model_trainer
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     return detail::run_prediction<base>(*this, x, options);
+  }
+  /// The same of a dataset: see `fit`. Of elements (x, y) it takes x.
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    return detail::run_streamed_prediction<base>(*this, dataset, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
@@ -69546,6 +70473,7 @@ class model_trainer
 
  private:
   using loader = batch_loader<session_type>;
+  static constexpr bool keeps_states = session_type::graph.is_stateful();
 
   /// Without a warning.
   model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
@@ -69553,18 +70481,21 @@ class model_trainer
   template <run_kind Kind>
   using runner = step_runner<base, Kind>;
 
+  using batches_to_run = epoch_batches<session_type>;
+
   /// Evaluates the same samples, once or again and again.
   class evaluator {
    public:
-    evaluator(base& model, callback_list& callbacks, int steps, loader const& data, int batch_size)
+    evaluator(base& model, callback_list& callbacks, batches_to_run& of)
         : callbacks_(callbacks),
-          order_(data.count(), false, 0),
-          runner_(model, callbacks, {steps, training.steps_per_execution}, data, order_, batch_size,
-                  batches_of(data, batch_size)) {}
+          order_(of.order),
+          runner_(model, callbacks, {of.steps, training.steps_per_execution}, of.data, of.order, of.batch_size,
+                  of.batches) {}
     results<run_kind::evaluation> run() {
       results<run_kind::evaluation> means;
       logs none, step_logs = means.make_logs();
       callbacks_.on_test_begin(none);
+      order_.begin_epoch(0);
       runner_.run(means, step_logs);
       callbacks_.on_test_end(step_logs);
       return means;
@@ -69572,22 +70503,68 @@ class model_trainer
 
    private:
     callback_list& callbacks_;
-    epoch_order order_;
+    epoch_order& order_;
     runner<run_kind::evaluation> runner_;
   };
 
-  static int batches_of(loader const& data, int batch_size) {
-    return static_cast<int>((data.count() + batch_size - 1) / batch_size);
+  training_history run_epochs(fit_options const& options, batches_to_run& of, batches_to_run* validation) {
+    step_counts const counts{of.steps,
+                             steps_of_training_execution(of.steps, training.steps_per_execution,
+                                                         options_of<M, Training>.accumulation_steps(), replicas)};
+
+    training_history history;
+    callbacks::progbar_logger bar;
+    callback_list callbacks(options.callbacks);
+    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    callbacks.append(history);
+    callbacks.set_model(*this);
+    callbacks.set_params({options.verbose, options.epochs, of.steps, validation != nullptr});
+
+    using training_results = results<run_kind::training>;
+    logs none, step_logs = training_results::make_logs(), epoch_logs = step_logs;
+    runner<run_kind::training> trained(*this, callbacks, counts, of.data, of.order, of.batch_size, of.batches);
+    std::optional<evaluator> validator;
+    if (validation != nullptr) validator.emplace(*this, callbacks, *validation);
+    this->stop_training = false;
+    this->session().begin_accumulation();
+    callbacks.on_train_begin(none);
+    for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
+      if (options.steps_per_epoch > 0)
+        of.order.continue_epoch(epoch, of.steps * replicas, of.batches);
+      else
+        of.order.begin_epoch(epoch);
+      training_results means;
+      callbacks.on_epoch_begin(epoch, none);
+      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
+      epoch_logs = step_logs;
+      if (validator && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
+      this->end_epoch(epoch);
+      callbacks.on_epoch_end(epoch, epoch_logs);
+    }
+    callbacks.on_train_end(epoch_logs);
+    return history;
   }
-  static int evaluation_steps(char const* argument, char const* option, int asked, int batches) {
-    check_at_least(option, asked, 0);
-    return steps_of_replica(argument, option, asked, batches, replicas);
+
+  evaluation run_evaluation(evaluate_options const& options, batches_to_run& of) {
+    callbacks::progbar_logger bar;
+    callback_list callbacks(options.callbacks);
+    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    callbacks.set_model(*this);
+    callbacks.set_params({options.verbose, 1, of.steps, false});
+    return evaluator(*this, callbacks, of).run().report();
+  }
+
+  static batches_to_run validation_batches(labelled_samples const& of, int batch_size, int asked) {
+    constexpr auto names = loader::validation_names;
+    return batches_to_run::to_evaluate(loader(of.x, of.y, of.sample_weight, {}, names), names.x, batch_size,
+                                       "validation_steps", asked);
   }
 
   // Of several replicas, all take the batch, and the first one reports.
   template <run_kind Kind>
   batch_values<Kind> run_single(loader const& data) {
     detail::check_one_batch(data.count(), training.batch_size);
+    if constexpr (keeps_states) check_full_batches("x", data.count(), training.batch_size, training.batch_size);
     auto const rows = std::span(detail::samples_of_batch<training.batch_size>).first(data.count());
     typename results<Kind>::results_of_one means;
     means.begin_execution(1);
