@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/scratch_folder.hpp"
+#include "../io/scratch_folder.hpp"
 
 namespace sc = stagecraft;
 namespace data = stagecraft::data;

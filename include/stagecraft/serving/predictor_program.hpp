@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/serving/program.hpp>
 #include <stagecraft/training/predictor.hpp>
@@ -47,13 +48,25 @@ template <class Session>
   return result;
 }
 
+/// E5097: samples of all callers share batches, and what a stateful layer keeps belongs to the samples before.
+template <class Session>
+inline constexpr diagnostic states_between_callers = [] {
+  diagnostic problem;
+  if (Session::graph.is_stateful())
+    problem.report(5097,
+                   "the model is stateful, and calls share its batches, so that one caller's samples would go on ",
+                   "where another's ended; give the states as inputs and outputs of the model");
+  return problem;
+}();
+
 }  // namespace detail
 
-/// Owns a predictor, whose weights are given before. `output_names`: of the outputs, in the model's order; "output_0"
-/// and so on for those that are missing.
+/// Owns a predictor, whose weights are given before; of a model that is not stateful (E5097). `output_names`: of the
+/// outputs, in the model's order; "output_0" and so on for those that are missing.
 template <class Predictor>
 class predictor_program final : public program {
   using session_type = typename Predictor::session_type;
+  static_assert(stagecraft::detail::report<detail::states_between_callers<session_type>>());
 
  public:
   explicit predictor_program(Predictor&& model, std::vector<std::string> const& output_names = {})
