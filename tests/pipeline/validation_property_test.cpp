@@ -24,7 +24,17 @@ struct random_graph {
   std::vector<int> order;
 
   [[nodiscard]] sc::graph_view view() const {
-    return {layers, parameters, calls, inputs, models, {}, outputs, {}, {}, order};
+    return {.layers = layers,
+            .parameters = parameters,
+            .calls = calls,
+            .inputs = inputs,
+            .nested_models = models,
+            .nested_inputs = {},
+            .model_outputs = outputs,
+            .ends = outputs,
+            .output_shapes = {},
+            .masks = {},
+            .order = order};
   }
   [[nodiscard]] std::vector<int> inputs_of(int call) const {
     auto const& node = calls[static_cast<std::size_t>(call)];
