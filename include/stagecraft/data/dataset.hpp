@@ -69,7 +69,8 @@ class dataset {
 
   /// The number of elements, or infinite_cardinality or unknown_cardinality.
   [[nodiscard]] std::int64_t cardinality() const noexcept { return cardinality_; }
-  /// The same elements, of which the number is said: tf.data.experimental.assert_cardinality. E4064 if they are fewer.
+  /// The same elements, of which the number is said: tf.data.experimental.assert_cardinality. E4064 of `fit` and its
+  /// like if they make fewer batches.
   [[nodiscard]] dataset assert_cardinality(std::int64_t count) const {
     auto same = *this;
     same.cardinality_ = count;
