@@ -71,6 +71,12 @@ TEST_CASE("fit, evaluate and predict give the bits of the same samples in memory
   batched.fit(streamed.prefetch().batch(8), {.epochs = 3, .verbose = 0});
   CHECK(same(in_memory.get_weights(), batched.get_weights()));
 
+  int given = 0;  // no more elements are asked for than batches take
+  auto const counted =
+      streamed.map([&given](auto const& image, int label) { return ++given, std::pair(image, label); });
+  static_cast<void>(streaming.predict(counted, {.steps = 2}));
+  CHECK(given == 16);
+
   CHECK(in_memory.evaluate(x, y, {.verbose = 0}) == streaming.evaluate(streamed, {.verbose = 0}));
   CHECK(in_memory.predict(x) == streaming.predict(streamed));
   CHECK(in_memory.predict(x) == streaming.predict(sc::data::from(x)));

@@ -129,8 +129,7 @@ class batches_of_stream final : public streamed_batches {
     next_.reset();
     stream_.reset();  // before another one begins
     stream_ = data_.begin_pass(pass);
-    read();
-    if (has_parts() || !next_) return;
+    if (!has_next() || has_parts()) return;
     if constexpr (facts::is_batch) {
       if (!next_->empty()) make_parts(next_->front());
     } else {
@@ -138,28 +137,30 @@ class batches_of_stream final : public streamed_batches {
     }
   }
 
+  // Reads nothing that the batch does not need: the next element of a live source may be long in coming.
   int fill() override {
-    if (!next_) return -1;
+    if (!has_next()) return -1;
     int row = 0;
     if constexpr (facts::is_batch) {
       if (next_->empty() || next_->size() > static_cast<std::size_t>(this->batch_size()))
         this->refuse_batch(next_->size());
       for (auto const& each : *next_) write(each, row++);
-      read();
+      next_.reset();
     } else {
-      for (; next_ && row < this->batch_size(); ++row) {
+      for (; row < this->batch_size() && has_next(); ++row) {
         write(*next_, row);
-        read();
+        next_.reset();
       }
       if (drops_ && row < this->batch_size()) return -1;
     }
     return row;
   }
 
-  void read() {
-    auto element_read = stream_->next();
-    next_.reset();
-    if (element_read) next_.emplace(std::move(*element_read));
+  /// Reads an element, unless there is one that is in no batch yet.
+  bool has_next() {
+    if (!next_)
+      if (auto element_read = stream_->next()) next_.emplace(std::move(*element_read));
+    return next_.has_value();
   }
   void make_parts(sample const& first) {
     visit_parts(first, [this](int set, auto const& array) { this->add_part(set, shape_of_part(array)); });
