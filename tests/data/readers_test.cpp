@@ -117,6 +117,9 @@ TEST_CASE("Samples of IDX files, of each type of number") {
   // No samples, each of which would be large.
   auto const none = data::idx(in.write("n", std::string("\0\0\x08\x02\0\0\0\0\xf0\0\0\0", 12)));
   CHECK(elements_of(none).empty());
+  // Samples without numbers, which would be larger than memory.
+  std::string_view const empty("\0\0\x08\x04\0\0\0\x02\x7f\xff\xff\xff\x7f\xff\xff\xff\0\0\0\0", 20);
+  fails("found more [E5002]", [&] { return data::idx(in.write("w", empty)); });
   fails("E5002", [&] { return data::idx(in.write("g", "\x1f\x8b no")); });
   fails("E5003", [&] {
     return data::idx(in.write("s", std::string("\0\0\x08\x01\0\0\0\x05"

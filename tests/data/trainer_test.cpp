@@ -131,6 +131,12 @@ TEST_CASE("Pipelines and replicas take batches from a dataset, which threads mak
   continued.fit(shuffled.repeat(), {.epochs = 2, .verbose = 0, .initial_epoch = 1, .steps_per_epoch = 16});
   CHECK(same(continued.get_weights(), streaming.get_weights()));
   CHECK(in_memory.predict(all.x) == streaming.predict(sc::data::from(all.x).prefetch()));
+  // From one that says that it has fewer elements than it gives.
+  auto const fewer = shuffled.assert_cardinality(48);
+  streaming.fit(fewer, {.epochs = 3, .verbose = 0, .steps_per_epoch = 8});
+  continued.fit(fewer, {.epochs = 2, .verbose = 0, .steps_per_epoch = 8});
+  continued.fit(fewer, {.epochs = 3, .verbose = 0, .initial_epoch = 2, .steps_per_epoch = 8});
+  CHECK(same(continued.get_weights(), streaming.get_weights()));
 }
 
 TEST_CASE("What is wrong with a dataset is said with its code") {
