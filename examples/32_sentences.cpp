@@ -61,17 +61,21 @@ std::pair<std::string, int> draw_sentence(std::mt19937& engine) {
   return {sentence, praises && blames ? 2 : blames ? 1 : 0};
 }
 
-/// Numbers of words in the order in which they came up; longer sentences lose their end.
+/// Numbers of words in the order in which they came up; longer sentences lose their end, and words for which no number
+/// is left are left out.
 class numbered_words {
  public:
   std::array<std::uint8_t, longest> operator()(std::string const& sentence) {
     std::array<std::uint8_t, longest> numbers{};
     std::istringstream words(sentence);
     std::string word;
-    for (std::size_t at = 0; at < longest && words >> word; ++at) {
+    for (std::size_t at = 0; at < longest && words >> word;) {
       auto place = std::find(known_.begin(), known_.end(), word);
-      if (place == known_.end() && known_.size() < vocabulary - 1) place = known_.insert(place, word);
-      numbers[at] = static_cast<std::uint8_t>(place - known_.begin() + 1);
+      if (place == known_.end()) {
+        if (known_.size() == vocabulary - 1) continue;
+        place = known_.insert(place, word);
+      }
+      numbers[at++] = static_cast<std::uint8_t>(place - known_.begin() + 1);
     }
     return numbers;
   }

@@ -5,6 +5,7 @@
 #include <stagecraft/data/data.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -82,6 +83,11 @@ TEST_CASE("The number of elements is known where it can be") {
   CHECK(seven.repeat().take(5).cardinality() == 5);
   CHECK(seven.repeat().batch(5).cardinality() == infinite_cardinality);
   CHECK(data::range(0).repeat().cardinality() == 0);
+  constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+  CHECK(seven.repeat(largest).cardinality() == largest);
+  CHECK(seven.batch(largest).cardinality() == 1);
+  CHECK(elements_of(seven.batch(largest)).at(0).size() == 7);
+  CHECK(elements_of(seven.shuffle(largest).prefetch(largest)).size() == 7);
   CHECK(unknown.cardinality() == unknown_cardinality);
   CHECK(unknown.take(5).cardinality() == unknown_cardinality);
   CHECK(unknown.repeat(2).batch(2).cardinality() == unknown_cardinality);

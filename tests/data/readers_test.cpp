@@ -7,6 +7,7 @@
 #include <stagecraft/data/npy.hpp>
 #include <stagecraft/io/npy.hpp>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,8 @@ TEST_CASE("Rows of tables") {
   CHECK(elements_of(data::csv(path, {.header = true})) == rows{{1, 2.5F, -300}, {4, 5, 6}});
   CHECK(elements_of(data::csv(path, {.header = true, .select_cols = {2, 0}})) == rows{{-300, 1}, {6, 4}});
   CHECK(elements_of(data::csv(in.write("s.csv", "1;2\n3;4"), {.field_delim = ';'})) == rows{{1, 2}, {3, 4}});
+  auto const extreme = elements_of(data::csv(in.write("x.csv", "1e-50,-1e50\n")))[0];  // beyond float
+  CHECK(extreme == std::vector<float>{0, -std::numeric_limits<float>::infinity()});
   fails("t.csv:1: expected a number in column 0, found 'a' [E5070]", [&] { return data::csv(path); });
   fails("r.csv:2: expected 2 fields, as the first row has, found 3 [E5071]",
         [&] { return data::csv(in.write("r.csv", "1,2\n1,2,3\n")); });
@@ -114,6 +117,9 @@ TEST_CASE("Samples of IDX files, of each type of number") {
   // No samples, each of which would be large.
   auto const none = data::idx(in.write("n", std::string("\0\0\x08\x02\0\0\0\0\xf0\0\0\0", 12)));
   CHECK(elements_of(none).empty());
+  // Samples without numbers, which would be larger than memory.
+  std::string_view const empty("\0\0\x08\x04\0\0\0\x02\x7f\xff\xff\xff\x7f\xff\xff\xff\0\0\0\0", 20);
+  fails("found more [E5002]", [&] { return data::idx(in.write("w", empty)); });
   fails("E5002", [&] { return data::idx(in.write("g", "\x1f\x8b no")); });
   fails("E5003", [&] {
     return data::idx(in.write("s", std::string("\0\0\x08\x01\0\0\0\x05"

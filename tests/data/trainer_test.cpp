@@ -71,6 +71,12 @@ TEST_CASE("fit, evaluate and predict give the bits of the same samples in memory
   batched.fit(streamed.prefetch().batch(8), {.epochs = 3, .verbose = 0});
   CHECK(same(in_memory.get_weights(), batched.get_weights()));
 
+  int given = 0;  // no more elements are asked for than batches take
+  auto const counted =
+      streamed.map([&given](auto const& image, int label) { return ++given, std::pair(image, label); });
+  static_cast<void>(streaming.predict(counted, {.steps = 2}));
+  CHECK(given == 16);
+
   CHECK(in_memory.evaluate(x, y, {.verbose = 0}) == streaming.evaluate(streamed, {.verbose = 0}));
   CHECK(in_memory.predict(x) == streaming.predict(streamed));
   CHECK(in_memory.predict(x) == streaming.predict(sc::data::from(x)));
@@ -125,6 +131,12 @@ TEST_CASE("Pipelines and replicas take batches from a dataset, which threads mak
   continued.fit(shuffled.repeat(), {.epochs = 2, .verbose = 0, .initial_epoch = 1, .steps_per_epoch = 16});
   CHECK(same(continued.get_weights(), streaming.get_weights()));
   CHECK(in_memory.predict(all.x) == streaming.predict(sc::data::from(all.x).prefetch()));
+  // From one that says that it has fewer elements than it gives.
+  auto const fewer = shuffled.assert_cardinality(48);
+  streaming.fit(fewer, {.epochs = 3, .verbose = 0, .steps_per_epoch = 8});
+  continued.fit(fewer, {.epochs = 2, .verbose = 0, .steps_per_epoch = 8});
+  continued.fit(fewer, {.epochs = 3, .verbose = 0, .initial_epoch = 2, .steps_per_epoch = 8});
+  CHECK(same(continued.get_weights(), streaming.get_weights()));
 }
 
 TEST_CASE("What is wrong with a dataset is said with its code") {

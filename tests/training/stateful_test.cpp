@@ -90,7 +90,7 @@ TEST_CASE("a predictor") {
   REQUIRE(kept.size() == 2);
   CHECK(kept[0].shape == std::vector<int>{2, 3});
   // The state of one layer goes, and comes back.
-  auto const half = xt::eval(xt::view(model.predict(given.x()), xt::range(0, 2)));
+  static_cast<void>(model.predict(given.x()));
   auto const after = model.get_states<"a">();
   model.reset_states<"a">();
   CHECK(model.get_states<"a">()[0].values == std::vector<float>(6, 0.0F));
@@ -99,7 +99,6 @@ TEST_CASE("a predictor") {
   model.reset_states();
   given.check(model, "first");
   CHECK(model.get_states<"a">()[0].values == kept[0].values);
-  static_cast<void>(half);
 
   for (auto const& weight : model.get_weights()) CHECK(weight.name.find("states") == std::string::npos);
   CHECK_THROWS_WITH_AS(model.predict(xt::xtensor<float, 3>(xt::zeros<float>({3, 4, 3}))), doctest::Contains("E4019"),

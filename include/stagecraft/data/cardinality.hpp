@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace stagecraft::data {
 
@@ -21,9 +22,15 @@ namespace detail {
   return a == unknown_cardinality || b == unknown_cardinality ? unknown_cardinality : std::min(a, b);
 }
 
+/// `times` as many, or the largest number.
+[[nodiscard]] constexpr std::int64_t count_of_repetitions(std::int64_t count, std::int64_t times) noexcept {
+  constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+  return times > 0 && count > largest / times ? largest : count * times;
+}
+
 /// How many groups of `size` they make.
 [[nodiscard]] constexpr std::int64_t count_of_groups(std::int64_t count, std::int64_t size, bool drop) noexcept {
-  return count < 0 ? count : (drop ? count : count + size - 1) / size;
+  return count < 0 ? count : count / size + (!drop && count % size != 0 ? 1 : 0);
 }
 
 }  // namespace detail

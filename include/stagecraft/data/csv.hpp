@@ -70,9 +70,15 @@ class csv_rows final : public stream<std::vector<float>> {
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
     if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
     if (text.starts_with('+')) text.remove_prefix(1);
+    auto const* const last = text.data() + text.size();
     float value = 0;
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
+    auto found = std::from_chars(text.data(), last, value);
+    if (found.ec == std::errc::result_out_of_range) {  // 1e-50 as well, which is 0
+      double wide = 0;
+      found = std::from_chars(text.data(), last, wide);
+      value = static_cast<float>(wide);
+    }
+    if (found.ec != std::errc() || found.ptr != last)
       refuse("E5070", "a number in column " + std::to_string(column), '\'' + std::string(text) + '\'');
     return value;
   }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -68,7 +69,8 @@ class dataset {
 
   /// The number of elements, or infinite_cardinality or unknown_cardinality.
   [[nodiscard]] std::int64_t cardinality() const noexcept { return cardinality_; }
-  /// The same elements, of which the number is said: tf.data.experimental.assert_cardinality. E4064 if they are fewer.
+  /// The same elements, of which the number is said: tf.data.experimental.assert_cardinality. E4064 of `fit` and its
+  /// like if they make fewer batches.
   [[nodiscard]] dataset assert_cardinality(std::int64_t count) const {
     auto same = *this;
     same.cardinality_ = count;
@@ -90,9 +92,10 @@ class dataset {
   /// Another order: each element is drawn from the next `buffer_size` that have not been drawn. E4011 below 1.
   [[nodiscard]] dataset shuffle(std::int64_t buffer_size, shuffle_options const& options = {}) const {
     check("shuffle: buffer_size", buffer_size, 1);
-    return derived(cardinality_, [from = *this, buffer_size, options](std::uint64_t pass) {
-      return std::make_unique<detail::shuffled_stream<Element>>(from.begin_pass(pass),
-                                                                static_cast<std::size_t>(buffer_size), options.seed,
+    auto const size = std::min<std::int64_t>(buffer_size, std::numeric_limits<std::uint32_t>::max());
+    return derived(cardinality_, [from = *this, size, options](std::uint64_t pass) {
+      return std::make_unique<detail::shuffled_stream<Element>>(from.begin_pass(pass), static_cast<std::size_t>(size),
+                                                                options.seed,
                                                                 options.reshuffle_each_iteration ? pass : 0);
     });
   }
@@ -102,7 +105,7 @@ class dataset {
     auto const total = count < 0 && cardinality_ != 0 ? infinite_cardinality
                        : count == 0                   ? 0
                        : cardinality_ < 0             ? cardinality_
-                                                      : count * cardinality_;
+                                                      : detail::count_of_repetitions(cardinality_, count);
     return derived(total, [from = *this, count](std::uint64_t pass) {
       auto begin = [from, first = count < 0 ? pass : pass * static_cast<std::uint64_t>(count)](std::int64_t time) {
         return from.begin_pass(first + static_cast<std::uint64_t>(time));
@@ -133,8 +136,10 @@ class dataset {
   /// The same elements, which a thread of its own makes ready, so many ahead.
   [[nodiscard]] dataset prefetch(std::int64_t buffer_size = 3) const {
     check("prefetch: buffer_size", buffer_size, 1);
-    return derived(cardinality_, [from = *this, buffer_size](std::uint64_t pass) {
-      return std::make_unique<detail::prefetched_stream<Element>>(from.begin_pass(pass), static_cast<int>(buffer_size));
+    auto depth = static_cast<int>(std::min<std::int64_t>(buffer_size, std::numeric_limits<int>::max()));
+    if (cardinality_ >= 0 && cardinality_ < depth) depth = static_cast<int>(cardinality_) + 1;  // one for the end
+    return derived(cardinality_, [from = *this, depth](std::uint64_t pass) {
+      return std::make_unique<detail::prefetched_stream<Element>>(from.begin_pass(pass), depth);
     });
   }
 

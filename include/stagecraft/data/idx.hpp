@@ -61,7 +61,7 @@ struct idx_to_floats {
                           static_cast<std::int64_t>(header.shape[0]),
                           {header.shape.begin() + 1, header.shape.end()}};
   for (auto const extent : from.shape) from.row_bytes *= extent;
-  return detail::dataset_of_file(std::move(from), detail::idx_to_floats{header.type});
+  return detail::dataset_of_file(std::move(from), detail::idx_to_floats{header.type}, "E5002");
 }
 
 }  // namespace stagecraft::data

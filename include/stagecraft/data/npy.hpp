@@ -30,10 +30,13 @@ namespace stagecraft::data {
   auto const bytes = io::bytes_of(row.shape, size_of(row.type)).value_or(0);
   detail::file_array from{std::move(source), first, static_cast<std::size_t>(bytes), header.shape[0], {}};
   for (auto const extent : row.shape) from.shape.push_back(static_cast<std::size_t>(extent));
-  return detail::dataset_of_file(std::move(from), [row](std::span<std::byte const> of, std::span<float> to) mutable {
-    row.bytes.assign(of.begin(), of.end());
-    std::ranges::copy(io::to_floats(row), to.begin());
-  });
+  return detail::dataset_of_file(
+      std::move(from),
+      [row](std::span<std::byte const> of, std::span<float> to) mutable {
+        row.bytes.assign(of.begin(), of.end());
+        std::ranges::copy(io::to_floats(row), to.begin());
+      },
+      "E5014");
 }
 
 }  // namespace stagecraft::data

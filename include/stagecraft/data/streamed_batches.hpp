@@ -145,7 +145,7 @@ class streamed_batches : public batch_supply {
       stagecraft::detail::throw_data_error("E4003", "%sx: expected at least 1 sample, found 0", prefix_.c_str());
   }
   [[nodiscard]] int next() {
-    int count = fill();
+    int count = batches_ >= 0 && taken_ >= batches_ ? -1 : fill();  // a pass ends where its dataset says
     if (count < 0 && continues_ && taken_ >= expected_) {
       begin(pass_ + 1);
       count = fill();

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,15 @@ struct sample_of_element<batch_of<Sample>> {
 template <class Part>
 concept ArrayPart = std::is_arithmetic_v<Part> || SampleData<Part>;
 
+/// One of a sample's extents, by which `numbers` are multiplied; both are an int.
+[[nodiscard]] inline int extent_of_part(std::size_t extent, std::size_t& numbers) {
+  constexpr std::size_t most = std::numeric_limits<int>::max();
+  if (extent > most || (extent > 0 && numbers > most / extent))
+    stagecraft::detail::throw_data_error("E4016", "dataset: expected samples of at most %zu numbers, found more", most);
+  numbers *= extent;
+  return static_cast<int>(extent);
+}
+
 template <ArrayPart Part>
 [[nodiscard]] shape shape_of_part(Part const& part) {
   shape result;
@@ -41,9 +51,12 @@ template <ArrayPart Part>
     if (part.dimension() > shape::max_rank)
       stagecraft::detail::throw_data_error("E4016", "dataset: expected samples of at most %d dimensions, found %zu",
                                            static_cast<int>(shape::max_rank), part.dimension());
-    for (std::size_t axis = 0; axis < part.dimension(); ++axis) result.push_back(static_cast<int>(part.shape()[axis]));
+    std::size_t numbers = 1;
+    for (std::size_t axis = 0; axis < part.dimension(); ++axis)
+      result.push_back(extent_of_part(static_cast<std::size_t>(part.shape()[axis]), numbers));
   } else if constexpr (SequenceData<Part>) {
-    result.push_back(static_cast<int>(part.size()));
+    std::size_t numbers = 1;
+    result.push_back(extent_of_part(part.size(), numbers));
   }
   return result;
 }
@@ -63,6 +76,14 @@ void write_part(Part const& part, float* to) {
   }
 }
 
+/// E4086: several sample weights.
+template <class Weight>
+constexpr void check_weight() {
+  if constexpr (SampleTuple<Weight>)
+    if constexpr (std::tuple_size_v<Weight> > 1)
+      static_assert(stagecraft::detail::report<stagecraft::detail::no_data_problem<Weight>>());
+}
+
 /// Calls `visit(set, part)` for each array of a sample: x, (x, y) or (x, y, weight), each alone or several.
 template <class Sample, class Visit>
 void visit_parts(Sample const& sample, Visit const& visit) {
@@ -75,12 +96,18 @@ void visit_parts(Sample const& sample, Visit const& visit) {
     else
       static_assert(stagecraft::detail::report<stagecraft::detail::no_data_problem<type>>());
   };
-  if constexpr (ArrayPart<Sample> || !SampleTuple<Sample>)
+  if constexpr (ArrayPart<Sample> || !SampleTuple<Sample>) {
     visit_set(0, sample);
-  else
+  } else {
+    constexpr std::size_t sets = std::tuple_size_v<Sample>;
+    if constexpr (sets > 3)
+      static_assert(stagecraft::detail::report<stagecraft::detail::no_data_problem<Sample>>());
+    else if constexpr (sets == 3)  // there is one weight for all outputs
+      check_weight<std::tuple_element_t<2, Sample>>();
     [&]<std::size_t... Set>(std::index_sequence<Set...>) {
       (visit_set(static_cast<int>(Set), std::get<Set>(sample)), ...);
-    }(std::make_index_sequence<std::min<std::size_t>(std::tuple_size_v<Sample>, 3)>{});
+    }(std::make_index_sequence<std::min<std::size_t>(sets, 3)>{});
+  }
 }
 
 template <class Data>
@@ -102,8 +129,7 @@ class batches_of_stream final : public streamed_batches {
     next_.reset();
     stream_.reset();  // before another one begins
     stream_ = data_.begin_pass(pass);
-    read();
-    if (has_parts() || !next_) return;
+    if (!has_next() || has_parts()) return;
     if constexpr (facts::is_batch) {
       if (!next_->empty()) make_parts(next_->front());
     } else {
@@ -111,28 +137,30 @@ class batches_of_stream final : public streamed_batches {
     }
   }
 
+  // Reads nothing that the batch does not need: the next element of a live source may be long in coming.
   int fill() override {
-    if (!next_) return -1;
+    if (!has_next()) return -1;
     int row = 0;
     if constexpr (facts::is_batch) {
       if (next_->empty() || next_->size() > static_cast<std::size_t>(this->batch_size()))
         this->refuse_batch(next_->size());
       for (auto const& each : *next_) write(each, row++);
-      read();
+      next_.reset();
     } else {
-      for (; next_ && row < this->batch_size(); ++row) {
+      for (; row < this->batch_size() && has_next(); ++row) {
         write(*next_, row);
-        read();
+        next_.reset();
       }
       if (drops_ && row < this->batch_size()) return -1;
     }
     return row;
   }
 
-  void read() {
-    auto element_read = stream_->next();
-    next_.reset();
-    if (element_read) next_.emplace(std::move(*element_read));
+  /// Reads an element, unless there is one that is in no batch yet.
+  bool has_next() {
+    if (!next_)
+      if (auto element_read = stream_->next()) next_.emplace(std::move(*element_read));
+    return next_.has_value();
   }
   void make_parts(sample const& first) {
     visit_parts(first, [this](int set, auto const& array) { this->add_part(set, shape_of_part(array)); });

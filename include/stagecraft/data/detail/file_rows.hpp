@@ -7,6 +7,7 @@
 #include <stagecraft/training/data/xtensor.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,9 +48,16 @@ class file_rows final : public stream<xt::xarray<float>> {
   std::int64_t at_ = 0;
 };
 
+/// \param code of the file_error if a sample has more numbers than an int can count, or would have them if it had any
 template <class Convert>
-[[nodiscard]] dataset<xt::xarray<float>> dataset_of_file(file_array from, Convert convert) {
+[[nodiscard]] dataset<xt::xarray<float>> dataset_of_file(file_array from, Convert convert, char const* code) {
   auto const count = from.count;
+  std::size_t numbers = 1;
+  for (auto const extent : from.shape) {
+    if (count > 0 && extent > std::numeric_limits<std::int32_t>::max() / numbers)
+      io::refuse(code, from.source->name(), "expected samples of at most 2147483647 numbers, found more");
+    if (extent > 0) numbers *= extent;
+  }
   return {count, [from = std::move(from), convert = std::move(convert)](std::uint64_t) {
             return std::make_unique<file_rows<Convert>>(from, convert);
           }};

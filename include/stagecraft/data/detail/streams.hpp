@@ -7,6 +7,7 @@
 #include <stagecraft/data/stream.hpp>
 #include <stagecraft/threads/infeed_queue.hpp>
 #include <stagecraft/training/data/shuffle.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -119,7 +120,7 @@ class batched_stream final : public stream<batch_of<Element>> {
       : from_(std::move(from)), size_(size), drops_(drop_remainder) {}
   std::optional<batch_of<Element>> next() override {
     batch_of<Element> batch;
-    batch.reserve(size_);
+    batch.reserve(std::min<std::size_t>(size_, 1024));
     while (batch.size() < size_) {
       auto element = from_->next();
       if (!element) break;
