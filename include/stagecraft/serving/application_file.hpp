@@ -84,7 +84,7 @@ class application_file {
 
     [[nodiscard]] program_description const& description() const noexcept override { return known_; }
     void run(program_feed& feed) override {
-      interface_feed own{feed};
+      interface_feed own{feed, {}, {}};
       stagecraft_feed const given{&own, interface_feed::feed, interface_feed::take, interface_feed::cancel};
       stagecraft_message message;
       int const status = table_->run(own_, &given, &message);
