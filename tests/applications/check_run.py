@@ -4,7 +4,7 @@
     check_run.py <the program> <folder with scores/ and exported/1/>
 """
 import array
-import io
+import json
 import os
 import pathlib
 import shutil
@@ -74,6 +74,7 @@ with tempfile.TemporaryDirectory() as scratch:
     text = str(rows(rows(pixels, 3), 2))
     for what, given in {
             "a name": ["--inputs", f"{image};{two}[size]"],
+            "a quote in a name": ["--inputs", f"pixels={shutil.copy(scratch / 'pixels.npy', scratch / ('it' + chr(39) + 's.npy'))};{one}"],
             "expressions": ["--input_exprs", f"pixels={text};size={rows(sizes, 2)}"],
             "numpy": ["--input_exprs", f"pixels = np.array({text}, dtype=np.float32).reshape(-1, 2, 3) * np.ones((4, 2, 3));"
                                        f"size = np.array({sizes}).astype('float32').reshape((4, 2))"],
@@ -112,7 +113,9 @@ with tempfile.TemporaryDirectory() as scratch:
             "or\"<input_key>=<filename>[<variable_name>]\"")
     refused("format", "--inputs", "pixels=a[b", text="format is incorrect")
     refused("format", "--input_exprs", "pixels", text="--input_exprs \"pixels\" format is incorrect. Please follow \"<input_key>=<python expression>\"")
-    for text in "__import__('os')", "open('x')", "1 +", "[1, [2]", "np.exp(1)", "1 2", "(" * 100 + ")" * 100, "np.zeros((99999, 99999))":
+    for text in "__import__('os')", "open('x')", "1 +", "[1, [2]", "np.exp(1)", "1 2", "(" * 100 + ")" * 100, "np.zeros((99999, 99999))", \
+            "[1, 2] * 2", "[[1]] + [[2]]", "-[1]", "np.ones(2).astype(", "np.ones(2).astype([float[)", "np.zeros((2**20, -1, 0))", \
+            "np.ones(4).reshape(-1, -1)", "np.ones(3).reshape(-1, 0)", "np.arange(0, 1, 0)", "np.arange(1e300)", "{1: 2}", "'a", "1e999":
         refused(text, "--input_exprs", f"size={text}", text=f"Expression \"{text}\" is not a valid python literal.")
     refused("examples", "--input_examples", "all={'size': [1]}", text="tf.Example input must be a list of dictionaries, but \"{'size': [1]}\" is <class 'dict'>")
     refused("examples", "--input_examples", "all=[{'size': 1}]", text="feature value must be a list")
@@ -146,6 +149,19 @@ with tempfile.TemporaryDirectory() as scratch:
         failures.append(f"from the cache: {err}\n{again}")
     code, _, err = run(*given, "--init_ipu", "--num_ipus", "2", folder="exported/1", XDG_CACHE_HOME=str(scratch), CXX="/none/c++")
     expect("another machine", err, "the compiler '/none/c++' cannot be started", "[E5094]")
+
+    # Its steps go with it, and nothing else does.
+    stepped = scratch / "stepped"
+    shutil.copytree(FOLDER / "exported/1", stepped)
+    (stepped / "steps.hpp").write_text("// steps")
+    how = json.loads((stepped / "application.json").read_text())
+    for header, step, text in (("steps.hpp", "", "the compiler '/none/c++' cannot be started"), ("../steps.hpp", "", "'processing_header' has a character"),
+                               ("steps.hpp", "a{}}; int b{", "'preprocessing_step' has a character"), ("none.hpp", "", "has no none.hpp")):
+        (stepped / "application.json").write_text(json.dumps({**how, "processing_header": header, "preprocessing_step": step}))
+        code, _, err = run(*given, "--init_ipu", folder=stepped, XDG_CACHE_HOME=str(scratch), CXX="/none/c++")
+        expect("steps", err, text)
+    if len(list((scratch / "stagecraft").glob("*/steps.hpp"))) != 2:
+        failures.append("the header with the steps is not in the cache")
 
 for failure in failures:
     print(failure)

@@ -61,6 +61,18 @@ class Server:
         return err
 
 
+def until_closed(connection):
+    """What comes until the other end closes the connection."""
+    found = b""
+    connection.settimeout(3)
+    try:
+        while part := connection.recv(65536):
+            found += part
+    except ConnectionError:
+        pass
+    return found
+
+
 @contextlib.contextmanager
 def serve(*arguments):
     server = Server(*arguments)
@@ -105,6 +117,7 @@ def check_apis(server):
             ("status of none", 404, "Could not find any versions of model none", "GET", "/v1/models/none", None),
             ("no JSON", 400, "JSON Parse error", "POST", PREDICT, "{\"instances\": [1,"),
             ("deep JSON", 400, "nested too deeply", "POST", PREDICT, "[" * 100000),
+            ("many keys", 400, "an object has more than 1000 keys", "POST", PREDICT, {str(i): i for i in range(200000)}),
             ("no object", 400, "expected a JSON object", "POST", PREDICT, [1]),
             ("neither", 400, "either 'instances' or 'inputs'", "POST", PREDICT, {}),
             ("both", 400, "either 'instances' or 'inputs'", "POST", PREDICT, {"instances": [ROW], "inputs": {}}),
@@ -156,9 +169,14 @@ def check_apis(server):
                              ("huge", {"inputs": [{**pixels, "shape": [1 << 62, 1 << 62]}]}, "a shape that cannot be"),
                              ("missing", {"inputs": [pixels]}, "input 'size' is missing"),
                              ("bytes", {"inputs": [{**pixels, "parameters": {"binary_data_size": 6}}]}, "binary_data_size is 6"),
-                             ("output", {"inputs": [pixels, size], "outputs": [{"name": "x"}]}, "there is no output 'x'")):
+                             ("output", {"inputs": [pixels, size], "outputs": [{"name": "x"}]}, "there is no output 'x'"),
+                             ("outputs", {"inputs": [pixels, size], "outputs": [{"name": "scores"}] * 2}, "output 'scores' is asked for twice")):
         status, found = server.ask("POST", "/v2/models/scores/infer", body)
         check("KServe: " + what, status == 400 and text in found["error"], status, found)
+
+    header = json.dumps({"inputs": [pixels, size]})
+    status, found = server.ask("POST", "/v2/models/scores/infer", header + "more", {"Inference-Header-Content-Length": str(len(header))})
+    check("KServe: more bytes", status == 400 and "4 bytes behind the JSON belong to no input" in found["error"], status, found)
 
     # curl, and what is counted.
     out = subprocess.run(["curl", "-s", "-d", json.dumps({"instances": [ROW]}), f"http://127.0.0.1:{server.port}{PREDICT}"], stdout=subprocess.PIPE).stdout
@@ -177,7 +195,21 @@ def check_limits(base):
         check("large", status == 413 and "error" in found, status, found)
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as slow:
             slow.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
-            check("slow", slow.recv(1000).startswith(b"HTTP/1.1 408"))
+            check("slow", until_closed(slow).startswith(b"HTTP/1.1 408"))
+        # What is not read is not taken for the next request: the connection is closed.
+        body = b"GET /v2 HTTP/1.1\r\n\r\n"
+        for what, expected, head in (("endless", 413, b"POST /v2 HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\n" + bytes(2 << 20)),
+                                     ("negative", 413, b"POST /v2 HTTP/1.1\r\nContent-Length: -1\r\n\r\n" + bytes(2 << 20)),
+                                     ("chunked", 404, b"PUT /v2 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
+                                     ("a body of GET", 400, b"GET /v2 HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)),
+                                     ("a form", 415, b"POST /v2 HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 24\r\n\r\n"),
+                                     ("ranges", 400, b"GET /v2 HTTP/1.1\r\nRange: bytes=0-9,0-9\r\n\r\n"),
+                                     ("packed", 400, b"POST /v2 HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 24\r\n\r\n")):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+                with contextlib.suppress(OSError):
+                    connection.sendall(head + body)
+                found = until_closed(connection)
+                check(what, found.startswith(b"HTTP/1.1 %d" % expected) and found.count(b"HTTP/1.1") == 1, found)
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as cut:
             cut.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
         # The first sample waits longer for others than its call may take, and no other call may wait meanwhile.
@@ -261,6 +293,11 @@ def check_load(base):
     status, found = servers[-1].ask("GET", "/v1/models/scores/versions/3")
     check("a version that cannot be loaded", "is not an application" in found["model_version_status"][0]["status"]["error_message"], found)
     shutil.rmtree(base / "3")
+    (base / "2").rename(base / "gone")
+    time.sleep(0.3)
+    status, found = servers[-1].ask("GET", "/v1/models/scores")
+    check("versions do not go back", [v["state"] for v in found["model_version_status"] if v["version"] == "2"] == ["AVAILABLE"], found)
+    (base / "gone").rename(base / "2")
     err = servers[-1].end()
     check("said once", err.count("version 3 cannot be served") == 1, err)
     count = len(done) + len(others)

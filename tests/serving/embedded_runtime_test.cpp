@@ -52,12 +52,15 @@ class doubling_program final : public serving::program {
       if (values[0] == -1) throw sc::floating_point_error("E4104", "a division by zero");
       if (values[0] == -2) throw std::bad_alloc();
       if (values[0] == -3) throw std::logic_error("an error of a library");
+      if (values[0] == 0 && refuses_zeros) throw sc::floating_point_error("E4104", "a division by zero");
       for (auto& value : values) value *= 2;
       inside.push_back(values);
       if (inside.size() == static_cast<std::size_t>(known_.stages)) give(feed, inside);
     }
     while (!inside.empty()) give(feed, inside);
   }
+
+  bool refuses_zeros = false;
 
  private:
   static void give(serving::program_feed& feed, std::deque<std::vector<float>>& inside) {
@@ -116,6 +119,12 @@ TEST_CASE("a starved pipeline is fed with dummy batches, and an idle one is not"
   CHECK(engine.statistics().executions == 1);
   engine.stop();
   CHECK(engine.statistics().failures == 0);
+
+  // A dummy batch repeats a sample, also behind a batch that was full.
+  auto strict = std::make_unique<doubling_program>(2, 4, 2);
+  strict->refuses_zeros = true;
+  serving::engine second(std::move(strict), {.runtime_api_timeout_us = 200});
+  check_doubled(second.call(numbers(7, 2), 2), 7, 2);
 }
 
 TEST_CASE("the first sample waits for others as long as it may, and not when the batch is full") {

@@ -3,13 +3,16 @@
 
 #include "source_model.hpp"
 #include "source_writer.hpp"
+#include "statement_writer.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
+#include <cctype>
 #include <cstdio>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace stagecraft::tool {
@@ -38,16 +41,6 @@ std::string list_of(Numbers const& numbers) {
   std::string text;
   for (auto const& number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number.template get<int>());
   return text;
-}
-
-/// A string in C++.
-std::string quoted(std::string const& text) {
-  std::string result = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
 }
 
 /// The model with the stages that it was saved with.
@@ -80,15 +73,25 @@ std::string machine_type(application_machine const& machine) {
          options(machine.conv_amp, machine.conv_partial_type) + "}>";
 }
 
+/// A text that goes into source as it is, and must end where it seems to.
+std::string text_of(json const& how, char const* key, std::string_view forbidden) {
+  auto text = how.value(key, std::string());
+  for (char const c : text)
+    if (std::iscntrl(static_cast<unsigned char>(c)) != 0 || forbidden.find(c) != std::string_view::npos)
+      throw file_error("E5030", "application.json: '" + std::string(key) + "' has a character that is in no such name");
+  return text;
+}
+std::string header_of(json const& how) { return text_of(how, "processing_header", "\"\\/"); }
+
 std::string options_text(json const& how) {
   std::vector<std::string> parts;
   if (auto const& names = how.at("output_names"); !names.empty()) {
     std::string list;
-    for (auto const& name : names) list += (list.empty() ? "" : ", ") + quoted(name.get<std::string>());
+    for (auto const& name : names) list += (list.empty() ? "" : ", ") + string_literal(name.get<std::string>());
     parts.push_back(".output_names = {" + list + "}");
   }
   for (auto const* const key : {"preprocessing_step", "postprocessing_step"})
-    if (auto const type = how.value(key, std::string()); !type.empty())
+    if (auto const type = text_of(how, key, "\"'\\;{}()=#"); !type.empty())
       parts.push_back("." + std::string(key) + " = " + type + "{}");
   std::string text;
   for (auto const& part : parts) text += (text.empty() ? "" : ", ") + part;
@@ -96,6 +99,14 @@ std::string options_text(json const& how) {
 }
 
 }  // namespace
+
+std::string processing_header(std::string const& folder) {
+  try {
+    return header_of(read_json<json>(folder + "/application.json"));
+  } catch (json::exception const& why) {
+    throw file_error("E5030", folder + "/application.json: " + why.what());
+  }
+}
 
 void write_application_source(std::string const& folder, application_machine const& machine) {
   auto const saved = read_json<json>(folder + "/model.json");
@@ -105,9 +116,8 @@ void write_application_source(std::string const& folder, application_machine con
   write_text(folder + "/model.hpp", write_source(model, {type, "model.json"}));
   try {
     std::string text =
-        "// The application of model '" + model.name + "': made by `stagecraft compile`.\n#include \"model.hpp\"\n";
-    if (auto const header = how.value("processing_header", std::string()); !header.empty())
-      text += "#include \"" + header + "\"\n";
+        "// The application of models::" + type + ": made by `stagecraft compile`.\n#include \"model.hpp\"\n";
+    if (auto const header = header_of(how); !header.empty()) text += "#include \"" + header + "\"\n";
     text += machine.init_ipu ? "\n#include <stagecraft/ipu.hpp>\n" : "\n#include <stagecraft/host/host.hpp>\n";
     text += "#include <stagecraft/serving/application.hpp>\n\nnamespace sc = stagecraft;\n\n";
     text += "using model_type = " +

@@ -17,6 +17,10 @@ struct application_machine {
   std::string conv_partial_type = "float";
 };
 
+/// The name of the header with an exported model's steps, which stands in its folder; empty if there is none. Throws
+/// file_error E5001, E5030 application.json is none.
+[[nodiscard]] std::string processing_header(std::string const& folder);
+
 /// Writes model.hpp and application.cpp into a folder with model.json and application.json. Throws file_error as
 /// read_config, and E5001, E5030 files that cannot be read.
 void write_application_source(std::string const& folder, application_machine const& machine);

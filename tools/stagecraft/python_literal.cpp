@@ -63,14 +63,18 @@ class reader {
 
   static python_value number(double value) { return {kind::array, {}, {value}, {}, {}, {}}; }
 
-  /// Elementwise; shapes are the same, or one of the two is a number.
+  /// Elementwise; shapes are the same, or one of the two is a number. What Python does with lists, joining and
+  /// repeating them, is not done.
   template <class Operation>
   python_value combine(python_value const& a, python_value const& b, Operation const& operation) const {
     if (a.what != kind::array || b.what != kind::array) fail();
     if (a.shape != b.shape && !a.shape.empty() && !b.shape.empty()) fail();
+    if ((a.is_sequence || a.shape.empty()) && (b.is_sequence || b.shape.empty()) && (a.is_sequence || b.is_sequence))
+      fail();
     auto result = a.shape.empty() ? b : a;
     for (std::size_t i = 0; i < result.numbers.size(); ++i)
       result.numbers[i] = operation(a.numbers[a.shape.empty() ? 0 : i], b.numbers[b.shape.empty() ? 0 : i]);
+    result.is_sequence = false;
     return result;
   }
 
@@ -113,9 +117,10 @@ class reader {
       if (name == ".reshape") {
         if (value.what != kind::array) fail();
         value = reshaped(value, given.size() == 1 ? shape_of(given[0]) : shape_of(as_array(given)));
-      } else if (name != ".astype" || given.size() != 1) {
+      } else if (name != ".astype" || given.size() != 1 || value.what != kind::array) {
         fail();
       }
+      value.is_sequence = false;
     }
     return value;
   }
@@ -141,7 +146,9 @@ class reader {
     return number(value);
   }
   std::string quoted() {
-    char const quote = text_[at_++];
+    char const quote = next();
+    if (quote != '\'' && quote != '"') fail();
+    ++at_;
     std::string result;
     while (at_ < text_.size() && text_[at_] != quote) {
       if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
@@ -171,7 +178,6 @@ class reader {
     python_value result{kind::dictionary, {}, {}, {}, {}, {}};
     ++at_;
     while (!takes('}')) {
-      if (char const c = next(); c != '\'' && c != '"') fail();
       auto key = quoted();
       expect(':');
       result.dictionary.push_back({std::move(key), sum()});
@@ -189,10 +195,12 @@ class reader {
         std::all_of(items.begin(), items.end(), [](auto const& item) { return item.what == kind::array; });
     if (!are_arrays) return {kind::list, {}, {}, {}, std::move(items), {}};
     python_value result;
+    result.is_sequence = true;
     result.shape.push_back(static_cast<std::int64_t>(items.size()));
     if (!items.empty()) result.shape.insert(result.shape.end(), items[0].shape.begin(), items[0].shape.end());
     for (auto const& item : items) {
       if (item.shape != items[0].shape) fail();
+      if (item.numbers.size() > static_cast<std::size_t>(most_numbers) - result.numbers.size()) fail();
       result.numbers.insert(result.numbers.end(), item.numbers.begin(), item.numbers.end());
     }
     return result;
@@ -261,6 +269,7 @@ class reader {
     if (size_of(shape) != size) fail();
     auto result = value;
     result.shape = std::move(shape);
+    result.is_sequence = false;
     return result;
   }
   python_value filled(std::vector<std::int64_t> const& shape, double value) const {
@@ -276,7 +285,11 @@ class reader {
       if (given[place].what != kind::array || !given[place].shape.empty()) fail();
       return given[place].numbers[0];
     };
-    if (name == "array" && count == 1 && given[0].what == kind::array) return given[0];
+    if (name == "array" && count == 1 && given[0].what == kind::array) {
+      auto result = given[0];
+      result.is_sequence = false;
+      return result;
+    }
     if ((name == "ones" || name == "zeros") && count == 1) return filled(shape_of(given[0]), name == "ones" ? 1 : 0);
     if (name == "full" && count == 2) return filled(shape_of(given[0]), scalar(1));
     if (name == "arange" && count >= 1 && count <= 3) {

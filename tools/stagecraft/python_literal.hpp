@@ -19,6 +19,7 @@ struct python_value {
   std::string text;
   std::vector<python_value> items;  ///< of a list that is no array
   std::vector<entry> dictionary;    ///< in its order
+  bool is_sequence = false;         ///< of an array: a list or tuple of Python's, for which + and * are no arithmetic
 };
 
 struct python_value::entry {
@@ -27,8 +28,8 @@ struct python_value::entry {
 };
 
 /// Reads numbers, True, False, texts, lists, tuples and dictionaries; `+ - * /`, parentheses; np.array, ones, zeros,
-/// full, arange, linspace and random.rand; `.reshape(...)`, `.astype(...)`. Throws file_error E5095 with the words of
-/// saved_model_cli if it is anything else.
+/// full, arange, linspace and random.rand; `.reshape(...)`, `.astype(...)`. At most 2^28 numbers. Throws file_error
+/// E5095 with the words of saved_model_cli if it is anything else.
 [[nodiscard]] python_value read_python(std::string const& text);
 
 }  // namespace stagecraft::tool

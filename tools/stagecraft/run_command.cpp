@@ -19,6 +19,8 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace stagecraft::tool {
 
@@ -39,7 +41,10 @@ std::string application_on_ipus(std::string const& dir, application_machine cons
                     std::to_string(version_patch) + " ipus " + std::to_string(machine.num_ipus) + " " +
                     std::to_string(machine.matmul_amp) + " " + std::to_string(machine.conv_amp) + " " +
                     machine.matmul_partial_type + " " + machine.conv_partial_type;
-  for (char const* const name : {"model.json", "application.json"}) {
+  std::vector<std::string> names{"model.json", "application.json"};
+  if (fs::exists(dir + "/application.json"))
+    if (auto header = processing_header(dir); !header.empty()) names.push_back(std::move(header));
+  for (auto const& name : names) {
     if (!fs::exists(dir + "/" + name))
       throw file_error("E5095", "--init_ipu: " + dir + " has no " + name +
                                     ": only exported models are compiled for another machine");
@@ -58,7 +63,7 @@ std::string application_on_ipus(std::string const& dir, application_machine cons
   };
   if (is_current()) return place;
   fs::create_directories(place);
-  for (char const* const name : {"model.json", "application.json"})
+  for (auto const& name : names)
     fs::copy_file(dir + "/" + name, place + "/" + name, fs::copy_options::overwrite_existing);
   compile_command compile;
   compile.folder = place;

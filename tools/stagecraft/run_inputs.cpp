@@ -16,13 +16,15 @@ namespace {
 
 [[noreturn]] void refuse(std::string const& text) { throw file_error("E5095", text); }
 
-/// The parts between separators that are in no quotes, parentheses or brackets; empty ones are left out.
-std::vector<std::string> split(std::string const& text, char separator) {
+/// The parts between separators; of expressions, between those that are in no quotes, parentheses or brackets, which
+/// names of files may have as they like. Empty parts are left out.
+std::vector<std::string> split(std::string const& text, char separator, bool are_expressions) {
   std::vector<std::string> parts{""};
   int depth = 0;
   char quote = '\0';
   for (char const c : text) {
-    if (quote != '\0') {
+    if (!are_expressions) {
+    } else if (quote != '\0') {
       if (c == quote) quote = '\0';
     } else if (c == '\'' || c == '"') {
       quote = c;
@@ -30,7 +32,8 @@ std::vector<std::string> split(std::string const& text, char separator) {
       ++depth;
     } else if (c == ')' || c == ']' || c == '}') {
       --depth;
-    } else if (c == separator && depth <= 0) {
+    }
+    if (c == separator && quote == '\0' && depth <= 0) {
       parts.emplace_back();
       continue;
     }
@@ -137,8 +140,8 @@ std::map<std::string, run_array> read_run_inputs(std::string const& inputs, std:
   if (inputs.empty() && input_exprs.empty() && input_examples.empty())
     refuse("At least one of --inputs, --input_exprs or --input_examples must be required");
   std::map<std::string, run_array> result;
-  for (auto const& part : split(inputs, ';')) read_file(trimmed(part), result);
-  for (auto const& part : split(input_exprs, ';')) {
+  for (auto const& part : split(inputs, ';', false)) read_file(trimmed(part), result);
+  for (auto const& part : split(input_exprs, ';', true)) {
     auto const [key, text] = key_and_text(part, "input_exprs");
     if (result.contains(key))
       std::fprintf(stderr,
@@ -147,7 +150,7 @@ std::map<std::string, run_array> read_run_inputs(std::string const& inputs, std:
                    key.c_str());
     result[key] = array_of(read_python(text), text);
   }
-  for (auto const& part : split(input_examples, ';')) read_examples(part, result);
+  for (auto const& part : split(input_examples, ';', true)) read_examples(part, result);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include "source_steps.hpp"
 #include "statement_writer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <set>
@@ -117,8 +118,9 @@ class header_writer {
     for (auto const& function : main.functions)
       parts += (parts.empty() ? "" : "\n") + statement_writer::function_text(model_, main, function);
     has_parts_ = !parts.empty();
-    std::string text = "// The model '" + model_.name + "' of " + options_.origin + ": made by `stagecraft import`.\n";
-    text += "#pragma once\n\n#include <stagecraft/pipeline.hpp>\n";
+    std::string text = "// The model '" + model_.name + "' of " + options_.origin + ": made by `stagecraft import`.";
+    std::replace(text.begin(), text.end(), '\n', ' ');  // what stands in a file stays in the comment
+    text += "\n#pragma once\n\n#include <stagecraft/pipeline.hpp>\n";
     if (parts.find("std::string_view") != std::string::npos || !is_list(model_)) text += "#include <string_view>\n";
     text +=
         "\nnamespace models {\n\nnamespace sc = stagecraft;\nusing namespace sc::layers;  // NOLINT: as a program "

@@ -176,17 +176,25 @@ class interface_feed final : public program_feed {
 template <class Function>
 int guarded(stagecraft_message* message, Function const& function) noexcept {
   using kind = call_failure::kind;
+  auto const says = [message](char const* text) {
+    if (message != nullptr) std::snprintf(message->text, sizeof message->text, "%s", text);
+  };
   try {
     function();
     return stagecraft_ok;
   } catch (no_more_batches const&) {
     return stagecraft_ended;
   } catch (...) {
-    auto const failure = call_failure::of(std::current_exception());
-    if (message != nullptr) std::snprintf(message->text, sizeof message->text, "%s", failure.text.c_str());
-    return failure.what == kind::application   ? stagecraft_failed
-           : failure.what == kind::recoverable ? stagecraft_lacked
-                                               : stagecraft_unrecoverable;
+    try {
+      auto const failure = call_failure::of(std::current_exception());
+      says(failure.text.c_str());
+      return failure.what == kind::application   ? stagecraft_failed
+             : failure.what == kind::recoverable ? stagecraft_lacked
+                                                 : stagecraft_unrecoverable;
+    } catch (...) {  // not even for the text
+      says("the machine has no more memory");
+      return stagecraft_lacked;
+    }
   }
 }
 

@@ -14,9 +14,11 @@
 #include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,19 +84,51 @@ class application_file {
 
     [[nodiscard]] program_description const& description() const noexcept override { return known_; }
     void run(program_feed& feed) override {
-      stagecraft_feed const given{
-          &feed, [](void* to, int replica, float* const* inputs) { return of(to).feed(replica, inputs); },
-          [](void* to, int replica, float const* const* outputs) { of(to).take(replica, outputs); },
-          [](void* to) { of(to).cancel(); }};
+      interface_feed own{feed, {}, {}};
+      stagecraft_feed const given{&own, interface_feed::feed, interface_feed::take, interface_feed::cancel};
       stagecraft_message message;
       int const status = table_->run(own_, &given, &message);
+      if (own.problem != nullptr) std::rethrow_exception(own.problem);
       if (status == stagecraft_ended) throw execution_ended{};
       raise(status, message);
     }
 
    private:
-    static program_feed& of(void* context) noexcept { return *static_cast<program_feed*>(context); }
     struct execution_ended {};
+
+    /// No exception of a feed goes through functions of C: it ends the execution, and is thrown behind them.
+    struct interface_feed {
+      program_feed& to;
+      std::mutex mutex;
+      std::exception_ptr problem;
+
+      static int feed(void* context, int replica, float* const* inputs) noexcept {
+        auto& own = *static_cast<interface_feed*>(context);
+        int samples = program_feed::no_more;
+        own.guard([&] { samples = own.to.feed(replica, inputs); });
+        return samples;
+      }
+      static void take(void* context, int replica, float const* const* outputs) noexcept {
+        auto& own = *static_cast<interface_feed*>(context);
+        own.guard([&] { own.to.take(replica, outputs); });
+      }
+      static void cancel(void* context) noexcept { static_cast<interface_feed*>(context)->to.cancel(); }
+
+      /// Does nothing once there is a problem.
+      template <class Function>
+      void guard(Function const& function) noexcept {
+        {
+          std::scoped_lock const lock(mutex);
+          if (problem != nullptr) return;
+        }
+        try {
+          function();
+        } catch (...) {
+          std::scoped_lock const lock(mutex);
+          if (problem == nullptr) problem = std::current_exception();
+        }
+      }
+    };
 
     std::shared_ptr<void> handle_;
     stagecraft_application const* table_;

@@ -46,7 +46,8 @@ struct stagecraft_description {
   char const* stagecraft_version; /* of the library that it is made with, "0.1.0" */
 };
 
-/* Who gives a run its batches. Functions may be called on several threads of the program at once. */
+/* Who gives a run its batches. Functions may be called on several threads of the program at once; no exception of C++
+   leaves them. */
 struct stagecraft_feed {
   void* context;
   /* Fills each input with batch_size samples; returns how many count, 0 for none, or -1 to end the run. It may wait. */

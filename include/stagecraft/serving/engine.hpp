@@ -222,10 +222,12 @@ class engine {
     {
       std::unique_lock lock(mutex_);
       if (!wait_for_samples(lock)) return program_feed::no_more;
-      taken = queue_.take(description().batch_size, counts_.left_calls);
-      ++(taken.empty() ? counts_.dummy_batches : counts_.batches);
-      in_flight_ += taken.empty() ? 0 : 1;
-      in_program_[static_cast<std::size_t>(replica)].push_back(taken);
+      // In its place from the beginning: what memory lacks for is a failure of these calls, and loses none of them.
+      auto& place = in_program_[static_cast<std::size_t>(replica)].emplace_back();
+      queue_.take(place, description().batch_size, counts_.left_calls);
+      ++(place.empty() ? counts_.dummy_batches : counts_.batches);
+      in_flight_ += place.empty() ? 0 : 1;
+      taken = place;
     }
     return copy_inputs(taken, inputs);
   }
@@ -263,10 +265,9 @@ class engine {
       float* to = inputs[i];
       for (auto const& each : taken)
         to = std::copy_n(each.call->inputs[i].data() + each.first * size, each.count * size, to);
-      if (samples == known.batch_size) continue;
       std::scoped_lock const lock(last_sample_mutex_);
       auto& last = last_sample_[i];
-      if (samples > 0) std::copy_n(inputs[i], size, last.data());
+      if (samples > 0) std::copy_n(inputs[i], size, last.data());  // of full batches, too: a dummy one may follow
       for (auto place = samples; place < known.batch_size; ++place) to = std::copy_n(last.data(), size, to);
     }
     return static_cast<int>(samples);

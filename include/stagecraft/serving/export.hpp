@@ -32,10 +32,12 @@ template <class M, class Session>
     io::refuse("E5093", place,
                "output_names has " + std::to_string(options.output_names.size()) + " names, but there are " +
                    std::to_string(Session::output_count) + " outputs");
-  io::prepare_export_folder(place, options.purge_export_dir);
+  io::unfinished_export folder(place);
+  folder.prepare(options.purge_export_dir);
   auto const wanted = iterations > 0 ? iterations : Session::described::training.steps_per_execution;
   io::write_export(place, io::contents_of(model), io::export_config(batch_size, wanted, options));
   io::compile_export(place, options);
+  folder.keep();
   return serving::embedded_runtime(serving::application_file(place).make_program());
 }
 

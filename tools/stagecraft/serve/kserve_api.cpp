@@ -125,6 +125,8 @@ http_response infer(server_state& state, model_path const& path, http_request co
     samples = found.shape[0];
     inputs[static_cast<std::size_t>(spec - known.inputs.begin())] = std::move(found.values);
   }
+  if (!binary.empty())
+    throw http_error{400, std::to_string(binary.size()) + " bytes behind the JSON belong to no input"};
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].empty()) throw http_error{400, "input '" + known.inputs[i].name + "' is missing"};
 
@@ -139,17 +141,22 @@ http_response infer(server_state& state, model_path const& path, http_request co
       auto const spec =
           std::find_if(known.outputs.begin(), known.outputs.end(), [&](auto const& one) { return one.name == name; });
       if (spec == known.outputs.end()) throw http_error{400, "there is no output '" + name + "'"};
-      wanted.emplace_back(spec - known.outputs.begin(), value_of(parameters_of(each), "binary_data", all_binary));
+      auto const place = static_cast<std::size_t>(spec - known.outputs.begin());
+      if (std::any_of(wanted.begin(), wanted.end(), [&](auto const& one) { return one.first == place; }))
+        throw http_error{400, "output '" + name + "' is asked for twice"};
+      wanted.emplace_back(place, value_of(parameters_of(each), "binary_data", all_binary));
     }
   } else {
     for (std::size_t i = 0; i < known.outputs.size(); ++i) wanted.emplace_back(i, all_binary);
   }
 
+  auto const id = value_of<std::string>(request, "id", "");
+
   auto const outputs = call_version(state, version, std::move(inputs), samples);
   std::string text = "{\"model_name\": ", bytes;
   write_text(path.model, text);
   text += ", \"model_version\": \"" + std::to_string(version.number) + "\"";
-  if (auto const id = value_of<std::string>(request, "id", ""); !id.empty()) {
+  if (!id.empty()) {
     text += ", \"id\": ";
     write_text(id, text);
   }

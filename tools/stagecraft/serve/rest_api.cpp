@@ -55,8 +55,8 @@ http_response predict(server_state& state, served_version const& version, std::s
     auto const& rows = request["instances"];
     if (!rows.is_array() || rows.empty()) throw http_error{400, "'instances' is no list, or an empty one"};
     samples = static_cast<std::int64_t>(rows.size());
-    for (std::size_t i = 0; i < specs.size(); ++i)
-      inputs[i].reserve(static_cast<std::size_t>(specs[i].size()) * rows.size());
+    for (std::size_t i = 0; i < specs.size(); ++i)  // a number takes two characters at least
+      inputs[i].reserve(std::min(static_cast<std::size_t>(specs[i].size()) * rows.size(), body.size() / 2));
     for (auto const& row : rows) {
       if (row.is_object()) check_names(row, specs);
       if (!row.is_object() && specs.size() != 1)

@@ -14,7 +14,9 @@
 #include <fstream>
 #include <httplib.h>
 #include <iterator>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -25,6 +27,8 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr char const* json_length_header = "Inference-Header-Content-Length";
+/// How much of a request that is refused is read nevertheless: few clients read an answer before they have sent all.
+constexpr std::size_t most_refused_bytes = std::size_t{1} << 20;
 
 [[noreturn]] void refuse(std::string const& text) { throw file_error("E5096", text); }
 
@@ -71,6 +75,8 @@ class http_front {
   }
   /// Until `stop`, and the last answer.
   void listen() { server_->listen_after_bind(); }
+  /// Has an effect once it listens.
+  [[nodiscard]] bool is_listening() const { return server_->is_running(); }
   void stop() { server_->stop(); }
 
  private:
@@ -78,17 +84,16 @@ class http_front {
     auto const threads = static_cast<std::size_t>(options_.num_threads);
     server_->new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
     server_->set_tcp_nodelay(true);
-    server_->set_payload_max_length(options_.max_body_bytes);
+    // `post` counts: the library would read a body to its end before it refuses it.
+    server_->set_payload_max_length(std::numeric_limits<std::size_t>::max());
     server_->set_read_timeout(std::chrono::milliseconds(options_.read_time_ms));
     server_->set_write_timeout(std::chrono::milliseconds(options_.read_time_ms));
     server_->set_keep_alive_max_count(1000000);
     server_->set_keep_alive_timeout(5);
     server_->set_pre_routing_handler([this](httplib::Request const& request, httplib::Response& response) {
-      if (authorization_.empty() || request.path == "/v2/health/live" || request.path == "/v2/health/ready" ||
-          is_same(request.get_header_value("Authorization"), authorization_))
-        return httplib::Server::HandlerResponse::Unhandled;
-      response.set_header("WWW-Authenticate", "Bearer");
-      write(error_response(401, "a bearer token is asked for"), response);
+      auto const refusal = request.method == "POST" ? refusal_of_body(request) : refusal_of(request);
+      if (!refusal) return httplib::Server::HandlerResponse::Unhandled;
+      finish(clock::now(), *refusal, response, true);
       return httplib::Server::HandlerResponse::Handled;
     });
     server_->Get(".*", [this](httplib::Request const& request, httplib::Response& response) {
@@ -98,57 +103,99 @@ class http_front {
     server_->Post(".*", [this](httplib::Request const& request, httplib::Response& response,
                                httplib::ContentReader const& read) { post(request, response, read); });
     server_->set_error_handler([](httplib::Request const& request, httplib::Response& response) {
-      if (!response.body.empty()) return;
+      if (response.has_header("Content-Type")) return;  // there is an answer
       int const status = response.status;
-      write(error_response(status, status == 413   ? "the request is larger than this server takes"
-                                   : status == 404 ? "Not found: " + request.method + " " + request.path
-                                                   : "the request cannot be read"),
+      write(error_response(status, status == 404 ? "Not found: " + request.method + " " + request.path
+                                                 : "the request cannot be read"),
             response);
     });
     server_->set_exception_handler([](httplib::Request const&, httplib::Response& response, std::exception_ptr) {
-      write(error_response(500, "the server has failed"), response);
+      write(error_response(500, "the server has failed"), response, true);
     });
   }
 
+  [[nodiscard]] bool is_allowed(httplib::Request const& request) const {
+    return authorization_.empty() || request.path == "/v2/health/live" || request.path == "/v2/health/ready" ||
+           is_same(request.get_header_value("Authorization"), authorization_);
+  }
+  static http_response refusal_of_token() { return error_response(401, "a bearer token is asked for"); }
+
+  /// Of requests that have no body, and of methods that nothing answers: the library would keep their bodies, of any
+  /// size, or take them for the next request.
+  [[nodiscard]] std::optional<http_response> refusal_of(httplib::Request const& request) const {
+    if (!is_allowed(request)) return refusal_of_token();
+    if (request.method != "GET" && request.method != "HEAD")
+      return error_response(404, "Not found: " + request.method + " " + request.path);
+    if (request.has_header("Transfer-Encoding") ||
+        (request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0"))
+      return error_response(400, request.method + " has no body");
+    return refusal_of_range(request);
+  }
+  /// Of bodies that the library cannot read.
+  [[nodiscard]] static std::optional<http_response> refusal_of_body(httplib::Request const& request) {
+    if (request.is_multipart_form_data()) return error_response(415, "forms are not taken: send JSON");
+    return refusal_of_range(request);
+  }
+  /// The library would repeat an answer for each range.
+  [[nodiscard]] static std::optional<http_response> refusal_of_range(httplib::Request const& request) {
+    if (request.has_header("Range")) return error_response(400, "answers have no ranges");
+    return std::nullopt;
+  }
+
   void post(httplib::Request const& request, httplib::Response& response, httplib::ContentReader const& read) {
-    auto const came = clock::now();
-    auto const limit = came + std::chrono::milliseconds(options_.read_time_ms);
+    auto const limit = clock::now() + std::chrono::milliseconds(options_.read_time_ms);
+    bool const allowed = is_allowed(request);
+    auto const most = allowed ? options_.max_body_bytes : 0;
     http_request given{.method = "POST", .path = request.path, .body = {}};
-    bool is_large = false, is_slow = false;
+    std::size_t size = 0;
     bool const is_whole = read([&](char const* data, std::size_t count) {
-      is_large = given.body.size() + count > options_.max_body_bytes;
-      is_slow = clock::now() > limit;
-      if (is_large || is_slow) return false;
-      given.body.append(data, count);
+      size += count;
+      if (clock::now() > limit || (size > most && size - most > most_refused_bytes)) return false;
+      if (size <= most)
+        given.body.append(data, count);
+      else
+        given.body = {};
       return true;
     });
     auto const begin = clock::now();
-    if (is_large || response.status == 413)
-      return finish(
-          begin,
-          error_response(413, "the request is larger than " + std::to_string(options_.max_body_bytes) + " bytes"),
-          response);
+    auto const reject = [&](int status, std::string const& text) {
+      finish(begin, error_response(status, text), response, !is_whole);
+    };
+    if (!allowed) return finish(begin, refusal_of_token(), response, !is_whole);
+    if (size > most)
+      return reject(413, "the request is larger than " + std::to_string(options_.max_body_bytes) + " bytes");
+    if (!is_whole && begin >= limit)
+      return reject(408, "the request did not come in " + std::to_string(options_.read_time_ms) + " ms");
     if (!is_whole)
-      return finish(begin,
-                    error_response(408, "the request did not come in " + std::to_string(options_.read_time_ms) + " ms"),
-                    response);
+      return response.status == 415 ? reject(415, "the request has an encoding that is not taken")
+                                    : reject(400, "the request cannot be read");
     if (auto const length = request.get_header_value(json_length_header); !length.empty()) {
       if (length.size() > 15 || length.find_first_not_of("0123456789") != std::string::npos)
-        return finish(begin, error_response(400, std::string(json_length_header) + " is no number"), response);
+        return reject(400, std::string(json_length_header) + " is no number");
       given.json_length = std::stoll(length);
     }
     finish(begin, answer(state_, given), response);
   }
 
-  void finish(clock::time_point begin, http_response const& answered, httplib::Response& response) {
+  /// `closes`: the connection, since something of the request was not read, and would be taken for the next one.
+  void finish(clock::time_point begin, http_response const& answered, httplib::Response& response,
+              bool closes = false) {
     state_.metrics.count(answered.status, clock::now() - begin);
-    write(answered, response);
+    write(answered, response, closes);
   }
-  static void write(http_response const& answered, httplib::Response& response) {
+  static void write(http_response const& answered, httplib::Response& response, bool closes = false) {
     response.status = answered.status;
     if (answered.json_length >= 0) response.set_header(json_length_header, std::to_string(answered.json_length));
+    if (answered.status == 401) response.set_header("WWW-Authenticate", "Bearer");
     if (answered.status == 503) response.set_header("Retry-After", "1");
-    response.set_content(answered.body, answered.content_type.c_str());
+    if (!closes) return response.set_content(answered.body, answered.content_type.c_str());
+    // The library closes after an answer that ends with a failure, and not otherwise.
+    response.set_header("Connection", "close");
+    response.set_content_provider(answered.body.size(), answered.content_type.c_str(),
+                                  [body = answered.body](std::size_t, std::size_t, httplib::DataSink& sink) {
+                                    sink.write(body.data(), body.size());
+                                    return false;
+                                  });
   }
 
   serve_command const& options_;
@@ -195,6 +242,7 @@ void serve_command::run() const {
     while (!has_ended) {
       if (::sigtimedwait(&ending, nullptr, &pause) > 0) {
         state.is_stopping = true;
+        while (!front.is_listening() && !has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         front.stop();
         return;
       }
@@ -204,8 +252,11 @@ void serve_command::run() const {
   std::printf("Exporting HTTP/REST API at:%s:%d ...\n", host.c_str(), port);
   std::fflush(stdout);
   front.listen();
+  bool const was_asked_for = state.is_stopping;
   has_ended = true;
+  if (!was_asked_for) ::pthread_kill(watcher.native_handle(), SIGTERM);
   watcher.join();
+  if (!was_asked_for) refuse(host + ":" + std::to_string(port) + ": the system gives no more connections");
   std::printf("all requests are answered\n");
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -40,7 +41,7 @@ std::vector<std::int64_t> served_model::numbers() const {
 
 void served_model::update() {
   for (auto const number : numbers()) {
-    if (auto const now = version(); now.engine != nullptr && now.number == number) return;
+    if (auto const now = version(); now.engine != nullptr && now.number >= number) return;
     auto const folder = has_application(folder_) ? folder_ : folder_ + "/" + std::to_string(number);
     try {
       auto engine = std::make_shared<serving::engine>(serving::application_file(folder).make_program(), options_);

@@ -3,6 +3,7 @@
 
 #include "serve/api.hpp"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -67,10 +68,16 @@ bool append(io::json const& value, std::int64_t const* shape, std::size_t rank, 
 }  // namespace
 
 io::json parse_request(std::string_view text) {
-  constexpr int deepest = 32;
+  // Objects of requests have the keys of inputs, and a key is looked for among all before it.
+  constexpr int deepest = 32, most_keys = 1000;
   auto const parse = [](std::string_view json) {
-    return io::json::parse(json, [](int depth, io::json::parse_event_t, io::json&) {
+    std::array<int, deepest + 2> keys{};
+    return io::json::parse(json, [&](int depth, io::json::parse_event_t event, io::json&) {
       if (depth > deepest) throw http_error{400, "JSON Parse error: nested too deeply"};
+      auto& count = keys[static_cast<std::size_t>(depth) + (event == io::json::parse_event_t::object_start ? 1 : 0)];
+      if (event == io::json::parse_event_t::object_start) count = 0;
+      if (event == io::json::parse_event_t::key && ++count > most_keys)
+        throw http_error{400, "JSON Parse error: an object has more than " + std::to_string(most_keys) + " keys"};
       return true;
     });
   };

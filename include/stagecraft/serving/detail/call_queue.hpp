@@ -51,9 +51,8 @@ class call_queue {
     return dropped;
   }
 
-  /// The samples of the next batch, up to `room`; `left` grows by the calls that were dropped.
-  [[nodiscard]] call_batch take(std::int64_t room, std::int64_t& left) {
-    call_batch taken;
+  /// Adds the samples of the next batch, up to `room`, to an empty one; `left` grows by the calls that were dropped.
+  void take(call_batch& taken, std::int64_t room, std::int64_t& left) {
     auto const now = serving_clock::now();
     while (room > 0) {
       left += drop_left(now);
@@ -66,7 +65,6 @@ class call_queue {
       samples_ -= count;
       if (call.given == call.samples) calls_.pop_front();
     }
-    return taken;
   }
 
   /// Gives up the first call, if it is partly in batches.

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <poll.h>
@@ -19,6 +20,7 @@
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 extern char** environ;
@@ -35,10 +37,35 @@ inline void prepare_export_folder(std::string const& place, bool purges) {
   if (!names.empty() && !purges)
     refuse("E5091", place,
            "the folder is not empty: it holds '" + names.front() + "'; purge_export_dir removes what is in it");
-  for (auto const& name : names) fs::remove_all(fs::path(place) / name, problem);
+  for (auto const& name : names)
+    if (!problem) fs::remove_all(fs::path(place) / name, problem);
   if (!problem) fs::create_directories(place, problem);
   if (problem) refuse("E5041", place, problem.message());
 }
+
+/// Until `keep`, it removes an export that has failed, which would be in the way of the next one.
+class unfinished_export {
+ public:
+  /// Before the folder is made.
+  explicit unfinished_export(std::string place) : place_(std::move(place)), was_there_(exists(place_)) {}
+  unfinished_export(unfinished_export const&) = delete;
+  unfinished_export& operator=(unfinished_export const&) = delete;
+  ~unfinished_export() {
+    if (!is_prepared_) return;
+    std::error_code none;
+    for (auto const& name : names_in_folder(place_)) std::filesystem::remove_all(place_ + "/" + name, none);
+    if (!was_there_) std::filesystem::remove(place_, none);
+  }
+  void prepare(bool purges) {
+    prepare_export_folder(place_, purges);
+    is_prepared_ = true;
+  }
+  void keep() noexcept { is_prepared_ = false; }
+
+ private:
+  std::string place_;
+  bool was_there_, is_prepared_ = false;
+};
 
 /// application.json: how the model is run.
 [[nodiscard]] inline json export_config(int batch_size, int iterations, export_options const& options) {
@@ -63,12 +90,14 @@ inline void write_export(std::string const& place, bundle_contents const& conten
 /// Runs a program and keeps what it says; its exit code, or -1 if it cannot be started.
 [[nodiscard]] inline int run_program(std::vector<std::string> const& arguments, std::string& output) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) return -1;
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {  // programs that other threads start do not get them
+    output = std::strerror(errno);
+    return -1;
+  }
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-  ::posix_spawn_file_actions_addclose(&actions, ends[0]);
   std::vector<char*> pointers;
   for (auto const& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
