@@ -131,6 +131,9 @@ def check_refusals():
     refused("lacking.keras", keras(sequential(("Dense", {"name": "dense"})), weights), "E5064", "units")
     refused("types.keras", keras(sequential(("Dense", {"name": "dense", "units": "many"})), weights), "E5064", "units")
     refused("large.keras", keras(sequential(("Dense", {"name": "dense", "units": 10**12})), weights), "E5064", "units")
+    deep = {**dense, "more": 1}
+    refused("deep.keras", keras(json.dumps(sequential(("Dense", deep))).replace('"more": 1', '"more": ' + "[" * 10**5 + "]" * 10**5)),
+            "E5063", "nested too deep")
     refused("twice.keras", keras(sequential(("Dense", dense), ("Dense", dense)), weights), "E5063", "two layers 'dense'")
     refused("shape.keras", keras(sequential(("Dense", {"name": "dense", "units": 8})), weights), "E5065", "kernel", "(6, 8)",
             "(4, 8)")
