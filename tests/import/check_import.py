@@ -10,6 +10,7 @@ read by predictions_test.cpp."""
 import array
 import io
 import json
+import math
 import pathlib
 import shutil
 import subprocess
@@ -130,6 +131,9 @@ def check_refusals():
     refused("lacking.keras", keras(sequential(("Dense", {"name": "dense"})), weights), "E5064", "units")
     refused("types.keras", keras(sequential(("Dense", {"name": "dense", "units": "many"})), weights), "E5064", "units")
     refused("large.keras", keras(sequential(("Dense", {"name": "dense", "units": 10**12})), weights), "E5064", "units")
+    deep = {**dense, "more": 1}
+    refused("deep.keras", keras(json.dumps(sequential(("Dense", deep))).replace('"more": 1', '"more": ' + "[" * 10**5 + "]" * 10**5)),
+            "E5063", "nested too deep")
     refused("twice.keras", keras(sequential(("Dense", dense), ("Dense", dense)), weights), "E5063", "two layers 'dense'")
     refused("shape.keras", keras(sequential(("Dense", {"name": "dense", "units": 8})), weights), "E5065", "kernel", "(6, 8)",
             "(4, 8)")
@@ -179,10 +183,11 @@ def message(*fields):
 
 
 def onnx(nodes, constants=(), opset=17, shape=(None, 4), inputs=("x",), outputs=("y",)):
-    """A file of nodes (type, inputs, outputs) and constants (name, shape, numbers)."""
+    """A file of nodes (type, inputs, outputs, attributes) and constants (name, shape, numbers)."""
     dimensions = [(1, message((2, "n")) if length is None else message((1, length))) for length in shape]
     value = lambda name: message((1, name), (2, message((1, message((1, 1), (2, message(*dimensions)))))))
-    graph = [(1, message(*((1, i) for i in ins), *((2, o) for o in outs), (4, kind))) for kind, ins, outs in nodes]
+    graph = [(1, message(*((1, i) for i in ins), *((2, o) for o in outs), (4, kind), *((5, each) for each in attributes)))
+             for kind, ins, outs, *attributes in nodes]
     graph += [(5, message(*((1, length) for length in lengths), (2, 1), (8, name), (9, array.array("f", numbers).tobytes())))
               for name, lengths, numbers in constants]
     graph += [(11, value(name)) for name in inputs] + [(12, value(name)) for name in outputs]
@@ -209,6 +214,38 @@ def check_onnx_refusals():
     refused("reshape.onnx", onnx([("Reshape", ["x", "k"], ["y"])], [("k", (2,), [8.0, 2.0])]), "E5064", "Reshape")
     outside = message((1, 2), (2, 1), (8, "k"), (13, message((1, "location"), (2, "../secret"))), (14, 1))
     refused("outside.onnx", message((7, message((5, outside))), (8, message((2, 17)))), "E5067", "not beside the file")
+    refused("add.onnx", onnx([("Add", [], ["y"])]), "E5064", "lacks inputs")
+    mean = [("ReduceMean", [], ["m"]), ("Sub", ["x", "m"], ["c"]), ("Pow", ["c", "k"], ["p"]), ("ReduceMean", ["p"], ["v"]),
+            ("Add", ["v", "k"], ["a"]), ("Sqrt", ["a"], ["r"]), ("Div", ["c", "r"], ["y"])]
+    refused("mean.onnx", onnx(mean, [("k", (), [2.0])]), "E5064", "lacks input 0")
+    shape = ("s", (4,), [2.0**26, 2.0**14, 2.0**26, -1.0])
+    refused("counted.onnx", onnx([("Reshape", ["k", "s"], ["y"])], [kernel, shape]), "E5064")
+    refused("length.onnx", onnx([("Slice", ["k", "s", "s"], ["y"])], [("k", (1 << 40, 0), []), ("s", (1,), [0.0])]), "E5064")
+    unit = [("k", (0,), []), ("u", (1, 1), [0.0]), ("i", (), [0.0])]
+    refused("none.onnx", onnx([("Add", ["k", "u"], ["a"]), ("Squeeze", ["a"], ["b"]), ("Gather", ["b", "i"], ["y"])], unit), "E5064")
+    refused("samples.onnx", onnx([("ReduceMean", ["x"], ["y"], message((1, "axes"), (8, 0), (8, 1)))], shape=(None, 4, 3)),
+            "E5064", "over samples")
+    floor = [message((1, name), (4, text)) for name, text in (("mode", "nearest"), ("nearest_mode", "floor"))]
+    refused("floor.onnx", onnx([("Resize", ["x", "", "k"], ["y"], *floor)], [("k", (4,), [1.0, 1.0, 2.0, 2.0])],
+                               shape=(None, 3, 4, 4)), "E5064", "half_pixel")
+
+
+def check_constants_of_onnx():
+    """Weights in nodes, which count as those beside them do, and in files of their own, of any two sizes."""
+    table = message((1, "value"), (5, message((1, 1025), (1, 1024), (2, 1), (9, bytes(4 * 1025 * 1024)))))
+    (FOLDER / "nodes.onnx").write_bytes(onnx([("Constant", [], ["k"], table), ("MatMul", ["x", "k"], ["y"])], shape=(None, 1025)))
+    code, text = run("show", FOLDER / "nodes.onnx")
+    check(code == 0 and "kernel (1025, 1024)" in text, text)
+    parts = []
+    for name, lengths in (("k", (4, 64)), ("b", (64,))):
+        (FOLDER / f"part_{name}.bin").write_bytes(bytes(4 * math.prod(lengths)))
+        parts.append((5, message(*((1, length) for length in lengths), (2, 1), (8, name),
+                                 (13, message((1, "location"), (2, f"part_{name}.bin"))), (14, 1))))
+    value = lambda name: message((1, name), (2, message((1, message((1, 1), (2, message((1, message((2, "n"))), (1, message((1, 4))))))))))
+    node = message((1, "x"), (1, "k"), (1, "b"), (2, "y"), (4, "Gemm"))
+    (FOLDER / "parts.onnx").write_bytes(message((7, message((1, node), *parts, (11, value("x")), (12, value("y")))), (8, message((2, 17)))))
+    code, text = run("show", FOLDER / "parts.onnx")
+    check(code == 0 and "kernel (4, 64)" in text, text)
 
 
 def tfjs(weights, paths=("w.bin",), **others):
@@ -235,6 +272,7 @@ def check_refusals_of_tfjs():
     refused("long.json", tfjs([{**kernel, "shape": [4, 2**40]}]), "E5068", "takes more bytes")
     refused("over.json", tfjs([{**kernel, "shape": [2**40, 2**40]}]), "E5068")
     refused("minus.json", tfjs([{**kernel, "shape": [-4, 3]}]), "E5068", "shape")
+    refused("twice.json", tfjs([kernel, bias, {**kernel, "name": "a"}, {**bias, "name": "b"}], ["w.bin", "w.bin"]), "E5068", "twice")
     refused("left.json", tfjs([kernel]), "E5068", "60 bytes, the weights 48")
     refused("dtype.json", tfjs([{**kernel, "dtype": "string"}]), "E5068", "string")
     refused("graph.json", tfjs([], [], format="graph-model"), "E5068", "graph-model")
@@ -252,6 +290,7 @@ def main():
     import_all()
     import_onnx()
     check_onnx_refusals()
+    check_constants_of_onnx()
     code, text = run("show", FOLDER / "resnet.h5")
     check(code == 0 and "inputs['input_1'] shape: (None, 16, 16, 3)" in text and "kernel (3, 3, 3, 4)" in text, text)
     check_refusals()

@@ -2,6 +2,7 @@
 // Bundles: training that goes on from one has the bits of training that was not interrupted; all that differs is one
 // error; whenever the writer is killed, the former bundle or the new one is there.
 #include <stagecraft/io/bundle.hpp>
+#include <stagecraft/io/keras/keras_config.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>
 
@@ -129,6 +130,16 @@ TEST_CASE("a bundle has files that others read, and a predictor reads its weight
   CHECK(model.get_optimizer_weights()[1].name == "dense/kernel/v:0");
   CHECK(file.find("optimizer_weights/adam/batch_normalization/moving_mean/m:0") == nullptr);
   CHECK(sc::io::to_floats(*file.find("counters/iterations")) == std::vector{36.F});
+
+  // Older releases did not count overflows.
+  auto contents = sc::io::read_contents(folder / "digits");
+  CHECK(std::erase_if(contents.tensors.tensors, [](auto const& each) { return each.name == "counters/overflowed"; }) ==
+        1);
+  fs::create_directory(folder / "older");
+  sc::io::write_contents(folder / "older", contents);
+  sc::trainer<mlp, training> older(7);
+  older.load(folder / "older");
+  CHECK(older.get_weights() == model.get_weights());
 
   auto const description = sc::io::json::parse(read(folder / "digits/model.json"));
   CHECK(description["class_name"] == "Sequential");
@@ -265,4 +276,18 @@ TEST_CASE("whenever the writer is killed, the former bundle or the new one is th
   CHECK(killed > 150);
   former.save(path);
   CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+}
+
+TEST_CASE("what a version of Keras has not is one error") {
+  auto const model = sc::io::json::parse(R"({"class_name": "Sequential", "config": {"name": "m", "layers": [
+    {"class_name": "ActivityRegularization", "config": {"name": "a", "l1": 0.0, "l2": 0.5}},
+    {"class_name": "Dense", "config": {"name": "d",
+     "kernel_constraint": {"class_name": "RadialConstraint", "config": {}}}},
+    {"class_name": "ThresholdedReLU", "config": {"name": "t"}}]}})");
+  auto const written = [&](sc::io::keras_version version) { return sc::io::keras_config(model, version, "m.keras"); };
+  CHECK(written(sc::io::keras_version::keras_2)["config"]["layers"].size() == 3);
+  auto const error = error_of([&] { (void)written(sc::io::keras_version::keras_3); });
+  CHECK(contains(error,
+                 "\n  layer 'd': kernel_constraint is RadialConstraint\n  layer 't' is a ThresholdedReLU [E5043]"));
+  CHECK(!contains(error, "'a'"));
 }

@@ -16,9 +16,14 @@ namespace stagecraft::tool {
 
 namespace {
 
+constexpr int deepest = 200;  // lists and objects in each other: to copy them takes stack
+
 json parse(std::string_view text, std::string const& file, std::string const& place) {
   try {
-    return json::parse(text);
+    return json::parse(text, [&](int depth, json::parse_event_t, json&) {
+      if (depth > deepest) throw file_error("E5063", file + ": " + place + " is nested too deep");
+      return true;
+    });
   } catch (json::exception const& why) {
     throw file_error("E5063", file + ": " + place + " is no JSON: " + why.what());
   }
@@ -26,7 +31,6 @@ json parse(std::string_view text, std::string const& file, std::string const& pl
 
 /// Keras 3 has another function under a name of Keras 2's. It is given another name, which nothing here has.
 void rename_functions_of_keras_3(json& config, int depth = 0) {
-  constexpr int deepest = 200;
   if (depth > deepest || !config.is_structured()) return;
   for (auto& [key, value] : config.items()) {
     bool const is_activation = config.is_object() && std::string_view(key).ends_with("activation");

@@ -103,7 +103,8 @@ class tensor_taker {
     take(progress.learning_rate, "learning_rate", element_type::float32);
     take(progress.loss_scale, "loss_scale", element_type::float32);
     take(progress.good_steps, "good_steps", element_type::int32);
-    take(progress.overflowed, "overflowed", element_type::int64);
+    if (tensors_.contains(std::string(counter_prefix) + "overflowed"))  // which older bundles do not have
+      take(progress.overflowed, "overflowed", element_type::int64);
   }
   /// What is left belongs to nothing that the model has; tensors whose names begin so do not count.
   void finish(std::vector<std::string_view> const& others) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,14 +50,15 @@ class tfjs_reader {
     auto const groups = whole.find("weightsManifest");
     if (groups == whole.end()) return result;
     if (!groups->is_array()) wrong("its 'weightsManifest' is no list");
-    for (auto const& group : *groups) read_group(group, result.weights);
+    std::set<std::string> files;
+    for (auto const& group : *groups) read_group(group, files, result.weights);
     return result;
   }
 
  private:
   [[noreturn]] void wrong(std::string const& what) const { refuse("E5068", path_, what); }
 
-  void read_group(json const& group, tensor_file& to) const {
+  void read_group(json const& group, std::set<std::string>& files, tensor_file& to) const {
     if (!group.is_object() || !group.contains("paths") || !group["paths"].is_array() || !group.contains("weights") ||
         !group["weights"].is_array())
       wrong("a group of its weights has no lists of 'paths' and 'weights'");
@@ -66,6 +68,7 @@ class tfjs_reader {
       if (!name.is_string() || name.get_ref<std::string const&>().empty() || name == ".." || name == "." ||
           name.get_ref<std::string const&>().find_first_of(std::string_view("/\\\0", 3)) != std::string::npos)
         wrong("a file of its weights is called " + name.dump(-1, ' ', true, json::error_handler_t::replace));
+      if (!files.insert(name.get<std::string>()).second) wrong("it names the file " + name.dump() + " twice");
       auto const part = shard_(name.get<std::string>());
       bytes.insert(bytes.end(), part.begin(), part.end());
     }

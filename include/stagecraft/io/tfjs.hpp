@@ -24,10 +24,11 @@ namespace stagecraft::io {
 /// The converter's size of a file of weights: what browsers keep.
 inline constexpr std::size_t tfjs_shard_bytes = std::size_t{4} << 20;
 
-/// "web/" of "web/model.json" or "web/".
+/// "web/" of "web/model.json", "web/" or "web".
 [[nodiscard]] inline std::string tfjs_folder(std::string const& path) {
   constexpr std::string_view name = "model.json";
-  return path.ends_with(name) ? path.substr(0, path.size() - name.size()) : path;
+  if (path == name || path.ends_with("/model.json")) return path.substr(0, path.size() - name.size());
+  return path.ends_with("/") ? path : path + "/";
 }
 
 /// Writes a bundle as a `layers-model`, which `tf.loadLayersModel("web/model.json")` reads: weights in float32, in

@@ -6,11 +6,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace sc = stagecraft;
 
@@ -328,6 +331,19 @@ TEST_CASE("events are written as TensorFlow writes them") {
   }
   CHECK(file_text("events_test.tfevents") == file_text(STAGECRAFT_GOLDEN_DIR "/events.tfevents"));
   std::remove("events_test.tfevents");
+}
+
+TEST_CASE("a histogram counts numbers beside what is none") {
+  std::vector<float> values{std::numeric_limits<float>::quiet_NaN(), 1, -5};
+  std::vector<std::string> texts;
+  for (int i = 0; i < 3; ++i) {
+    sc::io::event_writer("histogram_test.tfevents", 1.5).histogram("dense/kernel_0", values, 1, 4.5);
+    texts.push_back(file_text("histogram_test.tfevents"));
+    std::rotate(values.begin(), values.begin() + 1, values.end());
+  }
+  CHECK(texts[0] == texts[1]);
+  CHECK(texts[0] == texts[2]);
+  std::remove("histogram_test.tfevents");
 }
 
 TEST_CASE("tensor_board writes what a training reports, and what a validation does, apart") {

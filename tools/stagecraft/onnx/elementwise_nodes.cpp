@@ -104,6 +104,7 @@ std::vector<float> per_channel(onnx_constant const& c, traced_tensor const& x) {
 /// Tensors with the axes of the first.
 std::vector<traced_tensor> aligned(trace& to, onnx_node const& node, int& rank) {
   std::vector<traced_tensor> all;
+  if (node.inputs.empty()) throw unsupported("lacks inputs");
   rank = 0;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     all.push_back(to.tensor(node, i));
@@ -172,6 +173,9 @@ void concat(trace& to, onnx_node const& node) {
     for (auto& each : all) each = to.in_order(each), place = place_of(each, node.integer("axis", 0));
   if (place < 1) throw unsupported("joins samples");
   if (all.size() == 1) return to.set(node, all[0]);
+  std::int64_t joined = 0;
+  for (auto const& each : all) joined += each.lengths.at(static_cast<std::size_t>(place) - 1);
+  if (joined > (1 << 30)) throw unsupported("gives more than 2^30 elements");
   int const last = static_cast<int>(all[0].lengths.size());
   auto y = to.call("Concatenate", {{"axis", place == last ? -1 : place}}, all);
   y.rank = rank, y.order = all[0].order;

@@ -56,7 +56,7 @@ std::optional<onnx_constant> elementwise(onnx_constant const& a, onnx_constant c
   if (!is_scalar && a.values.size() == 1 && (type == "Add" || type == "Mul")) return elementwise(b, a, type);
   if (!is_scalar && a.shape != b.shape) return std::nullopt;
   auto result = a;
-  if (b.shape.size() > a.shape.size()) result.shape = b.shape;
+  if (b.shape.size() > a.shape.size()) result.shape.insert(result.shape.begin(), b.shape.size() - a.shape.size(), 1);
   for (std::size_t i = 0; i < result.values.size(); ++i) {
     double const x = a.values[i], y = b.values[is_scalar ? 0 : i];
     if (x == batch_marker || y == batch_marker) return std::nullopt;
@@ -75,17 +75,17 @@ std::optional<onnx_constant> elementwise(onnx_constant const& a, onnx_constant c
 
 std::optional<std::vector<std::int64_t>> shape_for(std::vector<std::int64_t> wanted,
                                                    std::vector<std::int64_t> const& from) {
-  std::int64_t const count = count_of(from);
+  std::int64_t const count = count_of(from), most = std::int64_t{1} << 40;
+  if (count < 0) return std::nullopt;
   std::int64_t known = 1, open = -1;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] == 0 && i < from.size()) wanted[i] = from[i];
     if (wanted[i] == -1)
       open = static_cast<std::int64_t>(i);
-    else if (wanted[i] < 0 || wanted[i] > largest_made * 1024)
+    else if (wanted[i] < 0 || wanted[i] > most / known)
       return std::nullopt;
     else
       known *= std::max<std::int64_t>(wanted[i], 1);
-    if (known > (std::int64_t{1} << 40)) return std::nullopt;
   }
   if (open >= 0) wanted[static_cast<std::size_t>(open)] = count / known;
   return count_of(wanted) == count ? std::optional(wanted) : std::nullopt;
@@ -95,13 +95,18 @@ std::optional<onnx_constant> sliced(onnx_constant from, std::vector<std::optiona
   if (inputs.size() < 3 || !inputs[1] || !inputs[2]) return std::nullopt;
   auto const starts = inputs[1]->integers(), ends = inputs[2]->integers();
   auto const rank = static_cast<std::int64_t>(from.shape.size());
+  auto const given = [&](std::size_t input) {
+    return inputs.size() > input && inputs[input] ? inputs[input]->integers() : std::vector<std::int64_t>();
+  };
+  auto const axes = given(3), steps = given(4);
+  if (starts.size() > from.shape.size()) return std::nullopt;
   for (std::size_t i = 0; i < starts.size() && i < ends.size(); ++i) {
-    auto axis = inputs.size() > 3 && inputs[3] && i < inputs[3]->values.size() ? inputs[3]->integers()[i]
-                                                                               : static_cast<std::int64_t>(i);
-    auto const step = inputs.size() > 4 && inputs[4] && i < inputs[4]->values.size() ? inputs[4]->integers()[i] : 1;
+    auto axis = i < axes.size() ? axes[i] : static_cast<std::int64_t>(i);
+    auto const step = i < steps.size() ? steps[i] : 1;
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank || step == 0 || std::abs(step) > largest_made) return std::nullopt;
     auto const length = from.shape[static_cast<std::size_t>(axis)];
+    if (length > largest_made) return std::nullopt;
     auto const place = [&](std::int64_t at) {
       if (at < 0) at = at < -length ? -1 : at + length;
       return std::clamp<std::int64_t>(at, step < 0 ? -1 : 0, step < 0 ? length - 1 : length);
@@ -233,6 +238,27 @@ onnx_constants::onnx_constants(onnx_graph const& graph) {
     stored_.insert_or_assign(each.name, &each);
     budget_ += 4 * static_cast<std::size_t>(each.size());
   }
+  for (auto const& node : graph.nodes)  // those that are nodes themselves take their own elements
+    if (node.type == "Constant") budget_ += 5 * elements_of(node);
+  largest_read_ = budget_;
+}
+
+std::size_t elements_of(onnx_node const& constant) {
+  auto const* const value = constant.find("value");
+  return value != nullptr && value->tensor ? static_cast<std::size_t>(value->tensor->size()) : 0;
+}
+
+onnx_constant asked_for(onnx_node const& node, onnx_constant lengths) {
+  auto const rank = static_cast<std::int64_t>(lengths.values.size());
+  auto const place = [&](char const* which, std::int64_t by_default) {
+    auto const at = node.integer(which, by_default);
+    return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  auto const start = place("start", 0), end = std::max(place("end", rank), start);
+  lengths.values.erase(lengths.values.begin() + end, lengths.values.end());
+  lengths.values.erase(lengths.values.begin(), lengths.values.begin() + start);
+  lengths.shape = {end - start};
+  return lengths;
 }
 
 std::size_t onnx_constants::size(std::string const& name) const {
@@ -249,8 +275,12 @@ std::optional<onnx_constant> onnx_constants::find(std::string const& name) const
 
 bool onnx_constants::fold(onnx_node const& node) {
   if (node.outputs.empty() || !node.domain.empty()) return false;
-  for (auto const& input : node.inputs)
+  std::size_t read = 0;
+  for (auto const& input : node.inputs) {
     if (!input.empty() && !contains(input)) return false;
+    read += size(input);
+  }
+  if (read > largest_read_) return false;
   auto result = result_of(node);
   if (!result || result->values.size() > budget_) return false;
   budget_ -= result->values.size();
@@ -298,7 +328,7 @@ std::optional<onnx_constant> onnx_constants::result_of(onnx_node const& node) co
   if (type == "Shape") {
     onnx_constant result{{static_cast<std::int64_t>(first.shape.size())}, {}, true};
     for (auto const length : first.shape) result.values.push_back(static_cast<double>(length));
-    return result;
+    return asked_for(node, std::move(result));
   }
   if (first.values.size() > static_cast<std::size_t>(largest_made)) return std::nullopt;
   if (type == "Concat") return joined(inputs);

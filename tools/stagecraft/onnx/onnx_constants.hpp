@@ -27,6 +27,12 @@ struct onnx_constant {
 /// The array with its axes in another order: axis i of the result is axis order[i].
 [[nodiscard]] onnx_constant transposed(onnx_constant const& from, std::vector<int> const& order);
 
+/// How many elements a node of type Constant has, in its tensor.
+[[nodiscard]] std::size_t elements_of(onnx_node const& constant);
+
+/// Of all lengths, those that a node of type Shape gives: since opset 15 it has "start" and "end".
+[[nodiscard]] onnx_constant asked_for(onnx_node const& node, onnx_constant lengths);
+
 /// The constants of a graph, by their names.
 class onnx_constants {
  public:
@@ -47,6 +53,7 @@ class onnx_constants {
   std::map<std::string, stored_tensor const*> stored_;
   std::map<std::string, onnx_constant> made_;
   std::size_t budget_ = 1 << 22;  ///< elements that may still be made: a multiple of the file's
+  std::size_t largest_read_ = 0;  ///< elements that one node may take
 };
 
 }  // namespace stagecraft::tool

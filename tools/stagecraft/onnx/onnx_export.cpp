@@ -57,7 +57,9 @@ class model_exporter {
       if (layer.nested)
         values[i] = add(*layer.nested, prefix + layer.name + "/", inputs);
       else
-        values[i] = {add_layer(layer, prefix, inputs, lengths_of(call.outputs[0].value()))};
+        // Layers of several outputs are a problem each, and stand for all of them until that is reported.
+        values[i].assign(std::max<std::size_t>(call.outputs.size(), 1),
+                         add_layer(layer, prefix, inputs, lengths_of(call.outputs[0].value())));
     }
     std::vector<onnx_output> results;
     for (auto const& each : model.outputs)

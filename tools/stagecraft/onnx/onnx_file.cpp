@@ -216,11 +216,13 @@ class parser {
     std::uint64_t expected = size_of(*type);
     if (result.shape.size() > 16) damaged("constant '" + result.name + "' has more than 16 axes");
     for (auto const length : result.shape) {
-      if (length < 0 ||
-          (length > 0 && expected > std::numeric_limits<std::int64_t>::max() / static_cast<std::uint64_t>(length)))
+      // Lengths of 0 do not let the others be larger than what can be counted.
+      auto const factor = static_cast<std::uint64_t>(std::max<std::int64_t>(length, 1));
+      if (length < 0 || expected > std::numeric_limits<std::int64_t>::max() / factor)
         damaged("constant '" + result.name + "' has the shape " + io::shape_text(result.shape));
-      expected *= static_cast<std::uint64_t>(length);
+      expected *= factor;
     }
+    if (std::find(result.shape.begin(), result.shape.end(), 0) != result.shape.end()) expected = 0;
     if (expected != result.bytes.size())
       damaged("constant '" + result.name + "' has the shape " + io::shape_text(result.shape) + ", of " +
               std::to_string(expected) + " bytes, and " + std::to_string(result.bytes.size()) + " bytes");
@@ -278,8 +280,10 @@ class parser {
     if (leaves || folder_.empty())
       damaged("constant '" + to.name + "' lies in '" + location.string() + "', which is not beside the file");
     auto const path = folder_ / location;
-    auto const inside =
-        std::filesystem::weakly_canonical(path).lexically_relative(std::filesystem::weakly_canonical(folder_));
+    std::error_code problem;
+    auto const file = std::filesystem::weakly_canonical(path, problem);
+    auto const inside = problem ? std::filesystem::path()
+                                : file.lexically_relative(std::filesystem::weakly_canonical(folder_, problem));
     if (inside.empty() || *inside.begin() == "..")
       damaged("constant '" + to.name + "' lies in '" + location.string() + "', which is not beside the file");
     io::byte_source const source(path.string());
@@ -287,15 +291,16 @@ class parser {
     auto const length = text("length").empty() && offset <= source.size() ? source.size() - offset : number("length");
     if (!source.holds(offset, length))
       damaged("constant '" + to.name + "' lies beyond the end of '" + location.string() + "'");
-    // Constants may share bytes: what all of them take is what the file has.
-    external_bytes_ += length;
-    if (external_bytes_ > source.size() * 4) damaged("its constants overlap in '" + location.string() + "'");
+    // Constants may share bytes: what all of them take is a multiple of what the file has.
+    auto& taken = external_bytes_[inside.string()];
+    taken += length;
+    if (taken > source.size() * 4) damaged("its constants overlap in '" + location.string() + "'");
     to.bytes = source.read(offset, length);
   }
 
   std::string name_;
   std::filesystem::path folder_;
-  std::uint64_t external_bytes_ = 0;
+  std::map<std::string, std::uint64_t> external_bytes_;  ///< that constants take, by file
 };
 
 }  // namespace

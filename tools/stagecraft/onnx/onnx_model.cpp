@@ -89,6 +89,7 @@ void onnx_trace::add_inputs() {
     if (!is_known)
       wrong("input '" + input.name + "' has the shape (" + text +
             ") here; say which one it shall have, without the batch: --input-shape 224,224,3");
+    if (!is_countable(tensor.lengths)) wrong("input '" + input.name + "' has more than 2^30 elements");
     traced_layer made{"InputLayer", clean_name(input.name)};
     made.lengths = tensor.lengths;
     layers_.push_back(std::move(made));
@@ -216,10 +217,11 @@ void onnx_trace::fuse_activations() {
 
 void onnx_trace::name_layers() {
   std::set<std::string> taken;
+  std::map<std::string, int> copies;
   for (auto& each : layers_) {
     if (each.name.empty()) continue;
     auto const base = each.name;
-    for (int i = 1; !taken.insert(each.name).second; ++i) each.name = base + "_" + std::to_string(i);
+    while (!taken.insert(each.name).second) each.name = base + "_" + std::to_string(++copies[base]);
   }
   std::map<std::string, int> counts;
   for (auto& each : layers_) {

@@ -32,7 +32,8 @@ class onnx_links {
     if (found == users_.end() || found->second.size() != 1 || found->second[0] == nullptr) return nullptr;
     return found->second[0]->type == type ? found->second[0] : nullptr;
   }
-  [[nodiscard]] bool is_constant(std::string const& name) const { return constants_.contains(name); }
+  /// How many elements a constant has; 0 for what is none.
+  [[nodiscard]] std::size_t size(std::string const& name) const { return constants_.size(name); }
   /// A constant of one number.
   [[nodiscard]] std::optional<double> number(std::string const& name) const {
     if (constants_.size(name) != 1) return std::nullopt;
@@ -59,7 +60,8 @@ std::optional<onnx_node> layer_normalization(onnx_links const& links, onnx_node 
   if (centred == nullptr || root == nullptr || centred->inputs.size() != 2) return std::nullopt;
   auto const* const sum = links.giver(*root, 0, "Add");
   auto const* const mean = links.giver(*centred, 1, "ReduceMean");
-  if (sum == nullptr || sum->inputs.size() != 2 || mean == nullptr || mean->inputs[0] != centred->inputs[0])
+  if (sum == nullptr || sum->inputs.size() != 2 || mean == nullptr || mean->inputs.empty() ||
+      mean->inputs[0] != centred->inputs[0])
     return std::nullopt;
   auto const* variance = links.giver(*sum, 0, "ReduceMean");
   auto epsilon = links.number(sum->inputs[1]);
@@ -80,10 +82,10 @@ std::optional<onnx_node> layer_normalization(onnx_links const& links, onnx_node 
   result.attributes["axis"].integer = -1;
   result.attributes["epsilon"].real = static_cast<float>(*epsilon);
   last = &division;
-  // An input that is a constant, of one axis at most.
+  // An input that is a constant with a number for each element; one number for all is no weight.
   auto const constant_of = [&](onnx_node const& node) -> std::string {
     for (auto const& input : node.inputs)
-      if (links.is_constant(input)) return input;
+      if (links.size(input) > 1) return input;
     return {};
   };
   if (auto const* const scale = links.user(division, "Mul"); scale != nullptr && !constant_of(*scale).empty()) {
@@ -121,7 +123,7 @@ std::optional<onnx_node> activation(onnx_links const& links, onnx_node const& pr
     named.inputs = {factors[k]};
     auto const& x = factors[1 - k];
     auto const* const sigmoid = links.giver(named, 0, "Sigmoid");
-    if (sigmoid != nullptr && sigmoid->inputs[0] == x && constant == 1) {
+    if (sigmoid != nullptr && sigmoid->inputs == std::vector{x} && constant == 1) {
       named.type = "Swish", named.inputs = {x};
       return named;
     }

@@ -27,6 +27,13 @@ std::string clean_name(std::string const& name) {
   return result.substr(0, 48);
 }
 
+bool is_countable(std::vector<int> const& lengths) {
+  std::int64_t count = 1;
+  for (int const length : lengths)
+    if (length < 0 || (count *= std::max(length, 1)) > (1 << 30)) return false;
+  return true;
+}
+
 bool traced_tensor::is_in_order() const {
   return std::is_sorted(order.begin(), order.end()) && flat_order.empty() && fused_axis < 0;
 }
@@ -38,6 +45,8 @@ onnx_trace::onnx_trace(onnx_graph const& graph, std::string const& file, import_
       if (!input.empty()) users_[input].push_back(&node);
   for (auto const& output : graph.outputs) given_.insert(output.name);
   for (auto const& each : graph.constants) weight_budget_ += 4 * static_cast<std::size_t>(each.size());
+  for (auto const& node : graph.nodes)
+    if (node.type == "Constant") weight_budget_ += 4 * elements_of(node);
 }
 
 void onnx_trace::wrong(std::string const& what) const { io::refuse("E5063", file_, what); }
@@ -105,6 +114,7 @@ traced_tensor onnx_trace::call(std::string const& class_name, json const& config
         {rules.weights[i].name, weights[i].shape, {weights[i].values.begin(), weights[i].values.end()}});
   }
   for (int const length : rules.output) made.lengths.push_back(length);
+  if (!is_countable(made.lengths)) throw unsupported("gives more than 2^30 elements");
   layers_.push_back(std::move(made));
   traced_tensor result{static_cast<int>(layers_.size()) - 1, static_cast<int>(rules.output.rank()) + 1};
   result.lengths = layers_.back().lengths;

@@ -129,6 +129,9 @@ class onnx_trace {
   std::size_t weight_budget_ = 1 << 20;  ///< elements that layers may still take
 };
 
+/// Whether a sample of these lengths has at most 2^30 elements, which 32 bits count.
+[[nodiscard]] bool is_countable(std::vector<int> const& lengths);
+
 /// A name of letters, digits and underscores.
 [[nodiscard]] std::string clean_name(std::string const& name);
 

@@ -62,7 +62,7 @@ std::optional<onnx_constant> bias_of(onnx_constant const& from, std::int64_t uni
 void gemm(trace& to, onnx_node const& node) {
   if (node.integer("transA", 0) != 0) throw unsupported("takes its input transposed");
   auto kernel = to.required(node, 1);
-  if (kernel.shape.size() != 2) throw unsupported("has a constant that is no matrix");
+  if (kernel.shape.size() != 2 || kernel.values.empty()) throw unsupported("has a constant that is no matrix");
   if (node.integer("transB", 0) != 0) kernel = transposed(kernel, {1, 0});
   for (double& value : kernel.values) value *= static_cast<double>(node.real("alpha", 1));
   auto const summand = to.constant(node, 2);
@@ -82,7 +82,7 @@ void matrix_product(trace& to, onnx_node const& node) {
     return to.set(node, to.call("Dot", {{"axes", {2, 1}}}, {a, b}));
   }
   auto const kernel = to.required(node, 1);
-  if (kernel.shape.size() != 2) throw unsupported("has a constant that is no matrix");
+  if (kernel.shape.size() != 2 || kernel.values.empty()) throw unsupported("has a constant that is no matrix");
   auto const* const sum = node.outputs.empty() ? nullptr : to.only_user(node.outputs[0]);
   std::optional<onnx_constant> bias;
   if (sum != nullptr && sum->type == "Add" && sum->domain.empty() && sum->inputs.size() == 2) {

@@ -97,7 +97,9 @@ void recurrent(trace& to, onnx_node const& node) {
   auto const gates = static_cast<std::int64_t>(kind.gates.size());
   std::int64_t const directions = is_both ? 2 : 1;
   std::int64_t const units = state.shape.size() == 3 ? state.shape[2] : 0;
-  if (units < 1 || input.shape != std::vector<std::int64_t>{directions, gates * units, x.lengths[1]} ||
+  constexpr std::int64_t most_units = 1 << 24;
+  if (units < 1 || units > most_units ||
+      input.shape != std::vector<std::int64_t>{directions, gates * units, x.lengths[1]} ||
       state.shape != std::vector<std::int64_t>{directions, gates * units, units} || (biases && biases->shape.empty()) ||
       (biases && biases->shape[0] != directions))
     throw unsupported("has kernels that do not fit its input");

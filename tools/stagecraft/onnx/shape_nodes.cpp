@@ -153,7 +153,7 @@ void shape_of(trace& to, onnx_node const& node) {
   for (std::size_t i = 0; i < x.order.size(); ++i)
     result.values[static_cast<std::size_t>(x.order[i])] = i == 0 ? batch_marker : x.lengths[i - 1];
   if (!x.flat_order.empty()) result.values = {batch_marker, static_cast<double>(x.lengths[0])};
-  to.set_constant(node, std::move(result));
+  to.set_constant(node, asked_for(node, std::move(result)));
 }
 
 /// Zeros, or copies, around a picture or a sequence: [before, after] for each of a tensor's own axes but the first.
@@ -211,6 +211,7 @@ void slice(trace& to, onnx_node const& node) {
   if (!x.flat_order.empty() || x.fused_axis >= 0) throw unsupported("cuts a tensor that was flattened");
   auto const starts = to.required(node, 1).integers(), ends = to.required(node, 2).integers();
   auto const axes = to.constant(node, 3), steps = to.constant(node, 4);
+  if (starts.size() > static_cast<std::size_t>(x.rank)) throw unsupported("has more starts than its input has axes");
   std::vector<std::pair<int, int>> each(static_cast<std::size_t>(x.rank));
   for (std::size_t i = 0; i < starts.size() && i < ends.size(); ++i) {
     if (steps && (i >= steps->values.size() || steps->values[i] != 1))
@@ -249,8 +250,9 @@ void gather(trace& to, onnx_node const& node) {
     throw unsupported("takes something else than one step of a sequence");
   int const length = x.lengths[0];
   auto const given = index.integers()[0];
-  auto const at = static_cast<int>(given < 0 ? given + length : given);
-  if (at < 0 || at >= length) throw unsupported("takes a step that is not there");
+  auto const step_at = given < 0 ? given + length : given;
+  if (step_at < 0 || step_at >= length) throw unsupported("takes a step that is not there");
+  auto const at = static_cast<int>(step_at);
   auto const step = length == 1 ? x : to.call("Cropping1D", {{"cropping", {at, length - 1 - at}}}, {x});
   auto y = to.call("Reshape", {{"target_shape", {x.lengths[1]}}}, {step});
   if (at == length - 1 && length > 1) to.layer(y).config["of the last step"] = true;
@@ -267,6 +269,7 @@ onnx_converter reduction(std::string const& kind) {
     auto const axes = node.inputs.size() > 1 ? to.required(node, 1).integers() : node.integers("axes", {});
     std::set<int> taken;
     for (auto const axis : axes) taken.insert(axis_of(axis, x.rank));
+    if (taken.contains(x.order[0])) throw unsupported("is over samples");
     std::vector<int> order{x.order[0]}, kept;
     for (std::size_t i = 1; i < x.order.size(); ++i) (taken.contains(x.order[i]) ? order : kept).push_back(x.order[i]);
     if (axes.empty() || kept.size() != 1 || order.size() < 2 || order.size() > 4)

@@ -18,11 +18,13 @@ struct window {
   std::string padding = "valid";  ///< Keras's, after what zeros() says
 };
 
+constexpr std::int64_t largest_size = 1 << 20;
+
 std::vector<int> small(integers const& from, std::size_t count, char const* what, std::int64_t least) {
   if (from.size() != count) throw unsupported(std::string("has ") + what + " that do not fit its input");
   std::vector<int> result;
   for (auto const each : from) {
-    if (each < least || each > (1 << 20))
+    if (each < least || each > largest_size)
       throw unsupported(std::string("has ") + what + " that are too small or too large");
     result.push_back(static_cast<int>(each));
   }
@@ -40,6 +42,8 @@ window window_of(onnx_node const& node, traced_tensor const& x, integers const& 
   auto const pads = small(node.integers("pads", zeros), 2 * rank, "pads", 0);
   w.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(rank));
   w.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(rank), pads.end());
+  for (std::size_t i = 0; i < rank; ++i)
+    if (std::int64_t{w.sizes[i]} * w.dilations[i] > largest_size) throw unsupported("has a window that is too large");
   return w;
 }
 
@@ -146,6 +150,8 @@ void transposed_convolution(trace& to, onnx_node const& node) {
   for (std::size_t i = 0; i < rank; ++i) {
     int const total = w.sizes[i] - w.strides[i];
     if (w.dilations[i] != 1 || total < 0) throw unsupported("has strides larger than its kernel, or dilations");
+    if (std::int64_t{x.lengths[i]} * w.strides[i] + w.sizes[i] > (1 << 30))
+      throw unsupported("gives more than 2^30 elements");
     // The numbers that output_padding asks for are there: less is cut off at the end.
     w.after[i] -= more[i];
     if (w.after[i] < 0) throw unsupported("has an output_padding larger than its pads");
@@ -226,15 +232,18 @@ void resize(trace& to, onnx_node const& node) {
     double const scale = is_by_scale ? given->values[i + 2] : sizes->values[i + 2] / x.lengths[i];
     if (scale < 1 || scale > 1024 || scale != std::floor(scale))
       throw unsupported("has factors that are no whole numbers");
+    if (scale * x.lengths[i] > (1 << 30)) throw unsupported("gives more than 2^30 elements");
     factors.push_back(static_cast<int>(scale));
   }
+  if (!is_by_scale && sizes->values[1] != x.lengths.back()) throw unsupported("resizes channels");
   if (is_by_scale && (given->values[0] != 1 || given->values[1] != 1)) throw unsupported("resizes channels");
   auto const mode = node.text("mode", "nearest");
   auto const places = node.text("coordinate_transformation_mode", "half_pixel");
+  bool const is_half_pixel = places == "half_pixel" || places == "pytorch_half_pixel";
   bool const is_nearest =
       mode == "nearest" && ((places == "asymmetric" && node.text("nearest_mode", "round_prefer_floor") == "floor") ||
-                            places == "half_pixel" || places == "pytorch_half_pixel");
-  bool const is_linear = mode == "linear" && rank == 2 && (places == "half_pixel" || places == "pytorch_half_pixel");
+                            (is_half_pixel && node.text("nearest_mode", "round_prefer_floor").starts_with("round")));
+  bool const is_linear = mode == "linear" && rank == 2 && is_half_pixel;
   if (!is_nearest && !is_linear) throw unsupported("resizes by " + mode + ", " + places + ", which is not here");
   json config{{"size", factors}};
   if (rank == 1) config["size"] = factors[0];

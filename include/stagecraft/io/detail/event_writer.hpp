@@ -89,17 +89,21 @@ class event_writer {
   }
 
   /// As TensorBoard's plugin makes one: 30 buckets of equal width, of which the last one has all if they are the same.
+  /// What is not a number is in the last one, too.
   void histogram(std::string_view tag, std::span<float const> values, std::int64_t step, double wall_time) {
     std::array<double, buckets> inside{};
     double first = 0, last = 0;
-    if (!values.empty()) {
-      auto const [low, high] = std::minmax_element(values.begin(), values.end());
-      first = static_cast<double>(*low), last = static_cast<double>(*high);
+    bool is_any = false;
+    for (float const value : values) {
+      auto const number = static_cast<double>(value);
+      if (number != number) continue;  // NaN
+      first = is_any ? std::min(first, number) : number, last = is_any ? std::max(last, number) : number;
+      is_any = true;
     }
     double const width = (last - first) / buckets;
     for (float const value : values) {
       auto const place = (static_cast<double>(value) - first) / width;  // NaN if all are the same
-      ++inside[place < buckets - 1 ? static_cast<std::size_t>(place) : buckets - 1];
+      ++inside[place >= 0 && place < buckets - 1 ? static_cast<std::size_t>(place) : buckets - 1];
     }
     std::string rows;
     for (std::size_t i = 0; i < buckets; ++i)

@@ -45,7 +45,8 @@ struct stored_array {
 };
 
 /// An open file, read only. Nothing outside of the file is followed: no external links, no external storage. No answer
-/// takes more memory than the file can hold, deflated data at most 1032 times as much as they take in it.
+/// takes more memory than the file can hold, deflated data at most 1032 times as much as they take in it, and all
+/// arrays together four times that; a text that several others share is there for each.
 ///
 /// Throws file_error: E5001 the file cannot be read, E5061 it is not an HDF5 file, or is damaged.
 class hdf5_file {
@@ -59,8 +60,8 @@ class hdf5_file {
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   /// Whether there is a group, or an array, at a path of hard links.
-  [[nodiscard]] bool has_group(std::string const& path) const { return kind_of(path) == H5O_TYPE_GROUP; }
-  [[nodiscard]] bool has_array(std::string const& path) const { return kind_of(path) == H5O_TYPE_DATASET; }
+  [[nodiscard]] bool has_group(std::string const& path) const { return kind_of(path) == H5G_GROUP; }
+  [[nodiscard]] bool has_array(std::string const& path) const { return kind_of(path) == H5G_DATASET; }
   /// The names of what a group holds, in the order of their letters.
   [[nodiscard]] std::vector<std::string> children(std::string const& group) const;
   /// The text of an attribute of a group, if it has it.
@@ -74,13 +75,15 @@ class hdf5_file {
 
  private:
   void open(hid_t access);
-  [[nodiscard]] H5O_type_t kind_of(std::string const& path) const;
+  [[nodiscard]] H5G_obj_t kind_of(std::string const& path) const;
   [[nodiscard]] std::optional<std::vector<std::string>> read_texts(std::string const& group,
                                                                    std::string const& attribute) const;
 
   std::string name_;
   std::vector<std::byte> bytes_;
   std::uint64_t size_ = 0;
+  mutable std::uint64_t listed_ = 0;  ///< groups and links that were listed
+  mutable std::uint64_t read_ = 0;    ///< bytes of the file that were read as arrays
   hid_t file_ = -1;
 };
 
@@ -114,19 +117,19 @@ inline void hdf5_file::damaged(std::string const& place, std::string const& what
   throw file_error("E5061", name_ + ": " + (place.empty() ? "" : "'" + place + "' ") + what);
 }
 
-inline H5O_type_t hdf5_file::kind_of(std::string const& path) const {
-  if (path.empty() || path == "/") return H5O_TYPE_GROUP;
+inline H5G_obj_t hdf5_file::kind_of(std::string const& path) const {
+  if (path.empty() || path == "/") return H5G_GROUP;
   // Each part must be a hard link: others could lead out of the file.
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     auto const part = path.substr(0, slash);
     H5L_info_t link{};
-    if (H5Lexists(file_, part.c_str(), H5P_DEFAULT) <= 0) return H5O_TYPE_UNKNOWN;
-    if (H5Lget_info(file_, part.c_str(), &link, H5P_DEFAULT) < 0) return H5O_TYPE_UNKNOWN;
+    if (H5Lexists(file_, part.c_str(), H5P_DEFAULT) <= 0) return H5G_UNKNOWN;
+    if (H5Lget_info(file_, part.c_str(), &link, H5P_DEFAULT) < 0) return H5G_UNKNOWN;
     if (link.type != H5L_TYPE_HARD) damaged(part, "is a link to somewhere else, which is not followed");
     if (slash == std::string::npos) break;
   }
-  H5O_info_t info{};
-  if (H5Oget_info_by_name(file_, path.c_str(), &info, H5P_DEFAULT) < 0) damaged(path, "is damaged");
+  H5G_stat_t info{};  // unlike H5O_info_t, the same in all releases
+  if (H5Gget_objinfo(file_, path.c_str(), false, &info) < 0) damaged(path, "is damaged");
   return info.type;
 }
 
@@ -136,6 +139,9 @@ inline std::vector<std::string> hdf5_file::children(std::string const& group) co
   std::vector<std::string> names;
   H5G_info_t info{};
   if (id < 0 || H5Gget_info(id, &info) < 0 || info.nlinks > size_) damaged(group, "is damaged");
+  constexpr std::uint64_t least_link = 8;  // bytes of the file, and more
+  listed_ += 1 + info.nlinks;
+  if (listed_ > size_ / least_link) damaged(group, "is a group that several others have");
   for (hsize_t i = 0; i < info.nlinks; ++i) {
     auto const length = H5Lget_name_by_idx(id, ".", H5_INDEX_NAME, H5_ITER_INC, i, nullptr, 0, H5P_DEFAULT);
     if (length < 0 || static_cast<std::uint64_t>(length) > size_) damaged(group, "is damaged");
@@ -161,7 +167,7 @@ inline std::optional<std::vector<std::string>> hdf5_file::read_texts(std::string
   if (count == 0) return std::vector<std::string>{};  // of Python's empty list, which is one of floats
   if (H5Tget_class(type) != H5T_STRING) damaged(place, "is no text");
   auto const each = H5Tget_size(type);
-  if (each == 0 || count > size_ / each + 1) damaged(place, "claims to be larger than the file");
+  if (each == 0 || count > size_ / each) damaged(place, "claims to be larger than the file");
   std::vector<std::string> result;
   result.reserve(static_cast<std::size_t>(count));
   if (H5Tis_variable_str(type) > 0) {
@@ -215,6 +221,14 @@ inline stored_array hdf5_file::array(std::string const& path) const {
   auto const stored = H5Dget_storage_size(id);
   auto const room = H5Pget_layout(creation) == H5D_CHUNKED ? stored * most_growth : stored;
   if (stored > size_ || count > room / H5Tget_size(type)) damaged(path, "claims to be larger than its bytes");
+  if (H5Pget_layout(creation) == H5D_CHUNKED && count > 0) {  // libhdf5 makes room for a whole chunk
+    std::vector<hsize_t> chunk(lengths.size());
+    if (H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) < 0 ||
+        elements_of(chunk) > room / H5Tget_size(type))
+      damaged(path, "claims to have chunks larger than its bytes");
+  }
+  read_ += stored;
+  if (read_ > 4 * size_) damaged(path, "is an array under several names");
   stored_array result{path, {lengths.begin(), lengths.end()}, std::vector<float>(static_cast<std::size_t>(count))};
 
   if (count > 0 && H5Dread(id, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, result.values.data()) < 0)

@@ -122,7 +122,7 @@ class keras_config_writer {
 
   void write_object(json& value, std::string_view key, std::string const& where) {
     auto const class_name = value["class_name"].get<std::string>();
-    if (!lists(keras_2_objects, class_name)) {
+    if (!lists(keras_2_objects, class_name) || (is_3_ && class_name == "RadialConstraint")) {
       problems_.push_back(where + " is " + class_name);
       return;
     }
