@@ -61366,7 +61366,7 @@ class step_results {
   }
 
   /// Keras's mean over the steps counts a loss for each row, each times the samples, where losses are not reduced.
-  [[nodiscard]] static int rows_that_count(step_view<Session> const& step) {
+  [[nodiscard]] static double rows_that_count(step_view<Session> const& step) {
     return Session::template loss_divisor<0>(step.valid_samples());
   }
   [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {
