@@ -9,8 +9,8 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using net = sc::sequential<input{9, 4}, lstm{8, {.stateful = true}}, dense{2}>;
+using net = sc::sequential<input{9, 4}, lstm{8, {.stateful = true}}, dense{2}>;  // <- here
 #else
 using net = sc::sequential<input{9, 4}.of_batch_size(16), lstm{8, {.stateful = true}}, dense{2}>;
 #endif
-static_assert(sc::call_count<net> == 3);  // <- here
+static_assert(sc::call_count<net> == 3);

@@ -9,8 +9,8 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using net = sc::sequential<input{5, 9, 4}.of_batch_size(16), time_distributed{lstm{8, {.stateful = true}}}>;
+using net = sc::sequential<input{5, 9, 4}.of_batch_size(16), time_distributed{lstm{8, {.stateful = true}}}>;  // <- here
 #else
 using net = sc::sequential<input{5, 9, 4}.of_batch_size(16), time_distributed{lstm{8}}, lstm{8, {.stateful = true}}>;
 #endif
-static_assert(sc::call_count<net> == 3);  // <- here
+static_assert(sc::call_count<net> == 3);

@@ -28,6 +28,6 @@ using network = sc::sequential<input{4}, dense{2}>;
 inline constexpr auto inference = sc::inference{.batch_size = 1};
 inline constexpr auto around = sc::serving::application_options{.preprocessing_step = scale{}};
 
-extern "C" stagecraft_application const* stagecraft_get_application() {
+stagecraft_application const* get_application() {
   return sc::serving::application<network, inference, around>::table();  // <- here
 }

@@ -17,6 +17,6 @@ inline constexpr auto around = sc::serving::application_options{.output_names = 
 inline constexpr auto around = sc::serving::application_options{.output_names = {"score"}};
 #endif
 
-extern "C" stagecraft_application const* stagecraft_get_application() {
+stagecraft_application const* get_application() {
   return sc::serving::application<network, inference, around>::table();  // <- here
 }

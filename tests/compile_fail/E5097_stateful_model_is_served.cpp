@@ -18,6 +18,6 @@ constexpr bool stateful = false;
 using reader = sc::sequential<input{4, 2}.of_batch_size(1), lstm{3, {.stateful = stateful}}, dense{2}>;
 inline constexpr auto inference = sc::inference{.batch_size = 1};
 
-extern "C" stagecraft_application const* stagecraft_get_application() {
+stagecraft_application const* get_application() {
   return sc::serving::application<reader, inference>::table();  // <- here
 }

@@ -26,12 +26,18 @@ PREFIXES = (("stagecraft/pipeline.hpp", "stagecraft/training/trainer.hpp"), ("st
 
 
 def prefix_of(source):
-    """The first of PREFIXES whose headers a text of C++ includes, directly or not."""
-    included = {found.group(1) for found in re.finditer(r"^#include <stagecraft/([\w./]+)>$", source, re.MULTILINE)}
-    wanted = [{name.split("/", 1)[1] for name in prefix} for prefix in PREFIXES]
-    if not included <= set.union(*wanted):
-        included = set().union(*(house.closure(INCLUDE, name) for name in included))
-    return next((prefix for prefix, names in zip(PREFIXES, wanted) if included >= names), ())
+    """The first of PREFIXES whose headers a text of C++ includes at its top, directly or not."""
+    included = set()
+    for line in source.splitlines():
+        found = re.fullmatch(r"#include <([\w./]+)>", line.strip())
+        if found:
+            included.add(found.group(1))
+        elif line.strip() and not line.startswith("//"):
+            break
+    if not included <= {name for prefix in PREFIXES for name in prefix}:
+        own = [name.removeprefix("stagecraft/") for name in included if name.startswith("stagecraft/")]
+        included = {f"stagecraft/{name}" for start in own for name in house.closure(INCLUDE, start)}
+    return next((prefix for prefix in PREFIXES if included.issuperset(prefix)), ())
 
 
 def is_current(description):

@@ -99,14 +99,16 @@ class Runner(unittest.TestCase):
             self.assertEqual(case.variant(True), ["#include <a>", "bad;", *rest])
             self.assertEqual(case.variant(False), ["#include <a>", "good;", *rest])
 
-    def test_precompiles_what_a_case_begins_with(self):
+    def test_precompiles_what_a_case_includes_at_its_top(self):
         two, one = precompiled.PREFIXES
         texts = {
             "// top\n#include <stagecraft/pipeline.hpp>\n\n#include <stagecraft/training/trainer.hpp>\nint x;\n": two,
-            "#include <stagecraft/pipeline.hpp>\n#include <array>\n#include <stagecraft/training/trainer.hpp>\n": one,
+            "#include <stagecraft/pipeline.hpp>\n#include <array>\n#include <stagecraft/training/trainer.hpp>\n": two,
+            "#include <stagecraft/stagecraft.hpp>\n": two,
+            "#include <stagecraft/training/predictor.hpp>\n": (),
             "#include <stagecraft/pipeline.hpp>\nint x;\n#include <stagecraft/training/trainer.hpp>\n": one,
             "#define X\n#include <stagecraft/pipeline.hpp>\n": (),
-            "#include <array>\n#include <stagecraft/pipeline.hpp>\n": (),
+            "#include <array>\n#include <stagecraft/pipeline.hpp>\n": one,
             "#ifdef STAGECRAFT_BAD\n#include <stagecraft/pipeline.hpp>\n#endif\n": ()}
         for text, prefix in texts.items():
             self.assertEqual(precompiled.prefix_of(text), prefix, text)
