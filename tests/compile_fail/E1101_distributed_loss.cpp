@@ -7,9 +7,8 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-constexpr dense penalized{3, {.activity_regularizer = sc::regularizers::l2{0.1F}}};
-
 #ifdef STAGECRAFT_BAD
+constexpr dense penalized{3, {.activity_regularizer = sc::regularizers::l2{0.1F}}};
 using net = sc::sequential<input{5, 4}, time_distributed{penalized}, flatten{}, dense{2}>;  // <- here
 #else
 using net =

@@ -2,9 +2,8 @@
 // E5090: a step before the model writes less than the model's input takes.
 // expect-error: preprocessing_step writes 3 numbers as array 0, but that input of the model has 4
 // expect-error: [E5090]
-#include <stagecraft/host/host.hpp>
-#include <stagecraft/pipeline.hpp>
 #include <stagecraft/serving/application.hpp>
+#include <stagecraft/stagecraft.hpp>
 #include <cstddef>
 #include <span>
 

@@ -2,9 +2,8 @@
 // E5093: an application has more names than outputs.
 // expect-error: output_names has 2 names, but there are 1 outputs
 // expect-error: [E5093]
-#include <stagecraft/host/host.hpp>
-#include <stagecraft/pipeline.hpp>
 #include <stagecraft/serving/application.hpp>
+#include <stagecraft/stagecraft.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

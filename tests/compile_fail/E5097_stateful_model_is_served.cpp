@@ -2,9 +2,8 @@
 // E5097: a model whose layers keep their states between batches is served to several callers.
 // expect-error: the model is stateful, and calls share its batches
 // expect-error: [E5097]
-#include <stagecraft/host/host.hpp>
-#include <stagecraft/pipeline.hpp>
 #include <stagecraft/serving/application.hpp>
+#include <stagecraft/stagecraft.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;
