@@ -23942,7 +23942,7 @@ struct als_optimizer {
   bool accumulate_statistics_over_update_period = true;
   /// If a larger share of the gradients overflows, the factor falls, else it grows; above 0 and below 1.
   float ratio_threshold = 10e-6F;
-  /// That of the optimizer; not to be given.
+  /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "als_optimizer";
@@ -24199,7 +24199,7 @@ struct loss_scale_optimizer {
   float initial_scale = 32768;
   /// After so many updates with finite gradients the factor doubles; at least 1 (E4089).
   int dynamic_growth_steps = 2000;
-  /// That of the optimizer; not to be given.
+  /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "loss_scale_optimizer";
@@ -24263,7 +24263,7 @@ struct moving_average {
   float ema_momentum = 0.99F;
   /// After how many updates the weights become their averages, again and again; 0: never.
   int ema_overwrite_frequency = 0;
-  /// That of the optimizer; not to be given.
+  /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "moving_average";

@@ -20,21 +20,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 
 import keras
+from safetensors_file import read_safetensors
 
 FOLDER = pathlib.Path(sys.argv[1])
 IS_KERAS_2 = keras.__version__.startswith("2.")
 failures = 0
-
-
-def read_safetensors(path):
-    data = path.read_bytes()
-    length = int.from_bytes(data[:8], "little")
-    arrays = {}
-    for name, entry in json.loads(data[8 : 8 + length]).items():
-        if name != "__metadata__":
-            first, last = entry["data_offsets"]
-            arrays[name] = np.frombuffer(data[8 + length + first : 8 + length + last], "<f4").reshape(entry["shape"])
-    return arrays
 
 
 def difference(model, values):

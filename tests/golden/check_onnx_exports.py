@@ -5,24 +5,13 @@
                                                             tests/import/check_export.py leaves them
 
 Run with onnx 1.14.1, whose checker looks at each file, and onnxruntime 1.16.3."""
-import json
 import pathlib
 import sys
 
 import numpy as np
 import onnx
 import onnxruntime
-
-
-def read_safetensors(path):
-    data = path.read_bytes()
-    length = int.from_bytes(data[:8], "little")
-    arrays = {}
-    for name, entry in json.loads(data[8 : 8 + length]).items():
-        if name != "__metadata__":
-            first, last = entry["data_offsets"]
-            arrays[name] = np.frombuffer(data[8 + length + first : 8 + length + last], "<f4").reshape(entry["shape"])
-    return arrays
+from safetensors_file import read_safetensors
 
 
 def main():

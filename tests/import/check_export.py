@@ -9,27 +9,17 @@ An option that a layer gets changes the files: then --update, and both scripts b
 What is committed has been loaded by real Keras, which predicted the same: tests/golden/check_exports.py <folder>/saved; and onnxruntime: check_onnx_exports.py."""
 import pathlib
 import shutil
-import subprocess
 import sys
 import tarfile
 import zipfile
 
+from program import check, end, run
+
 HERE = pathlib.Path(__file__).parent
-TOOL, FOLDER = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+FOLDER = pathlib.Path(sys.argv[2])
 SAVED, UPDATE = FOLDER / "saved", "--update" in sys.argv
 COMMITTED = HERE / "exports.tar.xz"
 NAMES = "mlp cnn branches resnet mobilenet shared lstm nested attention staged".split()
-failures = []
-
-
-def run(*arguments):
-    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=60)
-    return done.returncode, done.stdout + done.stderr
-
-
-def check(holds, text):
-    if not holds:
-        failures.append(text)
 
 
 def without_first_line(path):
@@ -100,9 +90,7 @@ def main():
     check(code == 0 and "inputs['input_1'] shape: (None, 6)" in text and "dense: dense{8, sc::relu} (stage 0)" in text, text)
     check(run("export", SAVED / "mlp", "--to", SAVED / "mlp.txt")[0] == 1, "a format that is not there")
     check(run("export", FOLDER, "--to", SAVED / "none.h5")[0] == 1, "a folder that is no bundle")
-    for each in failures:
-        print(each)
-    sys.exit(1 if failures else 0)
+    end()
 
 
 if __name__ == "__main__":

@@ -13,25 +13,15 @@ import json
 import math
 import pathlib
 import shutil
-import subprocess
 import sys
 import tarfile
 import zipfile
 
+from program import check, end, run
+
 HERE = pathlib.Path(__file__).parent
-TOOL, FOLDER = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+FOLDER = pathlib.Path(sys.argv[2])
 UPDATE = "--update" in sys.argv
-failures = []
-
-
-def run(*arguments):
-    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=60)
-    return done.returncode, done.stdout + done.stderr
-
-
-def check(holds, text):
-    if not holds:
-        failures.append(text)
 
 
 def without_first_line(text):
@@ -294,9 +284,7 @@ def main():
     code, text = run("show", FOLDER / "resnet.h5")
     check(code == 0 and "inputs['input_1'] shape: (None, 16, 16, 3)" in text and "kernel (3, 3, 3, 4)" in text, text)
     check_refusals()
-    for each in failures:
-        print(each)
-    sys.exit(1 if failures else 0)
+    end()
 
 
 if __name__ == "__main__":

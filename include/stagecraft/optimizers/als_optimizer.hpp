@@ -34,7 +34,7 @@ struct als_optimizer {
   bool accumulate_statistics_over_update_period = true;
   /// If a larger share of the gradients overflows, the factor falls, else it grows; above 0 and below 1.
   float ratio_threshold = 10e-6F;
-  /// That of the optimizer; not to be given.
+  /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "als_optimizer";

@@ -25,7 +25,7 @@ struct loss_scale_optimizer {
   float initial_scale = 32768;
   /// After so many updates with finite gradients the factor doubles; at least 1 (E4089).
   int dynamic_growth_steps = 2000;
-  /// That of the optimizer; not to be given.
+  /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "loss_scale_optimizer";

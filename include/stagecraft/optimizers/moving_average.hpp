@@ -43,7 +43,7 @@ struct moving_average {
   float ema_momentum = 0.99F;
   /// After how many updates the weights become their averages, again and again; 0: never.
   int ema_overwrite_frequency = 0;
-  /// That of the optimizer; not to be given.
+  /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "moving_average";

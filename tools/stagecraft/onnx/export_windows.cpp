@@ -78,28 +78,24 @@ onnx_output activated(call const& c, std::string const& name) {
   return with_activation(c.to, c.result(name, true), c.option("activation", json("linear")));
 }
 
-onnx_output convolution(call const& c) {
-  check_layout(c);
-  auto const x = c.to.channels_first(c.inputs.at(0));
-  auto const kernel = kernel_of(c.weight(0));
+onnx_output convolution_of(call const& c, onnx_output const& x, onnx_constant const& kernel, std::int64_t groups) {
   auto const rank = c.lengths.size() - 1;
   integers const sizes(kernel.shape.begin() + 2, kernel.shape.end());
   auto const strides = sizes_in(c, "strides", rank, 1), dilations = sizes_in(c, "dilation_rate", rank, 1);
   auto const pads = pads_of(c, sizes, strides, dilations);
-  return activated(c,
-                   convolve(c, x.name, kernel, 0, c.has_weight(1) ? c.add_weight(1) : "", strides, pads, dilations, 1));
+  return activated(
+      c, convolve(c, x.name, kernel, 0, c.has_weight(1) ? c.add_weight(1) : "", strides, pads, dilations, groups));
+}
+
+onnx_output convolution(call const& c) {
+  check_layout(c);
+  return convolution_of(c, c.to.channels_first(c.inputs.at(0)), kernel_of(c.weight(0)), 1);
 }
 
 onnx_output depthwise(call const& c) {
   check_layout(c);
   auto const x = c.to.channels_first(c.inputs.at(0));
-  auto const kernel = depthwise_kernel_of(c.weight(0));
-  auto const rank = c.lengths.size() - 1;
-  integers const sizes(kernel.shape.begin() + 2, kernel.shape.end());
-  auto const strides = sizes_in(c, "strides", rank, 1), dilations = sizes_in(c, "dilation_rate", rank, 1);
-  auto const pads = pads_of(c, sizes, strides, dilations);
-  return activated(c, convolve(c, x.name, kernel, 0, c.has_weight(1) ? c.add_weight(1) : "", strides, pads, dilations,
-                               x.lengths.back()));
+  return convolution_of(c, x, depthwise_kernel_of(c.weight(0)), x.lengths.back());
 }
 
 onnx_output separable(call const& c) {

@@ -21,7 +21,7 @@ inline constexpr std::string_view keras_2_layers =
     "Resizing SeparableConv1D SeparableConv2D SimpleRNN Softmax SpatialDropout1D SpatialDropout2D "
     "SpatialDropout3D Subtract ThresholdedReLU TimeDistributed UnitNormalization UpSampling1D UpSampling2D "
     "UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D";
-/// Those of them that Keras 3 has no longer.
+/// Classes of Keras 2 that Keras 3 has no longer.
 inline constexpr std::string_view not_in_keras_3 = "LocallyConnected1D LocallyConnected2D ThresholdedReLU";
 /// Its initializers, regularizers and constraints.
 inline constexpr std::string_view keras_2_objects =

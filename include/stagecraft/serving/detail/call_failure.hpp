@@ -21,7 +21,7 @@ struct call_failure {
     return {kind::stopped, "the engine was stopped before the call was run"};
   }
   [[nodiscard]] static call_failure of_time() { return {kind::late, "the call was not answered in its time"}; }
-  /// Of what a program has thrown.
+  /// The failure that an exception of a program is: its class, and its text without the code.
   [[nodiscard]] static call_failure of(std::exception_ptr const& thrown) {
     try {
       std::rethrow_exception(thrown);

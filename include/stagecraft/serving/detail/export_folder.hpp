@@ -46,7 +46,7 @@ inline void prepare_export_folder(std::string const& place, bool purges) {
 /// Until `keep`, it removes an export that has failed, which would be in the way of the next one.
 class unfinished_export {
  public:
-  /// Before the folder is made.
+  /// It looks whether the folder is there, and so comes before `prepare`.
   explicit unfinished_export(std::string place) : place_(std::move(place)), was_there_(exists(place_)) {}
   unfinished_export(unfinished_export const&) = delete;
   unfinished_export& operator=(unfinished_export const&) = delete;
