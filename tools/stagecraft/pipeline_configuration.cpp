@@ -145,10 +145,10 @@ class configuration_reader {
   }
 
   void check_values() const {
-    if (to_.max_ipu_quantity < to_.min_ipu_quantity)
+    if (to_.max_ipu_quantity < to_.least_ipus())
       fail("E5173", "asks for at least " + std::to_string(to_.min_ipu_quantity) +
                         " IPUs (min_ipu_quantity), and at most " + std::to_string(to_.max_ipu_quantity) +
-                        " (max_ipu_quantity)");
+                        " (max_ipu_quantity), between which there is no power of two from 2 on");
     if (to_.converter != pipeline_converter::manual) return;
     auto const& lists = to_.manual_pipeline_config;
     if (lists.size() != to_.device_info.size() || lists.size() < 2)
@@ -188,6 +188,12 @@ json parse(std::string_view text, std::string const& where) {
 }
 
 }  // namespace
+
+int pipeline_configuration::least_ipus() const {
+  int ipus = 2;
+  while (ipus < min_ipu_quantity) ipus *= 2;
+  return ipus;
+}
 
 pipeline_configuration read_pipeline_configuration(json const& config, std::string const& where) {
   return configuration_reader(config, where).read();

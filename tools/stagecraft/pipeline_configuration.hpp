@@ -32,8 +32,11 @@ struct pipeline_configuration {
   pipeline_priority priority = pipeline_priority::cycle;  ///< "cycle" or "memory"
   /// How often a division that does not fit is made anew with a lower bound of memory, before the next number of IPUs.
   int fine_tune_iter = 5;
-  int min_ipu_quantity = 2;   ///< of powers of two, the first one that is tried, from 2 on
-  int max_ipu_quantity = 64;  ///< the last one, to 64
+  int min_ipu_quantity = 2;   ///< numbers that are tried are powers of two, 2 or more, from this one
+  int max_ipu_quantity = 64;  ///< to this one
+
+  /// The first number of IPUs that is tried.
+  [[nodiscard]] int least_ipus() const;
 
   // manual
   /// For each stage, regular expressions for the names of its layers.

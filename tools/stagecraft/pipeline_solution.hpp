@@ -20,17 +20,15 @@ struct pipeline_solution {
   [[nodiscard]] int num_ipus() const;
 };
 
-/// Reads a solution file, in which `device_maping` is `device_mapping`. Throws file_error: E5001 it cannot be read;
-/// E5179 it is no such file.
+/// A solution from the text of a solution file, in which `device_maping` is `device_mapping`, and stages without it are
+/// on IPUs of their own. `where` is named in errors. Throws file_error E5179: it is something else.
+[[nodiscard]] pipeline_solution parse_pipeline_solution(std::string const& text, std::string const& where);
+
+/// The same from a file. Throws file_error: E5001 it cannot be read, and as above.
 [[nodiscard]] pipeline_solution read_pipeline_solution(std::string const& path);
 
-/// Writes a solution file, and beside it `<path>.inc`, the same as a C++ string literal, for
-/// `sc::pipelined<model, sc::solution_file<text>>`. Folders are made. Throws file_error if that cannot be.
-void write_pipeline_solution(pipeline_solution const& solution, std::string const& path);
-
-/// Sets the stages of an exported model: in the folder's model.json. Throws file_error: E5001, E5030 files that cannot
-/// be read; E5179 the solution names layers that the model does not have, leaves one out, or is not in the order in
-/// which the layers need each other.
-void apply_pipeline_solution(pipeline_solution const& solution, std::string const& folder);
+/// Writes the text of a solution file, and beside it `<path>.inc`, the same as a C++ string literal, for
+/// `sc::pipelined<model, sc::solution_file<text>>`. Folders are made. Throws file_error E5041 if that cannot be.
+void write_pipeline_solution(std::string const& text, std::string const& path);
 
 }  // namespace stagecraft::tool
