@@ -53,6 +53,23 @@ constexpr void check_metrics_per_output(metrics::metric_list const& list, std::s
                    "; give one entry for each output in their order, or each with an output's name");
 }
 
+/// E1102: weights of labels that are not those of the columns, thresholds that are no probabilities, or too many of
+/// both.
+constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_view output, int width,
+                                       diagnostic& problem) {
+  auto const options = own_from<metrics::detail::confusion_options>(of.options);
+  int const thresholds = options.given(), weights = of.numbers.count - thresholds;
+  if (of.numbers.count > number_list::capacity)
+    problem.report(1102, "metric '", of.name(), "' has ", thresholds, " thresholds and ", weights,
+                   " label_weights; together they are at most ", number_list::capacity);
+  else if (weights != 0 && weights != width)
+    problem.report(1102, "metric '", of.name(), "' has ", weights, " label_weights for the ", width,
+                   " values of output '", output, "'; give it one for each, or none");
+  for (int i = 0; i < thresholds && !problem.failed(); ++i)
+    if (!(of.numbers.numbers[i] >= 0 && of.numbers.numbers[i] <= 1))
+      problem.report(1102, "metric '", of.name(), "' has a threshold that is not between 0 and 1");
+}
+
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
 template <class Job, std::size_t Output>
 constexpr void check_metrics_of_output(diagnostic& problem) {
@@ -64,6 +81,9 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
       problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", Job::graph.layer_of(call).name,
                      "' of ", width, " values, whose loss takes ", sparse ? "class numbers" : "one target per value",
                      "; choose the metric with or without sparse_, or metrics::accuracy");
+  for (auto const& each : reported_metrics<Job>)
+    if (each.output == Output && each.metric.kind == metrics::metric_kind::confusion)
+      check_numbers_of_metric(each.metric, Job::graph.layer_of(call).name, width, problem);
 }
 
 /// E1070: a loss that is written as a `call` and does not fit the output.

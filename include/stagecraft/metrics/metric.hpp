@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/own_options.hpp>
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/layers/number_list.hpp>
 #include <stagecraft/metrics/metric_sums.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <concepts>
@@ -68,6 +69,8 @@ struct metric {
   own_options options = {};                     ///< and its members
   metric_result const* result = nullptr;        ///< of one whose result is no mean over rows
   std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
+  number_list numbers = {};                     ///< confusion only: thresholds, and behind them weights of labels
+  int parts = 0;                                ///< numbers that it reports, if those are several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {

@@ -69,7 +69,8 @@ class step_results {
     if (index < losses) return output_name(index - 1) + "_loss";
     if constexpr (metrics > 0) {
       auto const& each = reported.items[index - losses];
-      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name());
+      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name()) +
+                                 (each.part < 0 ? "" : "_threshold_" + std::to_string(each.part));
       return outputs == 1 ? metric : output_name(each.output) + "_" + metric;
     }
     return {};
