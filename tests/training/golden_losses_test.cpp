@@ -3,18 +3,25 @@
 #include "../losses/output_for_each_loss.hpp"
 #include "golden_trainer.hpp"
 
-TEST_CASE("an output for each loss") {
+namespace {
+
+template <class Machine>
+void check_losses() {
   auto const file = golden::read("losses_training.txt");
   for (std::string const run : {"plain", "weighted"}) {
     CAPTURE(run);
-    sc::trainer<laws::output_for_each_loss, laws::loss_for_each_output> model;
+    sc::trainer<laws::output_for_each_loss, laws::loss_for_each_output, Machine> model;
     golden::set_weights(model, file, "initial");
     std::vector<double> losses;
     for (std::size_t step = 0; step < 10; ++step) {
       std::size_t const first = 4 * step;
       auto const y = golden::rows(file["y"], first, 4);
       std::vector<sc::sample_source> targets{xt::xtensor<float, 2>(y + 1)};
-      for (int i = 1; i < 11; ++i) targets.emplace_back(y);
+      for (int i = 1; i < 16; ++i) targets.emplace_back(y);
+      xt::xtensor<float, 1> const classes = xt::argmax(y, 1);
+      targets.emplace_back(classes);
+      xt::xtensor<float, 3> const rows = xt::stack(xt::xtuple(y, 1 - y, y), 1);
+      for (int i = 0; i < 3; ++i) targets.emplace_back(rows);
       auto const& given = file["sample_weight"].values;
       std::vector<float> weights;
       if (run == "weighted")
@@ -32,3 +39,8 @@ TEST_CASE("an output for each loss") {
     CHECK(of_weights < golden::weight_tolerance);
   }
 }
+
+}  // namespace
+
+TEST_CASE("an output for each loss") { check_losses<sc::host<>>(); }
+TEST_CASE("an output for each loss, on tiles") { check_losses<sc::ipu<>>(); }

@@ -65,6 +65,7 @@ struct metric {
   // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
   // its end.
   metric_targets targets = metric_targets::any;
+  int along = 0;                                ///< `call` only: the axis, plus 1; 0 is the last one
   own_rules<own_call> const* rules = nullptr;   ///< of one that is a `call`
   own_options options = {};                     ///< and its members
   metric_result const* result = nullptr;        ///< of one whose result is no mean over rows
@@ -86,6 +87,7 @@ struct metric {
   constexpr void take([[maybe_unused]] Own const& own) {
     if constexpr (requires { Own::sparse_targets; })
       targets = Own::sparse_targets ? metric_targets::classes : metric_targets::values;
+    if constexpr (requires { own.axis; }) along = own.axis + 1;
     if constexpr (requires(metric_sums const& sums) { own.result(sums); }) result = &detail::result_of_own<Own>::value;
   }
 
