@@ -37,11 +37,11 @@ struct along_axis {
   static constexpr std::string_view name = Loss::name;
   static constexpr bool sparse_targets = false;
 
-  Loss of;
-  losses::reduction reduction;
-  int outer = 1;
-  int length = 1;
-  int inner = 1;
+  Loss of;                      ///< the loss of one vector
+  losses::reduction reduction;  ///< that of the loss
+  int outer = 1;                ///< elements of the axes before it
+  int length = 1;               ///< of a vector
+  int inner = 1;                ///< elements of the axes behind it
 
   constexpr along_axis(Loss const& loss, shape const& sample, int axis) : of(loss), reduction(reduction_of(loss)) {
     int const middle = axis_of_sample(axis, sample);
