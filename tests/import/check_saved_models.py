@@ -151,7 +151,7 @@ def check_refusals():
     refused("E5102", "no JSON", metadata={0: "{"})
     refused("E5102", "no JSON", metadata={0: "[" * 100000})
     refused("E5063", "the model is a Mine", metadata={0: '{"class_name": "Mine", "config": {}}'})
-    refused("E5063", metadata={0: "[]"})
+    refused("E5102", "no object", metadata={0: "[]"})
     refused("E5102", "cut off", change=changed("keras_metadata.pb", lambda bytes: bytes[:-4]))
     refused("E5102", "cut off", change=changed("saved_model.pb", lambda bytes: bytes[:-4]))
 

@@ -22,7 +22,9 @@ constexpr char const* graph_in_checkpoint = "_CHECKPOINTABLE_OBJECT_GRAPH";
 
 json parse(std::string const& text, std::string const& file, std::string const& of) {
   try {
-    return io::parse_json(text, of);
+    auto result = io::parse_json(text, of);
+    if (!result.is_object()) io::refuse("E5102", of, "it is no object");
+    return result;
   } catch (file_error const& why) {
     io::refuse("E5102", file, std::string("what it says of a layer is no JSON: ") + why.what());
   }
