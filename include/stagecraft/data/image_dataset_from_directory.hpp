@@ -95,7 +95,7 @@ class image_stream final : public stream<image_dataset::element_type> {
   image_files files;
   if (options.label_mode == label_mode::none || !options.labels.empty()) {
     if (!options.class_names.empty()) refuse("expected class_names where labels are those of folders alone");
-    add_images(directory, 0, options.follow_links, 0, files);
+    add_images(directory, 0, options.follow_links, files);
   } else {
     for (auto& name : sorted_names(directory, true, true))
       if (!name.starts_with('.')) files.class_names.push_back(std::move(name));
@@ -106,7 +106,7 @@ class image_stream final : public stream<image_dataset::element_type> {
       files.class_names = options.class_names;
     }
     for (std::size_t i = 0; i < files.class_names.size(); ++i)
-      add_images(std::filesystem::path(directory) / files.class_names[i], static_cast<int>(i), options.follow_links, 0,
+      add_images(std::filesystem::path(directory) / files.class_names[i], static_cast<int>(i), options.follow_links,
                  files);
   }
   if (files.paths.empty()) refuse("expected images (.png, .jpg, .jpeg) in folders of classes, found none");

@@ -44,17 +44,27 @@ struct image_files {
   return names;
 }
 
-/// The images of a folder and those inside it.
-inline void add_images(std::filesystem::path const& folder, int label, bool follow_links, int depth, image_files& to) {
+/// A folder and those inside it.
+inline void add_folders(std::filesystem::path const& folder, bool follow_links, int depth,
+                        std::vector<std::string>& to) {
   constexpr int deepest = 64;
   if (depth > deepest) io::refuse("E5104", folder.string(), "expected folders at most 64 deep");
-  for (auto const& name : sorted_names(folder, false, follow_links))
-    if (is_image(name)) {
-      to.paths.push_back((folder / name).string());
-      to.labels.push_back(label);
-    }
+  to.push_back(folder.string());
   for (auto const& name : sorted_names(folder, true, follow_links))
-    add_images(folder / name, label, follow_links, depth + 1, to);
+    add_folders(folder / name, follow_links, depth + 1, to);
+}
+
+/// The images of a folder and those inside it, folder by folder.
+inline void add_images(std::filesystem::path const& folder, int label, bool follow_links, image_files& to) {
+  std::vector<std::string> folders;
+  add_folders(folder, follow_links, 0, folders);
+  std::sort(folders.begin(), folders.end());
+  for (std::filesystem::path const each : folders)
+    for (auto const& name : sorted_names(each, false, follow_links))
+      if (is_image(name)) {
+        to.paths.push_back((each / name).string());
+        to.labels.push_back(label);
+      }
 }
 
 /// NumPy's `RandomState(seed).shuffle`, which Keras divides data by.

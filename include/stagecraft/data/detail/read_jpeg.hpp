@@ -45,6 +45,7 @@ class jpeg_decoder {
     if (info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK)
       return say("its colours are those of printers (CMYK), which are not read: save it as RGB");
     info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    info_.dct_method = JDCT_IFAST;  // as TensorFlow has it
     info_.progress = &progress_;
     progress_.progress_monitor = &jpeg_decoder::look_at_scans;
     jpeg_start_decompress(&info_);

@@ -65,7 +65,7 @@ class png_decoder {
     if (png_get_color_type(png_, info_) == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);
     if (is_gray) png_set_expand_gray_1_2_4_to_8(png_);
     if (is_gray && channels >= 3) png_set_gray_to_rgb(png_);
-    if (!is_gray && channels < 3) png_set_rgb_to_gray(png_, PNG_ERROR_ACTION_NONE, 0.299, 0.114);  // as TensorFlow
+    if (!is_gray && channels < 3) png_set_rgb_to_gray(png_, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
     bool const is_clear = png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
     bool const has_alpha = is_clear || (png_get_color_type(png_, info_) & PNG_COLOR_MASK_ALPHA) != 0;
     if (channels != 4) {
