@@ -2,9 +2,9 @@
 // The stages of a model as a solution file, which sc::solution_file and `stagecraft convert` read.
 #pragma once
 
-#include <stagecraft/graph/layer_path.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/plan/layer_path.hpp>
 #include <cstddef>
 #include <span>
 #include <string>

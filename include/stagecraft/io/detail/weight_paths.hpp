@@ -2,7 +2,7 @@
 // The names under which a model's weights stand in files.
 #pragma once
 
-#include <stagecraft/graph/layer_path.hpp>
+#include <stagecraft/plan/layer_path.hpp>
 #include <stagecraft/training/weight_views.hpp>
 #include <string>
 #include <string_view>
