@@ -27,6 +27,8 @@ struct layer_info {
   int pipeline_stage = unassigned;  ///< of a layer constructed in a stage's scope
   int call_count = 0;
   int first_call = 0;
+  dtype type_of_values = dtype::of_policy;  ///< of its weights and of what it computes
+  bool is_on_host = false;                  ///< the host carries it out, where the machine has IPUs
   int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 };
 
