@@ -79,6 +79,15 @@ inline constexpr bool has_own_types = [] {
   return false;
 }();
 
+/// Whether the host carries out a call, on a machine with IPUs.
+template <class Graph>
+constexpr bool is_on_host(Graph const& graph, int call) {
+  auto const* node = &graph.calls[static_cast<std::size_t>(call)];
+  while (node->is_part())
+    node = &graph.calls[static_cast<std::size_t>(graph.inputs[static_cast<std::size_t>(node->first_input)])];
+  return graph.layers[static_cast<std::size_t>(node->layer)].is_on_host;
+}
+
 }  // namespace detail
 
 }  // namespace stagecraft

@@ -32,7 +32,7 @@ namespace detail {
 template <class Call>
 constexpr lowered_step lower_forward() {
   lowered_step step;
-  if constexpr (Call::input_count > 0 && !Call::planned.needs.view)
+  if constexpr (Call::input_count > 0 && !Call::planned.needs.view && !Call::is_on_host)
     lowering<layer_t<typename Call::model, Call::call>>::template forward<Call>(step);
   return step;
 }
@@ -54,6 +54,8 @@ constexpr lowered_step lower_backward() {
     if (Call::adds_input_gradient(i)) {
       int const sum = Call::stored_input_gradient(step, i);
       append_map(step, map_function::add, sum, {{sum}, {gradient}});
+    } else if (Call::input_type(i) != Call::type) {
+      append_map(step, map_function::copy, Call::stored_input_gradient(step, i), {{gradient}});
     }
   }
   for (int i = 0; i < Call::parameter_count; ++i) {
