@@ -8,6 +8,7 @@
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/ipu/emulation/floating_point_watch.hpp>
 #include <stagecraft/ipu/emulation/half_storage.hpp>
+#include <stagecraft/ipu/emulation/ipu_types.hpp>
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
@@ -34,12 +35,9 @@ class ipu_arithmetic {
   using call_type = host_call<Plan, Call>;
   static constexpr auto const& graph = Plan::graph;
   /// Tiles round what they store themselves.
+  using types = ipu_types<Plan>;
   template <int Call>
-  static constexpr bool rounds =
-      !runs_on_tiles<Plan> && detail::computed_type_of<typename Plan::job, Call> == dtype::float16;
-  static constexpr auto const& types = detail::value_types_of<typename Plan::job>;
-  static constexpr auto const& variable_types = detail::variable_types_of<typename Plan::job>;
-  static constexpr bool is_half(int call) { return types[static_cast<std::size_t>(call)] == dtype::float16; }
+  static constexpr bool rounds = !runs_on_tiles<Plan> && types::template computes_halves<Call>;
   static constexpr bool sums_floats = !Plan::accumulates_halves && Plan::options.accumulation_steps() > 1;
 
  public:
@@ -51,7 +49,7 @@ class ipu_arithmetic {
     long long most = 0;
     if constexpr (!runs_on_tiles<Plan> && sums_floats)
       for (std::size_t call = 0; call < graph.calls.size(); ++call)
-        if (is_half(static_cast<int>(call))) most = std::max(most, floats_of_layer(static_cast<int>(call)));
+        if (types::is_half(static_cast<int>(call))) most = std::max(most, floats_of_layer(static_cast<int>(call)));
     return most;
   }
 
@@ -62,7 +60,7 @@ class ipu_arithmetic {
     [[maybe_unused]] half_rounding const stores(
         halves::rules(halves::key(memory, rounded_value::tiles, Call, Backward ? 1 : 0)));
     if constexpr (Backward && rounds<Call> && sums_floats) hold_gradients<Call>(memory);
-    bool too_large = cast_inputs<Call>(memory);
+    bool too_large = types::template cast_inputs<Call, halves>(memory);
     watch results;
     if constexpr (Backward && watch::is_on) look_at_sums<Call>(memory, results);
     run();
@@ -76,7 +74,7 @@ class ipu_arithmetic {
     }
     if constexpr (!runs_on_tiles<Plan> && (rounds<Call> || detail::has_own_types<typename Plan::job>))
       for_each_result<Call, Backward>(memory, [&](float* x, long long n, rounded_value what, int index) {
-        if (what == rounded_value::input_gradient ? rounds_input_gradient<Call>(index) : rounds<Call>)
+        if (what == rounded_value::input_gradient ? types::template rounds_input_gradient<Call>(index) : rounds<Call>)
           too_large |= halves::round(x, n, halves::key(memory, what, Call, index));
       });
     if constexpr (Backward && rounds<Call>) too_large |= round_gradients<Call>(memory);
@@ -113,7 +111,7 @@ class ipu_arithmetic {
       if constexpr (std::is_same_v<target_type, float>)
         results.look_at_operand(static_cast<float const*>(targets), floats);
     }
-    if constexpr (!runs_on_tiles<Plan> && is_half(session::outputs[Output]))
+    if constexpr (!runs_on_tiles<Plan> && types::is_half(session::outputs[Output]))
       if (gradient.to != nullptr)
         too_large |= halves::round(gradient.to, floats, halves::key(memory, rounded_value::loss_gradient, number, 0));
     results.check(too_large, {.kind = "loss of output",
@@ -136,7 +134,7 @@ class ipu_arithmetic {
     results.end();
     bool too_large = stores.overflowed();
     results.look_at_result(value, floats);
-    if constexpr (!runs_on_tiles<Plan> && is_half(call))
+    if constexpr (!runs_on_tiles<Plan> && types::is_half(call))
       too_large |= halves::round(value, floats, halves::key(memory, rounded_value::output, call, 1));
     results.check(too_large, {.kind = "layer",
                               .layer = graph.layer_of(call).name,
@@ -154,7 +152,7 @@ class ipu_arithmetic {
     results.end();
     bool too_large = false;
     results.look_at_result(sum, added.floats);
-    if (is_half(added.call))
+    if (types::is_half(added.call))
       too_large = halves::round(sum, added.floats,
                                 halves::key(memory, rounded_value::sum_of_gradients, Plan::pass_number, number));
     if (results.suspects(too_large)) results.look_at_operand(Plan::address(memory, added.from), added.floats);
@@ -225,9 +223,7 @@ class ipu_arithmetic {
   /// A pass's copy of a weight.
   template <std::size_t Parameter>
   static void copied_weight(host_memory const& memory, float* copy) {
-    if constexpr (Plan::training.dtype_policy.compute_dtype == dtype::float16 &&
-                  graph.parameters[Parameter].trainable &&
-                  detail::own_type_of_weight(graph, static_cast<int>(Parameter)) == dtype::of_policy)
+    if constexpr (types::template rounds_copies<Parameter>)
       round_what_came(copy, Plan::weights.size[Parameter],
                       halves::key(memory, rounded_value::weight, static_cast<int>(Parameter), 0),
                       of_weight<Parameter>("the copy of the weight in float16 of micro-batch", memory.micro_batch));
@@ -258,7 +254,7 @@ class ipu_arithmetic {
     for (int i = 0; i < slots; ++i) results.look_at_result(state.slots + i * state.stride, count);
     if (results.suspects(too_large))
       results.look_at_operand(memory.gradients + Plan::weights.offset[Parameter] + elements.first, count);
-    if constexpr (variable_types[Parameter] == dtype::float16) {
+    if constexpr (types::is_half_weight(Parameter)) {
       auto const round = [&](float* x, int slot) {
         too_large |= halves::round_in_update(x, count, halves::key_of_update(memory, number, slot), elements.first);
       };
@@ -271,7 +267,7 @@ class ipu_arithmetic {
  private:
   template <std::size_t Parameter>
   static watched_step of_weight(std::string_view step, std::int64_t number) {
-    constexpr std::string_view layer = layer_of_parameter(static_cast<int>(Parameter));
+    constexpr std::string_view layer = types::layer_of_weight(static_cast<int>(Parameter));
     return {
         .kind = "weight", .layer = layer, .weight = graph.parameters[Parameter].name, .step = step, .number = number};
   }
@@ -284,37 +280,13 @@ class ipu_arithmetic {
   }
   template <std::size_t Parameter>
   static void round_given([[maybe_unused]] float* weight) {
-    if constexpr (variable_types[Parameter] == dtype::float16) {
+    if constexpr (types::is_half_weight(Parameter)) {
       constexpr auto floats = Plan::weights.size[Parameter];
       watch results;
       if constexpr (halves::behaviour.oflo) results.look_at_operand(weight, floats);
       results.check(kernels::round_to_half<halves::overflow, architecture>(weight, floats),
                     of_weight<Parameter>("the given weight in float16 before micro-batch", 0));
     }
-  }
-
-  /// A sum with other gradients is of their type.
-  template <int Call>
-  static bool rounds_input_gradient(int index) {
-    bool const is_cast = rounds<Call> && !call_type<Call>::adds_input_gradient(index);
-    return is_cast || is_half(call_type<Call>::input_call(index));
-  }
-  /// Inputs that are of another type.
-  template <int Call>
-  static bool cast_inputs([[maybe_unused]] host_memory const& memory) {
-    bool too_large = false;
-    if constexpr (detail::has_own_types<typename Plan::job>) {
-      using places = detail::widened_step<Plan, Call>;
-      for (int i = 0; i < call_type<Call>::input_count; ++i) {
-        int const input = call_type<Call>::input_call(i);
-        if (!detail::casts_input<Plan, Call>(input)) continue;
-        auto const floats = 1LL * Plan::program.batch * graph.call(input).shape.size();
-        float* const to = memory.widened + places::input(i);
-        std::copy_n(Plan::address(memory, Plan::value(input)), floats, to);
-        too_large |= halves::round(to, floats, halves::key(memory, rounded_value::cast_input, Call, i));
-      }
-    }
-    return too_large;
   }
 
   /// Of all its weights together, which lie one behind the other.
@@ -417,16 +389,10 @@ class ipu_arithmetic {
     bool too_large = false;
     for (int i = 0; i < call.parameter_count; ++i)
       if (call.parameter_info(i).is_state() &&
-          variable_types[static_cast<std::size_t>(call.first_parameter + i)] == dtype::float16)
+          types::is_half_weight(static_cast<std::size_t>(call.first_parameter + i)))
         too_large |= halves::round(call.mutable_weight(i), call.stored_floats(i),
                                    halves::key(memory, rounded_value::layer_state, Call, i));
     return too_large;
-  }
-
-  static constexpr std::string_view layer_of_parameter(int number) {
-    std::size_t i = 0;
-    while (number >= graph.layers[i].first_parameter + graph.layers[i].parameter_count) ++i;
-    return graph.layers[i].name;
   }
 };
 
