@@ -15,6 +15,7 @@
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/losses/along_axis.hpp>
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/metrics/metric_plan.hpp>
 #include <stagecraft/metrics/resolve.hpp>
