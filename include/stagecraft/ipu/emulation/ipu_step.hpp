@@ -6,6 +6,7 @@
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <cstddef>
 
 namespace stagecraft {
