@@ -232,10 +232,6 @@ def efficientnet_b0():
     return application("EfficientNetB0", 64)
 
 
-
-
-KERAS_2 = [mlp, cnn, branches, resnet, mobilenet, shared, lstm, nested]
-KERAS_3 = [mlp, cnn, lstm, nested, attention, shared]
 SMALL = [mlp, cnn, branches, shared, nested, lstm, attention, resnet, mobilenet, unet, order_book, sentences, tagger]
 LARGE = [resnet50, mobilenet_v2, efficientnet_b0]  # whole models of keras.applications
 
@@ -263,7 +259,7 @@ def as_list(value):
 
 def main():
     FOLDER.mkdir(exist_ok=True)
-    for make in SMALL + LARGE if EVERY else KERAS_2 if IS_KERAS_2 else KERAS_3:
+    for make in SMALL + LARGE if EVERY else SMALL:
         keras.backend.clear_session()
         model = make()
         random = default_rng(sum(map(ord, make.__name__)))

@@ -91,7 +91,10 @@ inline void take_optimizer(kept_training const& from, json const& own, std::vect
                       "', the model trains " + std::to_string(paths.size()));
   }
   for (auto const& each : from.slots)
-    if (std::find(names.begin(), names.end(), each.name) == names.end())
+    // Keras 2.15's SGD has zeros where it has no momentum.
+    if (auto const values = to_floats(each.values);
+        std::find(names.begin(), names.end(), each.name) == names.end() &&
+        std::any_of(values.begin(), values.end(), [](float value) { return value != 0; }))
       wrong.push_back("'" + each.values.name + "' of the file has no counterpart in this optimizer");
   std::string text;
   constexpr std::size_t most = 20;
