@@ -200,7 +200,7 @@ def main():
     parser.add_argument("--onnxruntime")
     parser.add_argument("--compiler", default="g++ -O1")
     parser.add_argument("names", nargs="*")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     (arguments.folder / "saved").mkdir(parents=True, exist_ok=True)
     make_models(arguments)
     names = arguments.names or sorted(path.stem for path in arguments.folder.glob("*.h5"))

@@ -90,12 +90,12 @@ inline void take_optimizer(kept_training const& from, json const& own, std::vect
       wrong.push_back("the file has " + std::to_string(weight) + " weights with the number '" + names[slot] +
                       "', the model trains " + std::to_string(paths.size()));
   }
-  for (auto const& each : from.slots)
-    // Keras 2.15's SGD has zeros where it has no momentum.
-    if (auto const values = to_floats(each.values);
-        std::find(names.begin(), names.end(), each.name) == names.end() &&
-        std::any_of(values.begin(), values.end(), [](float value) { return value != 0; }))
+  for (auto const& each : from.slots) {
+    // Keras 2.15's SGD writes the last movement down where it has no momentum, and makes no use of it.
+    if (each.name == "momentum" && is_same_option(options.value("momentum", json()), 0)) continue;
+    if (std::find(names.begin(), names.end(), each.name) == names.end())
       wrong.push_back("'" + each.values.name + "' of the file has no counterpart in this optimizer");
+  }
   std::string text;
   constexpr std::size_t most = 20;
   for (std::size_t i = 0; i < wrong.size() && i < most; ++i) text += "\n  " + wrong[i];
