@@ -142,7 +142,7 @@ void read_tfjs_weights(tensor_file const& weights, std::string const& file, sour
 }
 
 void read_weights_by(weights_finder const& find, std::string const& file, source_model& model) {
-  assignment to(file);
+  assignment to(file, model);
   for_each_weighted_layer(model, "", [&](model_layer& layer, std::string const& path) {
     auto const found = find(layer, path);
     std::vector<stored_tensor const*> own;
