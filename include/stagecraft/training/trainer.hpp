@@ -262,7 +262,8 @@ class model_trainer
     runner<run_kind::evaluation> runner_;
   };
 
-  [[gnu::cold]] training_history run_epochs(fit_options const& options, batches_to_run& of, batches_to_run* validation) {
+  [[gnu::cold]] training_history run_epochs(fit_options const& options, batches_to_run& of,
+                                            batches_to_run* validation) {
     step_counts const counts{of.steps,
                              steps_of_training_execution(of.steps, training.steps_per_execution,
                                                          options_of<M, Training>.accumulation_steps(), replicas)};

@@ -44,7 +44,7 @@ class batch_loader {
 
   /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
   [[gnu::cold]] batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
-               std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
+                             std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
       : batch_loader(x, names) {
     y_ = y;
     std::array<shape, outputs> targets;
