@@ -48,6 +48,8 @@ inline constexpr auto pipelined =
                  .steps_per_execution = 16,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 4}};
 
+inline constexpr auto staged = sc::inference{.batch_size = 32, .steps_per_execution = 2};
+
 void save_stages(sc::datasets::labelled_data const& train, std::string const& path) {
   sc::trainer<two_devices, pipelined, sc::host<2>> model;
   model.fit(train.x, train.y, {.verbose = 0, .steps_per_epoch = 16});
@@ -56,7 +58,7 @@ void save_stages(sc::datasets::labelled_data const& train, std::string const& pa
   again.load(path);
   std::printf("stages: %s\n", again.get_optimizer_weights() == model.get_optimizer_weights() ? "read" : "not read");
 
-  sc::predictor<one_device, inference> other;
+  sc::predictor<one_device, staged> other;
   try {
     other.load(path);  // the devices are others, which changes no number of a prediction: read
     std::printf("devices: read\n");
