@@ -75,10 +75,10 @@ struct recurrent_model : sc::functional<recurrent_model> {
     auto c = rnn(simple_rnn_cell(3), {.go_backwards = true})(cells(reshape(3, 12)(x)));
     auto [code, h, memory] = lstm(3, {.return_state = true, .stateful = true})(reshape(3, 12)(x));
     auto steps = masking()(dense(1, sc::relu)(reshape(3, 4)(flatten()(x)[{sc::all(), sc::slice(0, 12)}])));
-    auto mean = capture_upstream_gradients()(global_average_pooling1d()(steps));
     auto decoded = lstm(3, {.return_sequences = true, .return_state = true})(steps, h, memory);
     auto [both, forward, backward] = bidirectional(gru(2, {.return_state = true}))(decoded);
-    return dense(2)(concatenate()(flatten()(a), flatten()(b), c, both, backward, mean));
+    auto kept = capture_upstream_gradients()(dense(2)(both));
+    return dense(2)(concatenate()(flatten()(a), flatten()(b), c, kept, backward));
   }
 };
 
