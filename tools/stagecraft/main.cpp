@@ -3,6 +3,7 @@
 // code; 2 the command line is wrong.
 #include "commands.hpp"
 #include "compile_command.hpp"
+#include "pipeline_command.hpp"
 #include "run_command.hpp"
 #include "serve/serve_command.hpp"
 
@@ -47,8 +48,8 @@ int main(int argc, char** argv) {
   auto const add_file = [&](CLI::App& command, std::string& file) {
     command
         .add_option("file", file,
-                    "A model that Keras has saved, .h5 or .keras, an .onnx file, TensorFlow.js's model.json, or a "
-                    "folder that save_model has written")
+                    "A model that Keras has saved, .h5, .keras or a SavedModel's folder, an .onnx file, "
+                    "TensorFlow.js's model.json, or a folder that save_model has written")
         ->required();
     command.add_option("--input-shape", shapes,
                        "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
@@ -76,6 +77,7 @@ int main(int argc, char** argv) {
   add_file(*show_app, show.file);
 
   tool::add_compile_command(app);
+  tool::add_pipeline_command(app);
   tool::add_run_command(app);
   tool::add_serve_command(app);
 

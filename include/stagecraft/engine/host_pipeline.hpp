@@ -55,7 +55,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
   static_assert(ExecutionPolicy<policy, first_plan, sizes>);
 
-  explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
+  [[gnu::cold]] explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
     for (std::size_t i = 0; i < replicas_.size(); ++i) {
       replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats, widened_floats);
@@ -244,7 +244,7 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
   static constexpr long long widened_floats = [] {
-    if constexpr (is_half(first_plan::stored))
+    if constexpr (is_half(first_plan::stored) || detail::has_own_types<Job>)
       return narrow_storage<first_plan>::room_floats();
     else
       return 0LL;

@@ -176,7 +176,7 @@ struct pipeline_memory {
 
   /// @param workspace_floats  what each thread of a device has for itself
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
-  pipeline_memory(int number, long long workspace_floats, long long widened_floats)
+  [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
         weights(Sizes::weights.floats),
         gradients(Sizes::gradient_floats),
