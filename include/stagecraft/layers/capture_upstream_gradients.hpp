@@ -32,7 +32,7 @@ struct capture_upstream_gradients : option_layer<capture_upstream_gradients, cap
   using option_layer::option_layer;
 
   constexpr auto call(auto& ops, auto x) const {
-    auto const captured = ops.captured("gradient", x.shape());
+    auto const captured = ops.state("gradient", x.shape(), true);
     return ops.composite("capture", {x, captured}, [&] { return x + 0.0F; }, keep_gradient);
   }
 
