@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "compile_command.hpp"
 #include "pipeline_command.hpp"
+#include "progress.hpp"
 #include "run_command.hpp"
 #include "serve/serve_command.hpp"
 
@@ -92,6 +93,7 @@ int main(int argc, char** argv) {
   } catch (CLI::ParseError const& problem) {
     return app.exit(problem) == 0 ? 0 : 2;
   } catch (std::exception const& problem) {
+    tool::progress::shown().end();
     std::fprintf(stderr, "stagecraft: %s\n", problem.what());
     return 1;
   }

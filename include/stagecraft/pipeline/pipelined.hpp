@@ -185,7 +185,7 @@ template <class M>
 constexpr auto stages_of_all_calls() {
   auto result = staging<M>::stages();
   for (std::size_t i = 0; i < result.of_call.size(); ++i)
-    result.of_call[i] = result.of_call[static_cast<std::size_t>(graph_of<M>.producer(static_cast<int>(i)))];
+    result.of_call[i] = result.of_call[graph_of<M>.producer(static_cast<int>(i))];
   return result;
 }
 template <class M>
