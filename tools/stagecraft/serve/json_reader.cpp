@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/json_reader.hpp"
 
-#include "serve/api.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>

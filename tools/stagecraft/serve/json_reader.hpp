@@ -3,6 +3,8 @@
 // tree of values is made, which would take twenty times the text's memory.
 #pragma once
 
+#include "serve/api.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -65,6 +67,21 @@ class json_reader {
   [[nodiscard]] std::vector<std::int64_t> skip_shape();
   /// Nothing but space may follow.
   void end();
+
+  /// Calls `read` with a reader of the text. Where it throws http_error, a text that is no JSON is said instead.
+  template <class Read>
+  static void read_all(std::string_view text, Read&& read) {
+    try {
+      json_reader reader(text);
+      read(reader);
+      reader.end();
+    } catch (http_error const&) {
+      json_reader reader(text);
+      reader.skip();
+      reader.end();
+      throw;
+    }
+  }
 
   /// A place to come back to.
   struct place {

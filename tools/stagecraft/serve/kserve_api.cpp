@@ -86,7 +86,14 @@ struct infer_request {
   std::vector<wanted_output> outputs;
 
   void read(std::string_view text, std::size_t most_inputs, std::size_t most_outputs) {
-    json_reader reader(text);
+    json_reader::read_all(text, [&](json_reader& reader) { read(reader, most_inputs, most_outputs); });
+    if (!has_inputs) throw http_error{400, expected_inputs};
+  }
+
+ private:
+  static constexpr char const* expected_inputs = "expected an object with a list 'inputs'";
+
+  void read(json_reader& reader, std::size_t most_inputs, std::size_t most_outputs) {
     if (reader.next() != json_reader::kind::object) throw http_error{400, expected_inputs};
     reader.read_object([&](std::string const& key) {
       if (key == "id") {
@@ -115,12 +122,7 @@ struct infer_request {
         reader.skip();
       }
     });
-    reader.end();
-    if (!has_inputs) throw http_error{400, expected_inputs};
   }
-
- private:
-  static constexpr char const* expected_inputs = "expected an object with a list 'inputs'";
 
   static void read_input(json_reader& reader, given_input& input) {
     reader.read_object([&](std::string const& key) {

@@ -31,27 +31,28 @@ class predict_request {
   bool has_rows = false;
 
   void read(std::string const& body) {
-    json_reader reader(body);
+    json_reader::read_all(body, [&](json_reader& reader) { read(body, reader); });
+    if (!has_rows && !has_columns_) throw http_error{400, expected_one};
+  }
+
+ private:
+  static constexpr char const* expected_one = "Malformed request: expected either 'instances' or 'inputs'";
+
+  void read(std::string const& body, json_reader& reader) {
     if (reader.next() != json_reader::kind::object) throw http_error{400, "Malformed request: expected a JSON object"};
-    bool has_columns = false;
     reader.read_object([&](std::string const& key) {
       bool const are_rows = key == "instances";
       if (key == "signature_name") return check_signature(reader);
       if (!are_rows && key != "inputs") return reader.skip();
-      if (has_rows || has_columns) throw http_error{400, expected_one};
-      (are_rows ? has_rows : has_columns) = true;
+      if (has_rows || has_columns_) throw http_error{400, expected_one};
+      (are_rows ? has_rows : has_columns_) = true;
       reserve(body);
       if (are_rows)
         read_rows(reader);
       else
         read_columns(reader);
     });
-    reader.end();
-    if (!has_rows && !has_columns) throw http_error{400, expected_one};
   }
-
- private:
-  static constexpr char const* expected_one = "Malformed request: expected either 'instances' or 'inputs'";
 
   static void check_signature(json_reader& reader) {
     if (reader.next() == json_reader::kind::null) return reader.skip();
@@ -125,6 +126,7 @@ class predict_request {
   }
 
   std::vector<serving::tensor_spec> const& specs_;
+  bool has_columns_ = false;
 };
 
 http_response predict(server_state& state, served_version const& version, std::string body) {
