@@ -14,8 +14,8 @@
 
 namespace stagecraft::tool {
 
-/// A socket, with TLS or without. A request must come within a time, from its first byte to its last, and a handshake as
-/// well; of an answer each mebibyte must be taken within it. What is written is kept until `flush` or the next wait.
+/// A socket, with TLS or without. A request must come within a time, from its first byte to its last, and a handshake
+/// as well; of an answer each mebibyte must be taken within it. What is written is kept until `flush` or the next wait.
 class http_connection final : public httplib::Stream {
  public:
   using clock = std::chrono::steady_clock;
@@ -49,9 +49,7 @@ class http_connection final : public httplib::Stream {
     address.clear();
     port = 0;
   }
-  void get_local_ip_and_port(std::string& address, int& port) const override {
-    get_remote_ip_and_port(address, port);
-  }
+  void get_local_ip_and_port(std::string& address, int& port) const override { get_remote_ip_and_port(address, port); }
   [[nodiscard]] socket_t socket() const override { return socket_; }
 
  private:

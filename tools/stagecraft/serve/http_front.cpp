@@ -129,7 +129,7 @@ void http_front::set_up() {
     finish(begin, answer(state_, {.method = "GET", .path = request.path, .body = {}}), response);
   });
   server_.Post(".*", [this](httplib::Request const& request, httplib::Response& response,
-                             httplib::ContentReader const& read) { post(request, response, read); });
+                            httplib::ContentReader const& read) { post(request, response, read); });
   server_.set_error_handler([](httplib::Request const& request, httplib::Response& response) {
     if (response.has_header("Content-Type")) return;  // there is an answer
     int const status = response.status;

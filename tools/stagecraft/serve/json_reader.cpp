@@ -139,7 +139,8 @@ std::string json_reader::read_text() {
   std::string result;
   for (;;) {
     auto const begin = at_;
-    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= 32)
+    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' &&
+           static_cast<unsigned char>(text_[at_]) >= 32)
       ++at_;
     result.append(text_.substr(begin, at_ - begin));
     if (at_ == text_.size()) fail("a text does not end");

@@ -67,7 +67,8 @@ class predict_request {
     double all = 0;
     for (auto const& spec : specs_) all += static_cast<double>(spec.size());
     for (std::size_t i = 0; i < specs_.size(); ++i)
-      inputs[i].reserve(static_cast<std::size_t>(numbers * static_cast<double>(specs_[i].size()) / std::max(all, 1.0)) + 1);
+      inputs[i].reserve(static_cast<std::size_t>(numbers * static_cast<double>(specs_[i].size()) / std::max(all, 1.0)) +
+                        1);
   }
 
   void append_sample(json_reader& reader, std::size_t input) {
@@ -84,7 +85,8 @@ class predict_request {
   void read_named(json_reader& reader, Read const& read) {
     std::vector<bool> is_there(specs_.size());
     reader.read_object([&](std::string const& name) {
-      auto const found = std::find_if(specs_.begin(), specs_.end(), [&](auto const& spec) { return spec.name == name; });
+      auto const found =
+          std::find_if(specs_.begin(), specs_.end(), [&](auto const& spec) { return spec.name == name; });
       if (found == specs_.end()) throw http_error{400, "there is no input '" + name + "'"};
       auto const input = static_cast<std::size_t>(found - specs_.begin());
       if (is_there[input]) throw http_error{400, "input '" + name + "' is given twice"};
@@ -98,7 +100,8 @@ class predict_request {
   void read_rows(json_reader& reader) {
     if (reader.next() == json_reader::kind::list)
       samples = reader.read_list([&] {
-        if (reader.next() == json_reader::kind::object) return read_named(reader, [&](auto i) { append_sample(reader, i); });
+        if (reader.next() == json_reader::kind::object)
+          return read_named(reader, [&](auto i) { append_sample(reader, i); });
         if (specs_.size() == 1) return append_sample(reader, 0);
         throw http_error{400, "the model has " + std::to_string(specs_.size()) +
                                   " inputs: each instance is an object with their names"};

@@ -24,7 +24,7 @@ struct serve_command {
   int read_time_ms = 10000;            ///< that a request may take to come
   std::size_t max_body_bytes = std::size_t{64} << 20;
   std::size_t max_bytes_in_flight = std::size_t{1} << 30;  ///< of all bodies that are being read or answered
-  double poll_seconds = 1;  ///< between two looks for new versions
+  double poll_seconds = 1;                                 ///< between two looks for new versions
   std::string token_file;   ///< with the bearer token that requests must have; empty: none
   std::string certificate;  ///< TLS: a chain of certificates, PEM
   std::string key;          ///< and its key

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/tensor_json.hpp"
 
+#include <stagecraft/io/detail/option_json.hpp>
 #include <charconv>
 #include <cmath>
-#include <stagecraft/io/detail/option_json.hpp>
 
 namespace stagecraft::tool {
 
