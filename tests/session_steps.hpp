@@ -25,7 +25,7 @@ class session_steps : public stagecraft::session_of<M, Training, Machine> {
       inputs_.emplace_back(static_cast<std::size_t>(base::batch) * base::input_shape(i).size());
     for (std::size_t i = 0; i < output_count; ++i) {
       targets_[i].resize(static_cast<std::size_t>(base::batch) * base::output_shape(i).size());
-      scales_[i].resize(static_cast<std::size_t>(base::batch) * base::rows_per_sample(i));
+      scales_[i].resize(static_cast<std::size_t>(base::batch) * base::scales_per_sample(i));
     }
   }
 

@@ -164,10 +164,24 @@ for name, kind, hard_target, soft_target, prediction in (
 ):
     add(name, loss(kind), hard_target, prediction, weights)
     add(f"{name}_soft", loss(kind), soft_target, prediction)
+
+# Along another axis than the last one: 4 samples of (3, 2) and one of (2, 3, 2).
+file.comment("<loss>_axis: axis=1 of samples (3, 2), <loss>_axis2: axis=2 of samples (2, 3, 2).")
+of_axes = Numbers(31)
+for name, kind, options in (
+    ("categorical_crossentropy", categorical, {"label_smoothing": 0.1}),
+    ("categorical_crossentropy_logits", categorical, {"from_logits": True}),
+    ("binary_crossentropy", binary, {}),
+    ("cosine_similarity", losses.CosineSimilarity, {}),
+):
+    for suffix, axis, shape in (("_axis", 1, (4, 3, 2)), ("_axis2", 2, (4, 2, 3, 2))):
+        target = np.round(tf.nn.softmax(of_axes.normal(*shape), axis).numpy(), 3)
+        add(f"{name}{suffix}", loss(kind, axis=axis, **options), target, of_axes.uniform(*shape, low=0.05, high=0.95),
+            weights[:4] if axis == 1 else None)
 file.write()
 
 # Ten steps of a model that has an output for each of these losses, and the others with other reductions.
-file = GoldenFile("losses_training.txt", "Ten steps of input (6) -> for each loss Dense(4) (poisson: softplus), SGD(0.05), batches of 4.")
+file = GoldenFile("losses_training.txt", "Ten steps of input (6) -> for each loss Dense(4) (poisson: softplus; axis: Dense(12), Reshape((3, 4))), SGD(0.05), batches of 4.")
 file.comment("x, y (targets of all outputs), weights; <loss>/{kernel,bias}: before; <loss>/trained/...: after ten steps.")
 file.comment("losses: the total before each step, then that of each output. weighted: with sample weights.")
 SUM = losses.Reduction.SUM
@@ -183,6 +197,15 @@ outputs = {
     "cosine_similarity": losses.CosineSimilarity(),
     "mean_squared_error_sum": losses.MeanSquaredError(reduction=SUM),
     "categorical_crossentropy_sum": losses.CategoricalCrossentropy(from_logits=True, reduction=SUM),
+    "mean_squared_error": losses.MeanSquaredError(),
+    "mean_absolute_error": losses.MeanAbsoluteError(),
+    "huber": losses.Huber(0.5),
+    "binary_crossentropy": losses.BinaryCrossentropy(from_logits=True),
+    "categorical_crossentropy": losses.CategoricalCrossentropy(from_logits=True, label_smoothing=0.1),
+    "sparse_categorical_crossentropy": losses.SparseCategoricalCrossentropy(from_logits=True),
+    "categorical_crossentropy_axis": losses.CategoricalCrossentropy(from_logits=True, axis=1),
+    "binary_crossentropy_axis": losses.BinaryCrossentropy(from_logits=True, axis=1),
+    "cosine_similarity_axis": losses.CosineSimilarity(axis=1, reduction=SUM),
 }
 layers, steps, batch = tf.keras.layers, 10, 4
 x = numbers.uniform(steps * batch, 6, low=0.1)
@@ -190,20 +213,39 @@ y = np.where(numbers.uniform(steps * batch, 4) > 0.5, 1.0, 0.0).astype(np.float3
 y[:, 0] = 1 - y[:, 1]  # both classes in each row
 sample_weight = numbers.uniform(steps * batch, low=0.5, high=2, digits=1)
 # Positive, for losses of logarithms.
-initial = {name: (numbers.uniform(6, 4, low=0.02, high=0.25), numbers.uniform(4, low=0.02, high=0.2)) for name in outputs}
-file.comment("mean_absolute_percentage_error: loss weight 0.01, targets y + 1.")
+def width(name):
+    return 12 if name.endswith("_axis") else 4
+
+
+initial = {
+    name: (numbers.uniform(6, width(name), low=0.02, high=0.25), numbers.uniform(width(name), low=0.02, high=0.2))
+    for name in outputs
+}
+file.comment("mean_absolute_percentage_error: loss weight 0.01, targets y + 1; sparse: their first 1; axis: y, 1 - y, y.")
 file.add("x", x)
 file.add("y", y)
 file.add("sample_weight", sample_weight)
 
 
 def targets_of(rows):
-    return [y[rows] + (1 if "percentage" in name else 0) for name in outputs]
+    def target(name):
+        if name.startswith("sparse"):
+            return y[rows].argmax(1)
+        if name.endswith("_axis"):
+            return np.stack([y[rows], 1 - y[rows], y[rows]], 1)
+        return y[rows] + (1 if "percentage" in name else 0)
+
+    return [target(name) for name in outputs]
+
+
+def head(name, x):
+    x = layers.Dense(width(name), "softplus" if name == "poisson" else None, name=name)(x)
+    return layers.Reshape((3, 4), name=name + "_reshape")(x) if name.endswith("_axis") else x
 
 
 for run, weighted in (("plain", False), ("weighted", True)):
     given = tf.keras.Input((6,))
-    net = tf.keras.Model(given, [layers.Dense(4, "softplus" if name == "poisson" else None, name=name)(given) for name in outputs])
+    net = tf.keras.Model(given, [head(name, given) for name in outputs])
     scale = [0.01 if "percentage" in name else 1.0 for name in outputs]
     net.compile(tf.keras.optimizers.legacy.SGD(0.05), list(outputs.values()), loss_weights=scale)
     for name, (kernel, bias) in initial.items():

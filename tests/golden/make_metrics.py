@@ -204,6 +204,9 @@ walked = {
         **of_yes_no,
         "binary_crossentropy": lambda: metrics.BinaryCrossentropy(label_smoothing=0.1),
         "binary_crossentropy_logits": lambda: metrics.BinaryCrossentropy(from_logits=True),
+        "auc_thresholds": lambda: metrics.AUC(thresholds=[0.8, 0.2, 0.3, 0.55]),
+        "precision_of": lambda: metrics.Precision(thresholds=[0.7, 0.3]),
+        "true_positives_of": lambda: metrics.TruePositives(thresholds=[0.2, 0.6]),
     },
     "labels": {
         "auc": lambda: metrics.AUC(),
@@ -213,6 +216,11 @@ walked = {
         "recall_top_k_threshold": lambda: metrics.Recall(top_k=1, thresholds=0.6),
         "recall_class_id": lambda: metrics.Recall(class_id=1),
         "precision_at_recall": lambda: metrics.PrecisionAtRecall(0.5),
+        "auc_label_weights": lambda: metrics.AUC(num_thresholds=21, label_weights=[0.5, 2.0, 1.5]),
+        "auc_multi_label_weights": lambda: metrics.AUC(
+            curve="PR", thresholds=[0.7, 0.2, 0.5], multi_label=True, num_labels=3, label_weights=[0.5, 2.0, 1.5]
+        ),
+        "recall_of_top_k": lambda: metrics.Recall(thresholds=[0.3, 0.6], top_k=2),
     },
     "classes": {
         "categorical_crossentropy": lambda: metrics.CategoricalCrossentropy(label_smoothing=0.1),
@@ -248,6 +256,10 @@ for data, batches_of in table.items():
                     weight = np.repeat(weight[:, None], 3, 1)  # Keras wants weights of the values' shape here
                 metric.update_state(tf.constant(target, tf.float32), prediction, weight if prefix else None)
                 results.append(metric.result().numpy())
-            file.add(f"{prefix}{data}/{name}", results)
+            if np.ndim(results) > 1:  # at each threshold
+                for index, result in enumerate(np.transpose(results)):
+                    file.add(f"{prefix}{data}/{name}_threshold_{index}", result)
+            else:
+                file.add(f"{prefix}{data}/{name}", results)
             print(data, name, prefix, results)
 file.write()

@@ -17,9 +17,14 @@ void with_metrics(auto const& check) {
   check.template operator()<auc{.curve = pr}, 1>("yes_no", "auc_pr");
   check.template operator()<auc{.num_thresholds = 21, .curve = pr, .summation_method = minoring}, 1>("yes_no",
                                                                                                      "auc_pr_minoring");
+  check.template operator()<auc{.thresholds = {0.8F, 0.2F, 0.3F, 0.55F}}, 1>("yes_no", "auc_thresholds");
   check.template operator()<auc{.from_logits = true}, 1>("yes_no", "auc_logits");
   check.template operator()<precision{}, 1>("yes_no", "precision");
   check.template operator()<precision{.thresholds = 0.3F}, 1>("yes_no", "precision_threshold");
+  check.template operator()<detail::part_of(precision{.thresholds = {0.7F, 0.3F}}, 0), 1>("yes_no",
+                                                                                          "precision_of_threshold_0");
+  check.template operator()<detail::part_of(true_positives{.thresholds = {0.2F, 0.6F}}, 1), 1>(
+      "yes_no", "true_positives_of_threshold_1");
   check.template operator()<recall{}, 1>("yes_no", "recall");
   check.template operator()<true_positives{}, 1>("yes_no", "true_positives");
   check.template operator()<false_positives{.thresholds = 0.3F}, 1>("yes_no", "false_positives");
@@ -36,6 +41,13 @@ void with_metrics(auto const& check) {
 
   check.template operator()<auc{}, 3>("labels", "auc");
   check.template operator()<auc{.multi_label = true}, 3>("labels", "auc_multi_label");
+  check.template operator()<auc{.num_thresholds = 21, .label_weights = {0.5F, 2, 1.5F}}, 3>("labels",
+                                                                                            "auc_label_weights");
+  check.template operator()<
+      auc{.curve = pr, .thresholds = {0.7F, 0.2F, 0.5F}, .multi_label = true, .label_weights = {0.5F, 2, 1.5F}}, 3>(
+      "labels", "auc_multi_label_weights");
+  check.template operator()<detail::part_of(recall{.thresholds = {0.3F, 0.6F}, .top_k = 2}, 1), 3>(
+      "labels", "recall_of_top_k_threshold_1");
   check.template operator()<precision{}, 3>("labels", "precision");
   check.template operator()<precision{.top_k = 2}, 3>("labels", "precision_top_k");
   check.template operator()<recall{.thresholds = 0.6F, .top_k = 1}, 3>("labels", "recall_top_k_threshold");

@@ -38,7 +38,7 @@ template <int Replicas>
 constexpr auto of_all_rows =
     sc::training{.loss = sc::losses::binary_crossentropy{.reduction = sc::losses::reduction::sum},
                  .metrics = {sc::metrics::auc{}, sc::metrics::mean_absolute_error{}},
-                 .weighted_metrics = sc::metrics::recall{.thresholds = 0.1F},
+                 .weighted_metrics = sc::metrics::recall{.thresholds = {0.1F, 0.6F}},
                  .batch_size = 8,
                  .num_replicas = Replicas,
                  .replicated_metric_reduction_method = sc::replicated_metric_reduction_method::mean};
@@ -55,14 +55,22 @@ TEST_CASE("metrics that are no means are those of all replicas' rows, weighted o
   sc::trainer<yes_or_no, of_all_rows<1>> alone;
   sc::trainer<yes_or_no, of_all_rows<2>, sc::host<2>> two;
   two.set_weights(alone.get_weights());
-  auto const [loss, area, error, recall] = alone.evaluate(data.x, yes, {.verbose = 0, .sample_weight = weights});
-  auto const [losses, areas, errors, recalls] = two.evaluate(data.x, yes, {.verbose = 0, .sample_weight = weights});
+  auto const [loss, area, error, recall, surer_recall] =
+      alone.evaluate(data.x, yes, {.verbose = 0, .sample_weight = weights});
+  auto const [losses, areas, errors, recalls, surer_recalls] =
+      two.evaluate(data.x, yes, {.verbose = 0, .sample_weight = weights});
   CHECK(areas == area);
   CHECK(errors == doctest::Approx(error));
   CHECK(recalls == doctest::Approx(recall));
   CHECK(losses == doctest::Approx(loss));
   CHECK(area > 0);
   CHECK(recall > 0);
+  // One number for each threshold.
+  CHECK(surer_recalls == doctest::Approx(surer_recall));
+  CHECK(surer_recall < recall);
+  auto const history = alone.fit(data.x, yes, {.verbose = 0}).history;
+  CHECK(history.contains("recall_threshold_0"));
+  CHECK(history.contains("recall_threshold_1"));
   // What Keras reports of a sum: the mean over batches, whose rows are added up.
   auto const first = alone.test_on_batch(samples(8).x, std::vector<float>(8, 1.0F));
   auto const weighted = alone.test_on_batch(samples(8).x, std::vector<float>(8, 1.0F), std::vector<float>(8, 0.5F));

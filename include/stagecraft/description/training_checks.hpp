@@ -53,6 +53,43 @@ constexpr void check_metrics_per_output(metrics::metric_list const& list, std::s
                    "; give one entry for each output in their order, or each with an output's name");
 }
 
+/// E1103: an axis that an output does not have, or whose losses cannot be told from masks.
+template <class Job, std::size_t Output>
+constexpr void check_axis_of_loss(int axis, std::string_view kind, std::string_view name, diagnostic& problem) {
+  constexpr int call = outputs_of<typename Job::model>[Output];
+  shape const& sample = Job::graph.call(call).shape;
+  int const found = losses::detail::axis_of_sample(axis, sample);
+  if (found < 0)
+    problem.report(1103, kind, " '", name, "' has axis ", axis, ", which output '", Job::graph.layer_of(call).name,
+                   "' of shape ", sample,
+                   " does not have; 1 is its first axis, and 0 that of the batch, along which "
+                   "nothing is measured");
+  else if (found < sample.rank() - 1 && sample.size() > losses::detail::most_values_along_axis)
+    problem.report(1103, kind, " '", name, "' has axis ", axis, ", but output '", Job::graph.layer_of(call).name,
+                   "' has ", sample.size(), " values; along another axis than the last one they are at most ",
+                   losses::detail::most_values_along_axis);
+  else if (found < sample.rank() - 1 && Job::graph.mask_of(call) != nullptr)
+    problem.report(1103, kind, " '", name, "' has axis ", axis, ", but output '", Job::graph.layer_of(call).name,
+                   "' has masked steps, which only what is measured along the last axis can leave out");
+}
+
+/// E1102: weights of labels that are not those of the columns, thresholds that are no probabilities, or too many of
+/// both.
+constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_view output, int width,
+                                       diagnostic& problem) {
+  auto const options = own_from<metrics::detail::confusion_options>(of.options);
+  int const thresholds = options.given(), weights = of.numbers.count - thresholds;
+  if (of.numbers.count > number_list::capacity)
+    problem.report(1102, "metric '", of.name(), "' has ", thresholds, " thresholds and ", weights,
+                   " label_weights; together they are at most ", number_list::capacity);
+  else if (weights != 0 && weights != width)
+    problem.report(1102, "metric '", of.name(), "' has ", weights, " label_weights for the ", width,
+                   " values of output '", output, "'; give it one for each, or none");
+  for (int i = 0; i < thresholds && !problem.failed(); ++i)
+    if (!(of.numbers.numbers[i] >= 0 && of.numbers.numbers[i] <= 1))
+      problem.report(1102, "metric '", of.name(), "' has a threshold that is not between 0 and 1");
+}
+
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
 template <class Job, std::size_t Output>
 constexpr void check_metrics_of_output(diagnostic& problem) {
@@ -64,12 +101,19 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
       problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", Job::graph.layer_of(call).name,
                      "' of ", width, " values, whose loss takes ", sparse ? "class numbers" : "one target per value",
                      "; choose the metric with or without sparse_, or metrics::accuracy");
+  for (auto const& each : reported_metrics<Job>) {
+    if (each.output != Output) continue;
+    if (each.metric.kind == metrics::metric_kind::confusion)
+      check_numbers_of_metric(each.metric, Job::graph.layer_of(call).name, width, problem);
+    check_axis_of_loss<Job, Output>(each.metric.along - 1, "metric", each.metric.name(), problem);
+  }
 }
 
 /// E1070: a loss that is written as a `call` and does not fit the output.
 template <class Job, std::size_t Output>
 constexpr void check_loss_of_output(diagnostic& problem) {
   constexpr auto loss = losses::loss_of_output<Output>(Job::training.loss);
+  check_axis_of_loss<Job, Output>(losses::detail::axis_of(loss), "loss", loss.name, problem);
   if constexpr (HasLossCall<decltype(loss)>)
     if (auto const found =
             trace_loss(loss, Job::graph.call(outputs_of<typename Job::model>[Output]).shape.back()).list.problem;

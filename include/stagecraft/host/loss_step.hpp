@@ -20,13 +20,13 @@ template <class Shape, std::size_t Output, class Arch>
 float loss_step(float const* prediction, void const* targets, float const* scale, loss_gradient const& gradient,
                 float factor, int valid_samples) {
   constexpr auto loss = computed_loss_of<typename Shape::described, Output>;
-  constexpr int columns = Shape::output_shape(Output).back();
-  constexpr int rows = Shape::batch * Shape::rows_per_sample(Output);
+  constexpr int columns = Shape::output_shape(Output).size() / Shape::scales_per_sample(Output);
+  constexpr int rows = Shape::batch * Shape::scales_per_sample(Output);
   constexpr auto floats = static_cast<std::int64_t>(rows) * columns;
   float* const written = gradient.scratch != nullptr ? gradient.scratch : gradient.to;
   float const result = kernels::loss<loss, rows, columns, Arch>(
       static_cast<typename Shape::template target_type<Output> const*>(targets), prediction, scale, written, nullptr,
-      std::int64_t{valid_samples} * Shape::rows_per_sample(Output));
+      std::int64_t{valid_samples} * Shape::scales_per_sample(Output));
   if (written == nullptr) return result;
   if (factor != 1.0F) kernels::scaled_add<false, Arch>(factor, written, written, floats);
   if (gradient.scratch != nullptr) kernels::scaled_add<true, Arch>(1.0F, written, gradient.to, floats);

@@ -19,6 +19,20 @@ struct number_list {
   constexpr explicit(false) number_list(Numbers... number)
       : numbers{static_cast<float>(number)...}, count(sizeof...(Numbers)) {}
 
+  /// `count` says how many there should be, also where that is more than there is room for.
+  constexpr void append(float number) noexcept {
+    if (count < capacity) numbers[count] = number;
+    ++count;
+  }
+  /// In ascending order.
+  constexpr void sort() noexcept {
+    for (int i = 1; i < count; ++i)
+      for (int k = i; k > 0 && numbers[k - 1] > numbers[k]; --k) {
+        float const smaller = numbers[k];
+        numbers[k] = numbers[k - 1];
+        numbers[k - 1] = smaller;
+      }
+  }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
   [[nodiscard]] constexpr float const* end() const noexcept { return numbers + count; }

@@ -15,6 +15,7 @@ namespace stagecraft::losses {
 struct categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / classes
+  int axis = -1;                     ///< along which the classes lie; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "categorical_crossentropy";

@@ -10,6 +10,7 @@ namespace stagecraft::losses {
 /// -sum(target prediction) over the last axis, both (rows, columns) divided by their norms: -1 in the same direction, 0
 /// if either is 0.
 struct cosine_similarity {
+  int axis = -1;                     ///< along which the vectors lie; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "cosine_similarity";

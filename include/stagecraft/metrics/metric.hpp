@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/own_options.hpp>
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/layers/number_list.hpp>
 #include <stagecraft/metrics/metric_sums.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <concepts>
@@ -64,10 +65,13 @@ struct metric {
   // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
   // its end.
   metric_targets targets = metric_targets::any;
+  int along = 0;                                ///< `call` only: the axis, plus 1; 0 is the last one
   own_rules<own_call> const* rules = nullptr;   ///< of one that is a `call`
   own_options options = {};                     ///< and its members
   metric_result const* result = nullptr;        ///< of one whose result is no mean over rows
   std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
+  number_list numbers = {};                     ///< confusion only: thresholds, and behind them weights of labels
+  int parts = 0;                                ///< numbers that it reports, if those are several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
@@ -83,6 +87,7 @@ struct metric {
   constexpr void take([[maybe_unused]] Own const& own) {
     if constexpr (requires { Own::sparse_targets; })
       targets = Own::sparse_targets ? metric_targets::classes : metric_targets::values;
+    if constexpr (requires { own.axis; }) along = own.axis + 1;
     if constexpr (requires(metric_sums const& sums) { own.result(sums); }) result = &detail::result_of_own<Own>::value;
   }
 

@@ -7,6 +7,7 @@
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/losses/added_loss.hpp>
+#include <stagecraft/losses/along_axis.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/models/last_activation.hpp>
@@ -102,6 +103,22 @@ template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
     (detail::outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
 
+/// Whether each row of the loss of an end is a whole sample: its axis is not the last one.
+template <class Job, std::size_t End>
+inline constexpr bool loss_takes_samples = [] {
+  if constexpr (End >= Job::graph.outputs_of(0).size()) {
+    return false;
+  } else {
+    constexpr int axis = losses::detail::axis_of(losses::loss_of_output<End>(Job::training.loss));
+    return losses::detail::has_sample_as_row(axis, Job::graph.call(Job::graph.ends[End]).shape);
+  }
+}();
+/// The columns of a row of it.
+template <class Job, std::size_t End>
+inline constexpr int loss_columns_of =
+    loss_takes_samples<Job, End> ? Job::graph.call(Job::graph.ends[End]).shape.size()
+                                 : Job::graph.call(Job::graph.ends[End]).shape.back();
+
 /// The loss of an end of the graph, as it is computed: of an output, or of what is added to the loss behind these.
 template <class Job, std::size_t End>
 inline constexpr auto computed_loss_of = [] {
@@ -110,7 +127,10 @@ inline constexpr auto computed_loss_of = [] {
   } else {
     auto loss = losses::loss_of_output<End>(Job::training.loss);
     if constexpr (takes_logits<Job, End>) loss.from_logits = true;
-    return loss;
+    if constexpr (loss_takes_samples<Job, End>)
+      return losses::detail::along_axis(loss, Job::graph.call(Job::graph.ends[End]).shape, loss.axis);
+    else
+      return loss;
   }
 }();
 /// What it counts in the total.

@@ -40,6 +40,16 @@ struct session_shape {
   [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
     return output_shape(output).size() / output_shape(output).back();
   }
+  /// Rows of its loss that one sample of an output has, and so scales: the same, unless the loss takes whole samples.
+  [[nodiscard]] static constexpr int scales_per_sample(std::size_t output) {
+    if constexpr (!has_losses)
+      return rows_per_sample(output);
+    else
+      return [output]<std::size_t... End>(std::index_sequence<End...>) {
+        constexpr int rows[]{(loss_takes_samples<Job, End> ? 1 : rows_per_sample(End))...};
+        return rows[output];
+      }(std::make_index_sequence<end_count>{});
+  }
   /// Whether the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
     if constexpr (!has_losses)
@@ -63,7 +73,12 @@ struct session_shape {
   template <std::size_t End>
   [[nodiscard]] static constexpr int loss_divisor(int samples) {
     constexpr auto reduction = losses::detail::reduction_of(computed_loss_of<Job, End>);
-    return reduction == losses::reduction::none ? samples * rows_per_sample(End) : 1;
+    if constexpr (reduction != losses::reduction::none)
+      return 1;
+    else if constexpr (loss_takes_samples<Job, End>)
+      return samples * (output_shape(End).size() / computed_loss_of<Job, End>.length);
+    else
+      return samples * rows_per_sample(End);
   }
 
   /// The call of the graph that stands for an input.
@@ -92,7 +107,7 @@ struct session_shape {
   [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {
     long long offset = 0;
     for (std::size_t i = 0; i < output; ++i)
-      offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
+      offset += (static_cast<long long>(batch) * scales_per_sample(i) + 15) / 16 * 16;
     return offset;
   }
 };

@@ -18,6 +18,8 @@ namespace stagecraft::detail {
 template <metrics::metric Metric, int Width>
 class confusion_counter {
   static constexpr auto options = own_from<metrics::detail::confusion_options>(Metric.options);
+  static constexpr auto numbers = Metric.numbers;
+  static constexpr bool has_label_weights = numbers.count > options.given();
   static constexpr int labels = options.per_label != 0 ? Width : 1;
   static constexpr std::size_t between =
       static_cast<std::size_t>(options.count) + 1;  // predictions behind i thresholds
@@ -35,12 +37,13 @@ class confusion_counter {
       if constexpr (options.from_logits != 0) value = 1 / (1 + std::exp(-value));
       if (Metric.k > 0 && Metric.k < Width && !is_in_top[column]) value = -1e10F;
       auto const label = static_cast<std::size_t>(labels > 1 ? column : 0);
-      sums[(2 * label + (is_positive(target, column) ? 0 : 1)) * between + thresholds_below(value)] += weight;
+      double const counted = labels > 1 ? weight : weight * weight_of(column);
+      sums[(2 * label + (is_positive(target, column) ? 0 : 1)) * between + thresholds_below(value)] += counted;
     }
   }
 
   [[nodiscard]] static double result(metric_sums const& sums) {
-    double total = 0;
+    double total = 0, weights = 0;
     for (std::size_t label = 0; label < static_cast<std::size_t>(labels); ++label) {
       std::array<double, 4 * (between - 1)> counts{};
       double positives = 0, negatives = 0, all_positives = 0, all_negatives = 0;
@@ -56,12 +59,18 @@ class confusion_counter {
         counts[2 * (between - 1) + i] = all_negatives - negatives;
         counts[3 * (between - 1) + i] = all_positives - positives;
       }
-      total += Metric.result->call(Metric.options, {counts, sums.weight});
+      double const weight = labels > 1 ? weight_of(static_cast<int>(label)) : 1;
+      total += weight * Metric.result->call(Metric.options, {counts, sums.weight});
+      weights += weight;
     }
-    return total / labels;
+    return metrics::detail::ratio(total, weights);
   }
 
  private:
+  [[nodiscard]] static constexpr double weight_of(int column) noexcept {
+    return has_label_weights ? static_cast<double>(numbers.numbers[options.given() + column]) : 1;
+  }
+  [[nodiscard]] static constexpr float threshold(int index) noexcept { return options.at(index, numbers); }
   template <class Target>
   [[nodiscard]] static bool is_positive(Target const* target, int column) noexcept {
     if constexpr (std::is_same_v<Target, float> || Width == 1)
@@ -79,13 +88,14 @@ class confusion_counter {
     }
   }
   [[nodiscard]] static std::size_t thresholds_below(float value) noexcept {
-    if (!(value > options.at(0))) return 0;  // NaN, too
+    if (!(value > threshold(0))) return 0;  // NaN, too
     if constexpr (options.count == 1) return 1;
-    if (value > options.at(options.count - 1)) return static_cast<std::size_t>(options.count);
+    if (value > threshold(options.count - 1)) return static_cast<std::size_t>(options.count);
+    int below = 0;
     // Near enough, whatever was rounded.
-    int below = static_cast<int>(value * static_cast<float>(options.count - 1));
-    while (below < options.count && value > options.at(below)) ++below;
-    while (below > 0 && !(value > options.at(below - 1))) --below;
+    if constexpr (options.given() == 0) below = static_cast<int>(value * static_cast<float>(options.count - 1));
+    while (below < options.count && value > threshold(below)) ++below;
+    while (below > 0 && !(value > threshold(below - 1))) --below;
     return static_cast<std::size_t>(below);
   }
 };

@@ -5,6 +5,7 @@
 
 #include <stagecraft/host/lists/traced_loss.hpp>
 #include <stagecraft/kernels/loss/loss_elementwise.hpp>
+#include <stagecraft/losses/along_axis.hpp>
 #include <stagecraft/metrics/metric_call.hpp>
 #include <cstddef>
 #include <limits>
@@ -54,7 +55,7 @@ namespace stagecraft::detail {
 }
 
 /// The mean over rows of what each of them scores.
-template <metrics::metric Metric, int Width>
+template <metrics::metric Metric, int Width, shape Sample = shape{}>
 struct mean_of_scores {
   static constexpr std::size_t size = 1;
 
@@ -70,7 +71,7 @@ struct mean_of_scores {
     using enum metrics::metric_kind;
     constexpr bool sparse = !std::is_same_v<Target, float>;
     if constexpr (Metric.kind == call) {
-      using row = kernels::loss_row<metrics::metric_call<Metric, sparse>{}, Width, kernels::default_architecture>;
+      using row = kernels::loss_row<call_of_row<sparse>(), Width, kernels::default_architecture>;
       if constexpr (sparse) {
         auto const label = static_cast<float>(*target);
         return row::evaluate(&label, prediction, 1, nullptr);
@@ -82,6 +83,14 @@ struct mean_of_scores {
     } else {
       return score_class(prediction, static_cast<int>(*target));
     }
+  }
+  template <bool Sparse>
+  [[nodiscard]] static constexpr auto call_of_row() {
+    using call = metrics::metric_call<Metric, Sparse>;
+    if constexpr (Sample.rank() > 0)
+      return losses::detail::along_axis(call{}, Sample, Metric.along - 1);
+    else
+      return call{};
   }
   template <class Target>
   [[nodiscard]] static int first_of(Target const* target) noexcept {

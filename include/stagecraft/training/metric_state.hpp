@@ -80,7 +80,7 @@ class traced_sums {
   }
 };
 
-template <metrics::metric Metric, bool SparseTargets, int Width>
+template <metrics::metric Metric, bool SparseTargets, int Width, shape Sample>
 constexpr auto counter_of_metric() {
   using enum metrics::metric_kind;
   if constexpr (Metric.kind == confusion)
@@ -90,7 +90,7 @@ constexpr auto counter_of_metric() {
   else if constexpr (Metric.result != nullptr)
     return traced_sums<Metric, SparseTargets, Width>{};
   else
-    return mean_of_scores<Metric, Width>{};
+    return mean_of_scores<Metric, Width, Sample>{};
 }
 
 }  // namespace detail
@@ -99,20 +99,21 @@ constexpr auto counter_of_metric() {
 ///
 /// Keras's rules: compiled metrics do not see sample weights (pass none), weighted metrics do;
 /// rows that only pad a partial batch are left out by the caller. For outputs of higher rank a row is one vector along
-/// the last axis, which has `Width` columns.
-template <metrics::metric Metric, bool SparseTargets, int Width>
+/// the last axis, which has `Width` columns; of a metric along another axis it is a whole sample, of that shape.
+template <metrics::metric Metric, bool SparseTargets, int Width, shape Sample = shape{}>
 class metric_state {
  public:
   /// The metric, with `accuracy` resolved.
   static constexpr metrics::metric resolved = metrics::resolve(Metric, SparseTargets, Width);
 
   /// Takes in `rows` rows of predictions and their targets: `Width` columns each, or one class number.
-  /// \param weights null, or one weight per row, to be multiplied by `factor`
+  /// \param weights null, or one weight per `rows_per_weight` rows, to be multiplied by `factor`
   template <class Target>
-  void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr,
-              int factor = 1) noexcept {
-    add(predictions, targets, rows,
-        [&](int row) { return weights == nullptr ? 1.0F : weights[row] * static_cast<float>(factor); });
+  void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr, int factor = 1,
+              int rows_per_weight = 1) noexcept {
+    add(predictions, targets, rows, [&](int row) {
+      return weights == nullptr ? 1.0F : weights[row / rows_per_weight] * static_cast<float>(factor);
+    });
   }
   /// The same without weights, but for rows of masked steps, which `weights` tells: they do not count.
   template <class Target>
@@ -131,7 +132,7 @@ class metric_state {
   [[nodiscard]] double result() const { return counter::result({sums_, weight_}); }
 
  private:
-  using counter = decltype(detail::counter_of_metric<resolved, SparseTargets, Width>());
+  using counter = decltype(detail::counter_of_metric<resolved, SparseTargets, Width, Sample>());
 
   template <class Target, class Weight>
   void add(float const* predictions, Target const* targets, int rows, Weight const& weight) noexcept {

@@ -69,7 +69,8 @@ class step_results {
     if (index < losses) return output_name(index - 1) + "_loss";
     if constexpr (metrics > 0) {
       auto const& each = reported.items[index - losses];
-      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name());
+      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name()) +
+                                 (each.part < 0 ? "" : "_threshold_" + std::to_string(each.part));
       return outputs == 1 ? metric : output_name(each.output) + "_" + metric;
     }
     return {};
@@ -149,8 +150,10 @@ class step_results {
     auto const* const target = step.template target<output>();
     // A row's scale is its weight, divided by the number of rows unless their losses are summed.
     constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<output>(job::training.loss));
+    constexpr int rows_per_scale = Session::rows_per_sample(output) / Session::scales_per_sample(output);
     if constexpr (reported.items[Index].is_weighted)
-      metric.update(step.prediction(output), target, rows, step.scale(output), is_summed ? 1 : rows);
+      metric.update(step.prediction(output), target, rows, step.scale(output), is_summed ? 1 : rows / rows_per_scale,
+                    rows_per_scale);
     else if constexpr (Session::is_masked(output))
       metric.update_unmasked(step.prediction(output), target, rows, step.scale(output));
     else
@@ -171,7 +174,10 @@ class step_results {
   struct state_of {
     static constexpr auto metric = reported.items[Index].metric;  // a copy: see reported_metrics
     static constexpr auto output = reported.items[Index].output;
-    using type = metric_state<metric, Session::sparse_targets(output), Session::output_shape(output).back()>;
+    static constexpr auto sample = Session::output_shape(output);
+    static constexpr bool takes_samples = losses::detail::has_sample_as_row(metric.along - 1, sample);
+    using type = metric_state<metric, Session::sparse_targets(output), takes_samples ? sample.size() : sample.back(),
+                              takes_samples ? sample : shape{}>;
   };
   using metric_states = decltype([]<std::size_t... Index>(std::index_sequence<Index...>) {
     return std::tuple<typename state_of<Index>::type...>();

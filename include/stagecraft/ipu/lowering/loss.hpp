@@ -32,7 +32,7 @@ constexpr lowered_step lower_loss() {
   constexpr shape const& output_shape = graph.call(call).shape;
   constexpr dtype type = Job::training.dtype_policy.compute_dtype;
   constexpr pipelining_options options = Job::options;
-  std::int64_t const columns = output_shape.back();
+  constexpr int columns = loss_columns_of<typename Job::described, Output>;
   std::int64_t const elements = std::int64_t{Job::training.batch_size} * output_shape.size(), rows = elements / columns;
   lowered_step step;
   if constexpr (detail::HasLossCall<loss_type>) {
@@ -54,8 +54,8 @@ constexpr lowered_step lower_loss() {
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
     scale.rows_per_sample = output_shape.size() / columns;
-    append_loss(step, rule_of_loss<loss, static_cast<int>(output_shape.back())>(written >= 0), prediction, targets,
-                scales, result, written, rows, columns, scale);
+    append_loss(step, rule_of_loss<loss, columns>(written >= 0), prediction, targets, scales, result, written, rows,
+                columns, scale);
     if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
   }
   return step;

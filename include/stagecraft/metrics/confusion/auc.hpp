@@ -20,18 +20,25 @@ struct auc {
   auc_curve curve = auc_curve::roc;  ///< of which rates
   /// How the area is summed.
   auc_summation_method summation_method = auc_summation_method::interpolation;
-  bool multi_label = false;  ///< the mean of the areas of all columns, each of which is a label
-  bool from_logits = false;  ///< the sigmoid of predictions counts
+  number_list thresholds = {};     ///< between 0 and 1, in place of `num_thresholds`, in any order
+  bool multi_label = false;        ///< the mean of the areas of all columns, each of which is a label
+  number_list label_weights = {};  ///< of columns: in that mean, or, without `multi_label`, of what is counted. E1102
+  bool from_logits = false;        ///< the sigmoid of predictions counts
 
   static constexpr std::string_view name = "auc";
 
   constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<auc>(
-        {.count = num_thresholds,
-         .spacing = detail::threshold_spacing::even_beyond,
+    bool const given = !thresholds.empty();
+    metric result = detail::metric_of_confusion<auc>(
+        {.count = given ? thresholds.count + 2 : num_thresholds,
+         .spacing = given ? detail::threshold_spacing::given : detail::threshold_spacing::even_beyond,
          .per_label = multi_label ? 1 : 0,
          .from_logits = from_logits ? 1 : 0,
          .curve = static_cast<int>(curve) + 4 * static_cast<int>(summation_method)});
+    result.numbers = thresholds;
+    result.numbers.sort();
+    for (float const weight : label_weights) result.numbers.append(weight);
+    return result;
   }
   static double result(detail::confusion const& at) {
     bool const is_roc = at.options.curve % 4 == static_cast<int>(auc_curve::roc);

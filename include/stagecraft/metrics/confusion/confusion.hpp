@@ -12,6 +12,7 @@ enum class threshold_spacing : int {
   one,          ///< a single threshold
   even,         ///< from 0 to 1
   even_beyond,  ///< the same, but that the first is a little below 0 and the last a little above 1
+  given,        ///< the metric's `numbers`, in ascending order, between these two
 };
 
 /// What is counted, as the words of a metric's options.
@@ -26,12 +27,15 @@ struct confusion_options {
   float value = 0;         ///< of the metric: what a rate must be at least
   int curve = 0;           ///< of auc: its curve, and 4 times how it is summed
 
-  [[nodiscard]] constexpr float at(int index) const noexcept {
+  /// Thresholds that are the metric's `numbers`; those behind them are weights of labels.
+  [[nodiscard]] constexpr int given() const noexcept { return spacing == threshold_spacing::given ? count - 2 : 0; }
+  [[nodiscard]] constexpr float at(int index, number_list const& numbers) const noexcept {
     constexpr float beyond = 1e-7F;
     if (spacing == threshold_spacing::one || count == 1) return spacing == threshold_spacing::one ? threshold : 0.5F;
-    bool const is_beyond = spacing == threshold_spacing::even_beyond;
+    bool const is_beyond = spacing != threshold_spacing::even;
     if (index == 0) return is_beyond ? -beyond : 0.0F;
     if (index == count - 1) return is_beyond ? 1 + beyond : 1.0F;
+    if (spacing == threshold_spacing::given) return numbers.numbers[index - 1];
     return static_cast<float>(static_cast<double>(index) / (count - 1));
   }
 };
@@ -88,9 +92,28 @@ constexpr metric metric_of_confusion(confusion_options const& options, int top_k
           .result = &result_of_confusion<Metric>::value};
 }
 
-/// Keras's default for a threshold: 0.5, or with `top_k` none, as far as predictions are above -1e10.
-[[nodiscard]] constexpr float threshold_or_default(float threshold, int top_k) noexcept {
-  return threshold >= 0 ? threshold : top_k > 0 ? -1e10F : 0.5F;
+/// The same at each of some thresholds. Keras's default is 0.5, or with `top_k` none, as far as predictions are above
+/// -1e10.
+template <class Metric>
+constexpr metric metric_at_thresholds(number_list const& thresholds, int top_k = 0, int class_id = -1) {
+  float const of_none = top_k > 0 ? -1e10F : 0.5F;
+  metric result = metric_of_confusion<Metric>(
+      {.threshold = thresholds.empty() ? of_none : thresholds.numbers[0], .class_id = class_id}, top_k);
+  if (thresholds.count > 1) {
+    result.numbers = thresholds;
+    result.parts = thresholds.count;
+  }
+  return result;
+}
+
+/// What such a metric is at one of its thresholds.
+constexpr metric part_of(metric whole, int index) {
+  auto options = stagecraft::detail::own_from<confusion_options>(whole.options);
+  options.threshold = whole.numbers.numbers[index];
+  whole.options = stagecraft::detail::words_of(options);
+  whole.numbers = {};
+  whole.parts = 0;
+  return whole;
 }
 
 }  // namespace stagecraft::metrics::detail

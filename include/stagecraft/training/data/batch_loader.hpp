@@ -105,7 +105,7 @@ class batch_loader {
   void load_target(Destination& to, std::span<std::int32_t const> rows) const {
     auto* const target = to.template target<Output>();
     y_[static_cast<int>(Output)].gather(rows, target);
-    constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
+    constexpr auto per_sample = static_cast<std::size_t>(Session::scales_per_sample(Output));
     constexpr auto width =
         Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
     if (rows.size() < batch)

@@ -52,7 +52,7 @@ class prepared_batch {
     else if (part < inputs + outputs && !Session::sparse_targets(part - inputs))
       size = Session::output_shape(part - inputs).size();
     else
-      size = Session::rows_per_sample((part - inputs) % outputs);
+      size = Session::scales_per_sample((part - inputs) % outputs);
     return size * Session::batch;
   }
   // Each part begins a cache line.

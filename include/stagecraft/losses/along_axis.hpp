@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Losses along an axis that is not the last one. Keras counterpart: the argument `axis` of losses.
+#pragma once
+
+#include <stagecraft/graph/shape.hpp>
+#include <stagecraft/losses/loss.hpp>
+#include <stagecraft/losses/reduction.hpp>
+
+namespace stagecraft::losses::detail {
+
+/// Values of a sample, and so of a row of a loss along another axis than the last one: it keeps a row's memory small.
+inline constexpr int most_values_along_axis = 16384;
+
+/// A loss's or a metric's axis, in Keras's count: 0 is the batch.
+template <class Loss>
+constexpr int axis_of([[maybe_unused]] Loss const& loss) {
+  if constexpr (requires { loss.axis; })
+    return loss.axis;
+  else
+    return -1;
+}
+/// The same as an axis of one sample; -1 if it has no such axis.
+constexpr int axis_of_sample(int axis, shape const& sample) {
+  int const found = axis < 0 ? axis + sample.rank() : axis - 1;
+  return axis != 0 && found >= 0 && found < sample.rank() ? found : -1;
+}
+/// Whether a sample is one row of a loss, since it runs along an axis that is not the last one.
+constexpr bool has_sample_as_row(int axis, shape const& sample) {
+  int const found = axis_of_sample(axis, sample);
+  return found >= 0 && found < sample.rank() - 1 && sample.size() <= most_values_along_axis;
+}
+
+/// A sample's loss, or what a sample counts in a metric: the mean over its vectors along an axis, or their sum where
+/// that is the reduction. The sample is (outer, length, inner), and the axis the one in the middle.
+template <class Loss>
+struct along_axis {
+  static constexpr std::string_view name = Loss::name;
+  static constexpr bool sparse_targets = false;
+
+  Loss of;                      ///< the loss of one vector
+  losses::reduction reduction;  ///< that of the loss
+  int outer = 1;                ///< elements of the axes before it
+  int length = 1;               ///< of a vector
+  int inner = 1;                ///< elements of the axes behind it
+
+  constexpr along_axis(Loss const& loss, shape const& sample, int axis) : of(loss), reduction(reduction_of(loss)) {
+    int const middle = axis_of_sample(axis, sample);
+    outer = sample.size(0, middle);
+    length = sample[middle];
+    inner = sample.size(middle + 1, sample.rank());
+  }
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const vectors = [&](auto x) {
+      return ops.reshape(ops.transpose(ops.reshape(x, {outer, length, inner}), {0, 2, 1}), {outer * inner, length});
+    };
+    auto const each = ops.mean(stagecraft::detail::call_loss(of, ops, vectors(target), vectors(output)), -1);
+    auto const all = ops.reshape(each, {1, outer * inner});
+    return is_summed(of) ? ops.sum(all, -1) : ops.mean(all, -1);
+  }
+
+  friend constexpr bool operator==(along_axis const&, along_axis const&) = default;
+};
+
+}  // namespace stagecraft::losses::detail
