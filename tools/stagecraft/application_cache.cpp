@@ -47,12 +47,11 @@ std::string sha256_of(std::string const& bytes) {
 }  // namespace
 
 std::string application_on_ipus(std::string const& dir, application_machine const& machine) {
-  std::string key = "stagecraft " + std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
-                    std::to_string(version_patch) + " processor " +
-                    std::to_string(kernels::detail::instruction_sets_of_processor()) + " ipus " +
-                    std::to_string(machine.num_ipus) + " " + std::to_string(machine.matmul_amp) + " " +
-                    std::to_string(machine.conv_amp) + " " + machine.matmul_partial_type + " " +
-                    machine.conv_partial_type + "\n";
+  std::string key =
+      "stagecraft " + std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
+      std::to_string(version_patch) + " processor " + std::to_string(kernels::detail::instruction_sets_of_processor()) +
+      " ipus " + std::to_string(machine.num_ipus) + " " + std::to_string(machine.matmul_amp) + " " +
+      std::to_string(machine.conv_amp) + " " + machine.matmul_partial_type + " " + machine.conv_partial_type + "\n";
   std::vector<std::string> names{"model.json", "application.json"};
   if (fs::exists(dir + "/application.json"))
     if (auto header = processing_header(dir); !header.empty()) names.push_back(std::move(header));

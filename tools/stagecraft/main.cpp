@@ -46,9 +46,10 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> shapes;
   auto const add_file = [&](CLI::App& command, std::string& file) {
-    auto* const own = command.add_option("file", file,
-                    "A model that Keras has saved, .h5 or .keras, an .onnx file, TensorFlow.js's model.json, or a "
-                    "folder that save_model has written");
+    auto* const own = command.add_option(
+        "file", file,
+        "A model that Keras has saved, .h5 or .keras, an .onnx file, TensorFlow.js's model.json, or a "
+        "folder that save_model has written");
     command.add_option("--input-shape", shapes,
                        "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
                        "each input");
@@ -88,8 +89,7 @@ int main(int argc, char** argv) {
     import.options.architecture = architecture;
     if (import_app->parsed()) import.run();
     if (export_app->parsed()) export_.run();
-    if (show_app->parsed() && show.file.empty() && signatures->dir.empty())
-      throw CLI::RequiredError("file, or --dir");
+    if (show_app->parsed() && show.file.empty() && signatures->dir.empty()) throw CLI::RequiredError("file, or --dir");
     if (show_app->parsed() && !signatures->dir.empty())
       signatures->run();
     else if (show_app->parsed())

@@ -28,13 +28,15 @@ namespace fs = std::filesystem;
 
 void run_command::run() const {
   if (!worker.empty())
-    throw file_error("E5190", "--worker " + worker +
-                                  ": sessions of TensorFlow run on workers, by gRPC; applications run here, and on another "
-                                  "machine behind `stagecraft serve`, which is asked by HTTP");
-  if (tf_debug)
     throw file_error("E5190",
-                     "--tf_debug: TensorFlow's debugger shows the tensors of a graph's nodes; an application is compiled, "
-                     "and has the model's inputs and outputs alone");
+                     "--worker " + worker +
+                         ": sessions of TensorFlow run on workers, by gRPC; applications run here, and on another "
+                         "machine behind `stagecraft serve`, which is asked by HTTP");
+  if (tf_debug)
+    throw file_error(
+        "E5190",
+        "--tf_debug: TensorFlow's debugger shows the tensors of a graph's nodes; an application is compiled, "
+        "and has the model's inputs and outputs alone");
   auto const given = read_run_inputs(inputs, input_exprs, input_examples);
   check_signature(tag_set, signature_def);
   auto const place = machine.init_ipu ? application_on_ipus(dir, machine) : dir;

@@ -121,7 +121,8 @@ void read_examples(std::string const& given, std::string const& all, std::map<st
       auto const type = python_type(*found, source);
       if (type != "<class 'list'>")
         refuse("feature value must be a list, but " + feature + ": \"" + source + "\" is " + type);
-      if (found->what != python_value::kind::array) refuse("feature \"" + feature + "\" holds something else than numbers");
+      if (found->what != python_value::kind::array)
+        refuse("feature \"" + feature + "\" holds something else than numbers");
       if (array.shape.empty()) {
         array.shape = found->shape;
         array.shape.insert(array.shape.begin(), static_cast<std::int64_t>(value.items.size()));

@@ -49,7 +49,7 @@ void print_tensors(char const* what, std::vector<serving::tensor_spec> specs, bo
     std::string shape = "(-1";
     for (auto const length : specs[place].shape) shape += ", " + std::to_string(length);
     std::printf("%s  %ss['%s'] tensor_info:\n", indent.c_str(), what, specs[place].name.c_str());
-    auto const inner = indent + (indent.empty() ? "" : "  ") + "      ";
+    auto const inner = indent + "      ";
     std::printf("%sdtype: DT_FLOAT\n%sshape: %s)\n%sname: %s\n", inner.c_str(), inner.c_str(), shape.c_str(),
                 inner.c_str(), names[place].c_str());
   }
@@ -74,7 +74,8 @@ void collect_layers(json const& value, std::vector<std::string>& to) {
 std::vector<std::string> layers_of(std::string const& dir) {
   auto const path = dir + "/model.json";
   if (!std::filesystem::exists(path))
-    throw file_error("E5190", dir + " has no model.json: an application alone is compiled, and has no operations to list");
+    throw file_error("E5190",
+                     dir + " has no model.json: an application alone is compiled, and has no operations to list");
   io::byte_source const source(path);
   auto const bytes = source.read(0, source.size());
   std::vector<std::string> found;
@@ -93,7 +94,8 @@ std::string set_text(std::vector<std::string> const& names) {
   return text.empty() ? "set()" : text + "}";
 }
 void print_layers(std::string const& dir) {
-  std::printf("The MetaGraph with tag set ['serve'] contains the following ops: %s\n", set_text(layers_of(dir)).c_str());
+  std::printf("The MetaGraph with tag set ['serve'] contains the following ops: %s\n",
+              set_text(layers_of(dir)).c_str());
 }
 
 }  // namespace
@@ -101,15 +103,15 @@ void print_layers(std::string const& dir) {
 void check_signature(std::string const& tag_set, std::string const& signature_def) {
   check_tag_set(tag_set);
   if (signature_def != only_signature)
-    throw file_error("E5095", "Could not find signature \"" + signature_def + "\". Please choose from: " + only_signature);
+    throw file_error("E5095",
+                     "Could not find signature \"" + signature_def + "\". Please choose from: " + only_signature);
 }
 
 void signature_command::run() const {
   auto const known = describe(dir);
   if (all) {
-    std::printf(
-        "\nMetaGraphDef with tag-set: 'serve' contains the following SignatureDefs:\n\nsignature_def['%s']:\n",
-        only_signature);
+    std::printf("\nMetaGraphDef with tag-set: 'serve' contains the following SignatureDefs:\n\nsignature_def['%s']:\n",
+                only_signature);
     print_signature(known, "  ");
     if (std::filesystem::exists(dir + "/model.json")) print_layers(dir);
     return;
@@ -122,8 +124,9 @@ void signature_command::run() const {
   check_tag_set(tag_set);
   if (list_ops) print_layers(dir);
   if (signature_def.empty()) {
-    std::printf("The given SavedModel MetaGraphDef contains SignatureDefs with the following keys:\nSignatureDef key: \"%s\"\n",
-                only_signature);
+    std::printf(
+        "The given SavedModel MetaGraphDef contains SignatureDefs with the following keys:\nSignatureDef key: \"%s\"\n",
+        only_signature);
     return;
   }
   check_signature(tag_set, signature_def);
@@ -162,7 +165,8 @@ void add_scan_command(CLI::App& app) {
       std::printf("MetaGraph with tag set ['serve'] does not contain the default denylisted ops: %s\n",
                   set_text(wanted).c_str());
     else
-      std::printf("MetaGraph with tag set ['serve'] contains the following denylisted ops: %s\n", set_text(found).c_str());
+      std::printf("MetaGraph with tag set ['serve'] contains the following denylisted ops: %s\n",
+                  set_text(found).c_str());
   });
 }
 
