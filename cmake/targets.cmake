@@ -10,6 +10,8 @@
 #                           JSON library, zlib and libzip
 #   stagecraft::hdf5        models and weights in Keras's own files (io/keras_files.hpp); needs what stagecraft::io needs, and
 #                           HDF5
+#   stagecraft::images      images in files and folders (data/load_img.hpp, data/image_dataset_from_directory.hpp); needs what
+#                           stagecraft::io needs, libpng and libjpeg
 #   stagecraft::precompiled stagecraft::stagecraft, with a precompiled header in each target that links to it
 
 set(stagecraft_pipeline_rooms
@@ -17,7 +19,9 @@ set(stagecraft_pipeline_rooms
     pipeline ipu/machine ipu/cycles ipu/convolution ipu/steps ipu/vertices ipu/operations)
 list(JOIN stagecraft_pipeline_rooms "|" stagecraft_pipeline_rooms)
 set(stagecraft_zlib_headers datasets/gzip.hpp)
-set(stagecraft_io_headers data/detail/file_rows.hpp data/idx.hpp data/npy.hpp serving/application.hpp serving/export.hpp
+set(stagecraft_images_headers data/detail/image_files.hpp data/detail/pixels.hpp data/detail/read_jpeg.hpp
+    data/detail/read_png.hpp data/image_dataset_from_directory.hpp data/load_img.hpp)
+set(stagecraft_io_headers data/detail/file_rows.hpp data/idx.hpp data/npy.hpp data/npz.hpp serving/application.hpp serving/export.hpp
     serving/detail/export_folder.hpp)
 set(stagecraft_json_headers report/profile_json.hpp report/detail/profile_json_fields.hpp)
 
@@ -31,9 +35,12 @@ set(stagecraft_headers_zlib)
 set(stagecraft_headers_json)
 set(stagecraft_headers_io)
 set(stagecraft_headers_hdf5)
+set(stagecraft_headers_images)
 foreach(header IN LISTS stagecraft_headers)
   if(header IN_LIST stagecraft_zlib_headers)
     list(APPEND stagecraft_headers_zlib ${stagecraft_include}/stagecraft/${header})
+  elseif(header IN_LIST stagecraft_images_headers)
+    list(APPEND stagecraft_headers_images ${stagecraft_include}/stagecraft/${header})
   elseif(header IN_LIST stagecraft_json_headers)
     list(APPEND stagecraft_headers_json ${stagecraft_include}/stagecraft/${header})
   elseif(header MATCHES "^io/keras_files\\.hpp$|^io/keras/(hdf5_[a-z]+|keras_h5|read_keras_weights)\\.hpp$")
@@ -149,13 +156,23 @@ if(xtensor_FOUND AND xsimd_FOUND)
     else()
       stagecraft_lacks(hdf5 "HDF5" "libhdf5-dev")
     endif()
+    find_package(PNG QUIET)
+    find_package(JPEG QUIET)
+    if(NOT PNG_FOUND)
+      stagecraft_lacks(images "libpng" "libpng-dev")
+    elseif(NOT JPEG_FOUND)
+      stagecraft_lacks(images "libjpeg" "libjpeg-dev")
+    else()
+      stagecraft_interface_target(stagecraft_images images "${stagecraft_headers_images}")
+      target_link_libraries(stagecraft_images INTERFACE stagecraft_io PNG::PNG JPEG::JPEG)
+    endif()
   endif()
 else()
   set(library xtensor)
   if(xtensor_FOUND)
     set(library xsimd)
   endif()
-  foreach(target IN ITEMS stagecraft precompiled report zlib json io hdf5)
+  foreach(target IN ITEMS stagecraft precompiled report zlib json io hdf5 images)
     stagecraft_lacks(${target} ${library} lib${library}-dev)
   endforeach()
   message(STATUS "stagecraft: ${library} was not found (Debian's package is lib${library}-dev), so that only "

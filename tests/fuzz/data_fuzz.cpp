@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds arbitrary bytes to the datasets of files, by the first one: a table of numbers, a .npy or an IDX file. Anything
-// but a file_error or samples of one size fails.
+// Feeds arbitrary bytes to the datasets of files, by the first one: a table of numbers, a .npy, .npz or IDX file.
+// Anything but a file_error or samples of one size fails.
 #include <stagecraft/data/csv.hpp>
 #include <stagecraft/data/idx.hpp>
 #include <stagecraft/data/npy.hpp>
+#include <stagecraft/data/npz.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -40,10 +41,11 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t siz
   if (size == 0) return 0;
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   if (file == nullptr || std::fwrite(bytes + 1, 1, size - 1, file) != size - 1 || std::fclose(file) != 0) std::abort();
-  switch (bytes[0] % 4) {
+  switch (bytes[0] % 5) {
     case 0: read([] { return data::csv(path); }); break;
     case 1: read([] { return data::npy(path); }); break;
     case 2: read([] { return data::idx(path); }); break;
+    case 3: read([] { return data::npz(path, "x"); }); break;
     default: read([] { return data::csv(path, {.header = true, .field_delim = ';', .select_cols = {1, 0}}); });
   }
   std::filesystem::remove(path);

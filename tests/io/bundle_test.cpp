@@ -242,6 +242,11 @@ TEST_CASE("what is no bundle is not overwritten") {
   write(folder / "file", "");
   CHECK(contains(error_of([&] { model.save(folder / "file"); }), "something else stands there [E5033]"));
   CHECK(contains(error_of([&] { model.save("/nowhere/digits"); }), "No such file or directory [E5041]"));
+  auto const refusal = [&](char const* name) { return error_of([&] { model.save(folder / name); }); };
+  CHECK(contains(refusal("digits.onnx"), "stagecraft export <folder> --to " + (folder / "digits.onnx") + " [E5042]"));
+  CHECK(contains(refusal("web/model.json"), "stagecraft export"));
+  CHECK(contains(refusal("digits.npz"), "save_weights writes [E5042]"));
+  CHECK(!std::filesystem::exists(folder / "digits.onnx"));
   CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 2);
 }
 

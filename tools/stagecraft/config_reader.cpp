@@ -189,6 +189,10 @@ class reader {
       layer.call_options = call_options;
       int const rank = is_known ? shapes.front()->rank() + 1 : 0;
       layer.layer = make_layer({layer.class_name, config, rank, call_options});
+      if (auto const type = config.find("dtype"); type != config.end() && type->is_string() && *type != "float32")
+        layer.layer->dtype = type->get<std::string>();
+      if (auto const on_host = config.find("on_host"); on_host != config.end() && on_host->is_boolean())
+        layer.layer->is_on_host = on_host->get<bool>();
     }
     if (!is_known || !layer.layer) return std::nullopt;
     std::vector<shape> known;

@@ -46,10 +46,9 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> shapes;
   auto const add_file = [&](CLI::App& command, std::string& file) {
-    auto* const own = command.add_option(
-        "file", file,
-        "A model that Keras has saved, .h5 or .keras, an .onnx file, TensorFlow.js's model.json, or a "
-        "folder that save_model has written");
+    auto* const own = command.add_option("file", file,
+                                         "A model that Keras has saved, .h5, .keras or a SavedModel's folder, an .onnx "
+                                         "file, TensorFlow.js's model.json, or a folder that save_model has written");
     command.add_option("--input-shape", shapes,
                        "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
                        "each input");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keras's files of whole models: .h5 of Keras 2, and the .keras archives.
+#include "saved_model/saved_model.hpp"
 #include "source_model.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -134,11 +135,13 @@ source_model read_model(std::string const& path, import_options const& options) 
   if (ends_with(".json")) return read_tfjs(path, options);
   if (io::is_folder(path)) {
     auto const folder = io::without_slash(path);
+    if (is_saved_model(folder)) return read_saved_model(folder, options);
     return io::exists(folder + "/training.json") ? read_bundle(path, options)
                                                  : read_tfjs(folder + "/model.json", options);
   }
   if (ends_with(".onnx")) return read_onnx(path, options);
-  throw file_error("E5042", path + ": the name must end in .h5, .hdf5, .keras, .onnx or .json, or be a folder");
+  throw file_error("E5042",
+                   path + ": the name must end in .h5, .hdf5, .keras, .onnx or .json, or be a folder of a model");
 }
 
 }  // namespace stagecraft::tool

@@ -74,9 +74,9 @@ struct import_options {
 /// one of a model with layers, E5064 layers or options that the library does not have, all of them.
 [[nodiscard]] source_model read_config(json const& config, std::string const& file, import_options const& options);
 
-/// A model and its weights from a Keras 2 .h5, a .keras file, a TensorFlow.js folder's model.json, or a bundle. Throws
-/// file_error as read_config, and E5001, E5015 and E5061 the file cannot be read, E5062 it has no model, E5065 weights
-/// that are missing, or of other shapes.
+/// A model and its weights from a Keras 2 .h5, a .keras file, a TensorFlow.js folder's model.json, a SavedModel's
+/// folder, or a bundle. Throws file_error as read_config, and E5001, E5015, E5061 and E5100 to E5102 the file cannot be
+/// read, E5062 it has no model, E5065 weights that are missing, or of other shapes.
 [[nodiscard]] source_model read_model(std::string const& path, import_options const& options = {});
 
 /// A model of an ONNX file. Throws file_error as read_config, and E5001 and E5067 the file cannot be read.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The weights of Keras's files, layer by layer: "/model_weights/<layer>" of a .h5, "layers/<class>_1/vars/0" of a
 // .keras.
+#include "layer_weights.hpp"
 #include "option_values.hpp"
 #include "source_model.hpp"
 
@@ -131,6 +132,17 @@ void read_tfjs_weights(tensor_file const& weights, std::string const& file, sour
     }
     to.give(*layer, own.empty() ? inside : own);
   }
+  to.report();
+}
+
+void read_weights_by(weights_finder const& find, std::string const& file, source_model& model) {
+  assignment to(file);
+  for_each_weighted_layer(model, "", [&](model_layer& layer, std::string const& path) {
+    auto const found = find(layer, path);
+    std::vector<stored_tensor const*> own;
+    for (auto const& each : found) own.push_back(&each);
+    to.give(layer, own);
+  });
   to.report();
 }
 

@@ -15,18 +15,26 @@
 
 namespace stagecraft::data {
 
+namespace detail {
+
+/// One sample of an array whose samples lie one after the other, without its bytes: E5014 for others.
+[[nodiscard]] inline stored_tensor row_of(io::npy_header const& header, std::string const& name) {
+  if (header.shape.empty()) io::refuse("E5014", name, "expected an array of samples, found a single number");
+  if (header.fortran_order && header.shape.size() > 1)
+    io::refuse("E5014", name, "expected samples one after the other, found an array in Fortran's order");
+  return {{}, header.type, {header.shape.begin() + 1, header.shape.end()}, {}};
+}
+
+}  // namespace detail
+
 /// The samples along the first axis, as floats: read one by one, when they are asked for; the file is opened here, and
-/// stays open. `sc::data::zip(sc::data::npy("x.npy"), sc::data::npy("y.npy"))` are samples to train with. An array in a
-/// .npz file is read with read_npz, as a whole.
+/// stays open. `sc::data::zip(sc::data::npy("x.npy"), sc::data::npy("y.npy"))` are samples to train with.
 /// Errors: file_error E5001, E5013, E5014; E5014 for a single number, and for an array of several axes in Fortran's
 /// order, whose samples do not lie one after the other.
 [[nodiscard]] inline dataset<xt::xarray<float>> npy(std::string const& path) {
   auto source = std::make_shared<io::byte_source const>(path);
   auto const [header, first] = io::read_npy_header(*source);
-  if (header.shape.empty()) io::refuse("E5014", path, "expected an array of samples, found a single number");
-  if (header.fortran_order && header.shape.size() > 1)
-    io::refuse("E5014", path, "expected samples one after the other, found an array in Fortran's order");
-  auto row = stored_tensor{{}, header.type, {header.shape.begin() + 1, header.shape.end()}, {}};
+  auto row = detail::row_of(header, path);
   auto const bytes = io::bytes_of(row.shape, size_of(row.type)).value_or(0);
   detail::file_array from{std::move(source), first, static_cast<std::size_t>(bytes), header.shape[0], {}};
   for (auto const extent : row.shape) from.shape.push_back(static_cast<std::size_t>(extent));

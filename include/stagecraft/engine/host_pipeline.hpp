@@ -244,7 +244,7 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
   static constexpr long long widened_floats = [] {
-    if constexpr (is_half(first_plan::stored))
+    if constexpr (is_half(first_plan::stored) || detail::has_own_types<Job>)
       return narrow_storage<first_plan>::room_floats();
     else
       return 0LL;

@@ -61,8 +61,8 @@ struct step_plan {
   static constexpr bool trains = Job::trains;
   static constexpr auto const& training = Job::training;
   static constexpr auto const& options = Job::options;
-  /// The type in which values and gradients lie in the block.
-  static constexpr dtype stored = Job::training.dtype_policy.storage_dtype;
+  /// The type of 16 bits in which values and gradients lie in the block; float32 if none does.
+  static constexpr dtype stored = detail::stored_types_of<Job>.narrow;
   /// That work on the device together.
   static constexpr int threads = detail::threads_of_device<Job>;
   /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
@@ -124,7 +124,8 @@ struct step_plan {
       return false;
   }
   static constexpr bool updates_at_once =
-      trains && detail::is_whole<model, machine> && Job::training.dtype_policy == dtype_policies::float32 &&
+      trains && detail::is_whole<model, machine> && Job::training.dtype_policy.compute_dtype == dtype::float32 &&
+      Job::training.dtype_policy.variable_dtype == dtype::float32 && !detail::has_own_types<Job> &&
       Job::replicas == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
       !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote &&
       !reads_norms();

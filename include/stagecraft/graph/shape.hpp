@@ -86,4 +86,11 @@ struct shape {
   }
 };
 
+namespace detail {
+
+/// That of a tensor that is not there.
+inline constexpr shape no_shape{};
+
+}  // namespace detail
+
 }  // namespace stagecraft

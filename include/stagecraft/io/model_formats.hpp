@@ -19,7 +19,7 @@ struct model_format {
 inline constinit model_format const* added_model_formats = nullptr;
 
 /// The format of a name that has the ending of one; null: a folder of the library's own. Throws file_error E5042 for a
-/// format whose header is not included.
+/// format whose header is not included, or that programs do not write.
 [[nodiscard]] inline model_format const* model_format_of(std::string const& path) {
   for (auto const* format = added_model_formats; format != nullptr; format = format->next)
     if (path.ends_with(format->ending)) return format;
@@ -28,6 +28,12 @@ inline constinit model_format const* added_model_formats = nullptr;
       refuse("E5042", path,
              "a program writes files of this format if it has #include <stagecraft/io/keras_files.hpp> (CMake: "
              "stagecraft::hdf5)");
+  for (std::string_view const ending : {".onnx", "model.json"})
+    if (path.ends_with(ending))
+      refuse("E5042", path,
+             "a program saves folders, of which the tool makes this format: stagecraft export <folder> --to " + path);
+  for (std::string_view const ending : {".safetensors", ".npz"})
+    if (path.ends_with(ending)) refuse("E5042", path, "has weights alone, which save_weights writes");
   return nullptr;
 }
 

@@ -347,22 +347,6 @@ constexpr int device_of_stage() {
   return has_invalid_stages<M> || stage_number_problem<M, Stage>.failed() ? 0 : checked_stages<M>.device(Stage);
 }
 
-}  // namespace detail
-
-/// Number of pipeline stages, 0 for a model without.
-template <Model M>
-inline constexpr detail::stage_answer<M> pipeline_stages{detail::checked_stages<M>.stage_count()};
-
-/// The stage of one call; `unassigned` for a model without stages and for inputs.
-template <Model M, int Call>
-inline constexpr detail::stage_answer<M> stage_of{detail::stage_of_call<M, Call>()};
-
-/// The device of a stage.
-template <Model M, int Stage>
-inline constexpr detail::stage_answer<M> device_of{detail::device_of_stage<M, Stage>()};
-
-namespace detail {
-
 template <class M, int Stage>
 constexpr std::size_t count_calls_of_stage() {
   std::size_t count = 0;
@@ -384,6 +368,18 @@ constexpr auto list_calls_of_stage() {
 }
 
 }  // namespace detail
+
+/// Number of pipeline stages, 0 for a model without.
+template <Model M>
+inline constexpr detail::stage_answer<M> pipeline_stages{detail::checked_stages<M>.stage_count()};
+
+/// The stage of one call; `unassigned` for a model without stages and for inputs.
+template <Model M, int Call>
+inline constexpr detail::stage_answer<M> stage_of{detail::stage_of_call<M, Call>()};
+
+/// The device of a stage.
+template <Model M, int Stage>
+inline constexpr detail::stage_answer<M> device_of{detail::device_of_stage<M, Stage>()};
 
 /// The calls of one stage in Keras's order, as a std::array<int, n>.
 template <Model M, int Stage>

@@ -92,7 +92,7 @@ class backward_pass_planner : pass_planner<Job> {
       places.saved[i] = saved_[i] >= 0 ? base::scratch(saved_[i]) : here().saved[i];
     }
     base::for_each_stashed([&](std::size_t i, bool saved, buffer_place const& remote, long long floats) {
-      draft_.fetches.push_back({remote, saved ? places.saved[i] : places.value[i], -1, floats});
+      draft_.fetches.push_back({remote, saved ? places.saved[i] : places.value[i], -1, floats, static_cast<int>(i)});
       places.remote_floats = remote.offset + remote.floats();
     });
   }
@@ -148,13 +148,15 @@ class backward_pass_planner : pass_planner<Job> {
       int const device = table.device_of_stage(flow.stage[i]);
       if (flow.role[edge] == gradient_role::part) {
         to = of_other_device(i) ? base::scratch(own_[edge]) : here().part[edge];
-        if (of_other_device(i)) draft_.transfers.push_back({to, base::on(device).part[edge], device, floats_of(i)});
+        if (of_other_device(i))
+          draft_.transfers.push_back({to, base::on(device).part[edge], device, floats_of(i), static_cast<int>(i)});
         return;
       }
       to = adds_afterwards(reader, edge) ? base::scratch(own_[edge]) : places.gradient[i];
       places.adds_gradient[edge] = flow.role[edge] == gradient_role::add && !adds_afterwards(reader, edge);
       if (of_other_device(i) && !sent[i])
-        draft_.transfers.push_back({places.gradient[i], base::on(device).gradient[i], device, floats_of(i)});
+        draft_.transfers.push_back(
+            {places.gradient[i], base::on(device).gradient[i], device, floats_of(i), static_cast<int>(i)});
       sent[i] = true;
     });
   }

@@ -125,9 +125,10 @@ class forward_pass_planner : pass_planner<Job> {
     for (std::size_t i = 0; i < calls; ++i)
       for (int device = 0; device < table.devices(); ++device)
         if (device != device_ && in_stage(i) && base::on(device).value[i].exists())
-          draft_.transfers.push_back({places.value[i], base::on(device).value[i], device, floats_of(i)});
+          draft_.transfers.push_back(
+              {places.value[i], base::on(device).value[i], device, floats_of(i), static_cast<int>(i)});
     base::for_each_stashed([&](std::size_t i, bool saved, buffer_place const& remote, long long floats) {
-      draft_.transfers.push_back({saved ? places.saved[i] : places.value[i], remote, -1, floats});
+      draft_.transfers.push_back({saved ? places.saved[i] : places.value[i], remote, -1, floats, static_cast<int>(i)});
       places.remote_floats = remote.offset + remote.floats();
     });
     if (!base::trains || stage_ != base::last_stage) return;
@@ -139,7 +140,8 @@ class forward_pass_planner : pass_planner<Job> {
       int const device = table.device_of_stage(flow.stage[i]);
       places.loss_gradient[k] = device == device_ ? here().gradient[i] : base::scratch(loss_[i]);
       if (device != device_ && flow.loss_role[k] == gradient_role::first)
-        draft_.transfers.push_back({places.loss_gradient[k], base::on(device).gradient[i], device, floats_of(i)});
+        draft_.transfers.push_back(
+            {places.loss_gradient[k], base::on(device).gradient[i], device, floats_of(i), static_cast<int>(i)});
     }
   }
 

@@ -24,6 +24,7 @@ struct pass_transfer {
   buffer_place to;
   int device = -1;
   long long floats = 0;
+  int call = 0;  ///< whose value, gradient or saved numbers they are
 };
 
 /// A gradient that is added to another one before a step of a pass.

@@ -40,7 +40,7 @@ constexpr int stage_of_graph_call(int call) {
   return stage < 0 ? 0 : stage;
 }
 
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype Stored>
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored>
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
   constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored>;
@@ -89,12 +89,12 @@ constexpr auto find_flow() {
 }
 
 // One constant for all descriptions that have the same plan.
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype Stored>
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored>
 inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode, Stored>();
 
 template <class Job>
 inline constexpr auto const& flow_of =
     flow_of_plan<typename Job::model, Job::training.batch_size, outputs_with_logits<typename Job::described>,
-                 Job::described::mode, Job::training.dtype_policy.storage_dtype>;
+                 Job::described::mode, stored_types_of<Job>>;
 
 }  // namespace stagecraft::detail

@@ -3,6 +3,7 @@
 // alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
 #pragma once
 
+#include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/embedding.hpp>
@@ -82,26 +83,26 @@ template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
   constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode,
-                    std::uint64_t logits, dtype stored)
+                    std::uint64_t logits, stored_types stored)
       : graph_(graph), trains_(mode == execution_mode::training), stored_(stored), count_(static_cast<int>(Calls)) {
     result_.batch = batch;
     for (std::size_t i = 0; i < Calls; ++i) {
       result_.calls[i].needs = needs[i];
       result_.calls[i].activation_in_loss = leaves_activation_to_loss(graph, static_cast<int>(i), logits);
       // Each term of a gradient is rounded by itself: its sum must not depend on where the terms come from.
-      if (is_half(stored)) result_.calls[i].needs.adds_exactly = false;
+      if (is_half(stored.narrow)) result_.calls[i].needs.adds_exactly = false;
     }
   }
 
   constexpr program_draft<Calls, Edges, Outputs> const& make() {
     result_.own_gradient.fill(-1);
     find_roots_and_gradients();
-    if (is_half(stored_)) find_stored_types();
+    if (is_half(stored_.narrow)) find_stored_types();
     if (trains_) {
       find_first_writers();
       find_activations_in_consumers();
     }
-    if (!is_half(stored_)) find_epilogues();  // what is in between would have to be rounded
+    if (!is_half(stored_.narrow)) find_epilogues();  // what is in between would have to be rounded
     find_lifetimes();
     return draft_;
   }
@@ -132,7 +133,9 @@ class planner {
   /// Numbers that count something, such as words, must be exact.
   constexpr void find_stored_types() {
     for (int i = 0; i < count_; ++i)
-      call(i).stored = graph_.call(call(i).root).type == dtype::float32 ? stored_ : dtype::float32;
+      call(i).stored = graph_.call(call(i).root).type == dtype::float32
+                           ? computed_type(graph_, call(i).root, stored_.by_default)
+                           : dtype::float32;
     for (int i = 0; i < count_; ++i)
       if (same_type(graph_.layer_of(i).type, tag_of<layers::embedding>))
         for (int const input : graph_.inputs_of(i))
@@ -184,7 +187,7 @@ class planner {
     for (int i = 0; i < count_; ++i) {
       if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[at(i)] < 0) continue;
       auto& consumer = call(readers[at(i)]);
-      if (!consumer.needs.applies_activation) continue;
+      if (!consumer.needs.applies_activation || call(i).stored != consumer.stored) continue;
       call(i).activation_in_consumer = true;
       call(i).needs.output = false;
       consumer.needs.output = consumer.needs.output || consumer.needs.applies_activation_to_output;
@@ -279,7 +282,7 @@ class planner {
 
   graph_view const& graph_;
   bool trains_;
-  dtype stored_;
+  stored_types stored_;
   int count_;
   program_draft<Calls, Edges, Outputs> draft_;
   program<Calls, Edges, Outputs>& result_ = draft_.result;
@@ -330,7 +333,7 @@ template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivati
 inline constexpr call_needs needs_of_call = find_needs<M, Call, Batch, Mode, LeavesActivation>(
     std::make_index_sequence<static_cast<std::size_t>(graph_of<M>.call(Call).input_count)>{});
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored, std::size_t... Call>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, std::size_t... Call>
 constexpr auto draft_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
@@ -339,7 +342,7 @@ constexpr auto draft_program(std::index_sequence<Call...>) {
       .make();
 }
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
 inline constexpr auto draft_of =
     draft_program<M, Batch, Mode, Logits, Stored>(std::make_index_sequence<graph_of<M>.calls.size()>{});
 
@@ -354,11 +357,11 @@ struct placed_buffers {
   }
 };
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
 inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits, Stored>.buffer_count> placed_of{
     draft_of<M, Batch, Mode, Logits, Stored>.buffers.data()};
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
 constexpr auto plan_program() {
   constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored>;
   constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored>;
@@ -381,13 +384,13 @@ constexpr auto plan_program() {
 }  // namespace detail
 
 /// The plan of a model. `Logits` has a bit for each output whose loss takes logits; `Stored` is the type of values.
-template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, dtype Stored = dtype::float32>
+template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {}>
 inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored>();
 
 /// The program of a job.
 template <class Job>
 inline constexpr auto const& program_for =
     program_of<typename Job::model, Job::training.batch_size, Job::mode,
-               detail::outputs_with_logits<typename Job::described>, Job::training.dtype_policy.storage_dtype>;
+               detail::outputs_with_logits<typename Job::described>, detail::stored_types_of<Job>>;
 
 }  // namespace stagecraft

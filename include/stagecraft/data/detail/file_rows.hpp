@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -48,16 +49,22 @@ class file_rows final : public stream<xt::xarray<float>> {
   std::int64_t at_ = 0;
 };
 
-/// \param code of the file_error if a sample has more numbers than an int can count, or would have them if it had any
+/// Refuses samples of more numbers than an int can count, or that would have them if there were any.
+inline void check_sample_size(std::vector<std::size_t> const& shape, std::int64_t count, std::string const& name,
+                              char const* code) {
+  std::size_t numbers = 1;
+  for (auto const extent : shape) {
+    if (count > 0 && extent > std::numeric_limits<std::int32_t>::max() / numbers)
+      io::refuse(code, name, "expected samples of at most 2147483647 numbers, found more");
+    if (extent > 0) numbers *= extent;
+  }
+}
+
+/// \param code that of check_sample_size
 template <class Convert>
 [[nodiscard]] dataset<xt::xarray<float>> dataset_of_file(file_array from, Convert convert, char const* code) {
   auto const count = from.count;
-  std::size_t numbers = 1;
-  for (auto const extent : from.shape) {
-    if (count > 0 && extent > std::numeric_limits<std::int32_t>::max() / numbers)
-      io::refuse(code, from.source->name(), "expected samples of at most 2147483647 numbers, found more");
-    if (extent > 0) numbers *= extent;
-  }
+  check_sample_size(from.shape, count, from.source->name(), code);
   return {count, [from = std::move(from), convert = std::move(convert)](std::uint64_t) {
             return std::make_unique<file_rows<Convert>>(from, convert);
           }};

@@ -145,9 +145,10 @@ class npy_header_reader {
   return result;
 }
 
-/// The header of a file that holds as many bytes as that says, and where the elements begin. Throws file_error E5013,
-/// E5014.
-[[nodiscard]] inline std::pair<npy_header, std::uint64_t> read_npy_header(byte_source const& source) {
+/// The header of a file that holds as many bytes as that says, and where the elements begin. `Source` is a byte_source,
+/// or has the members of one that are used here. Throws file_error E5013, E5014.
+template <class Source>
+[[nodiscard]] std::pair<npy_header, std::uint64_t> read_npy_header(Source& source) {
   auto const& file = source.name();
   constexpr std::string_view magic = "\x93NUMPY";
   auto const begin = source.read(0, std::min<std::uint64_t>(source.size(), 12));

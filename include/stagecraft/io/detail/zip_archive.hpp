@@ -29,6 +29,39 @@ using zip_pointer = std::unique_ptr<zip_t, void (*)(zip_t*)>;
 /// libzip's text for an error.
 [[nodiscard]] inline std::string zip_reason(zip_error_t* error) { return zip_error_strerror(error); }
 
+/// Whether a member's name leads out of the folder that the archive is unpacked to.
+[[nodiscard]] inline bool leaves_folder(std::string_view name) {
+  if (name.starts_with('/') || name.find('\\') != std::string_view::npos) return true;
+  while (!name.empty()) {
+    auto const slash = name.find('/');
+    if (name.substr(0, slash) == "..") return true;
+    name = slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
+  }
+  return false;
+}
+
+/// What the directory says of a member; `wrong(text)` throws if that cannot be, or it is packed as none is that is
+/// read.
+template <class Wrong>
+[[nodiscard]] zip_member member_of(zip_t* archive, zip_uint64_t index, Wrong const& wrong) {
+  constexpr std::uint64_t most_growth = 1032;  // no byte of a deflated stream becomes more than so many
+  constexpr auto wanted =
+      ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+  zip_stat_t facts;
+  if (zip_stat_index(archive, index, 0, &facts) != 0 || (facts.valid & wanted) != wanted)
+    wrong("its directory is damaged");
+  zip_member member{facts.name, index, facts.comp_size, facts.size};
+  auto const about = "member '" + member.name + "' ";
+  if (leaves_folder(member.name)) wrong(about + "has a path that leaves its folder");
+  if (facts.encryption_method != ZIP_EM_NONE) wrong(about + "is encrypted");
+  if (facts.comp_method != ZIP_CM_STORE && facts.comp_method != ZIP_CM_DEFLATE)
+    wrong(about + "is packed in another way than zlib's (" + std::to_string(facts.comp_method) + ")");
+  if (facts.comp_method == ZIP_CM_STORE ? member.size != member.packed : member.size / most_growth > member.packed)
+    wrong(about + "has " + std::to_string(member.packed) + " bytes, which cannot become " +
+          std::to_string(member.size));
+  return member;
+}
+
 /// Reads archives. Throws file_error E5015: it is no archive, a member's name or checksum is wrong, a member is
 /// encrypted, or claims to become larger than its bytes ever could.
 class zip_reader {
@@ -72,30 +105,15 @@ class zip_reader {
   }
 
  private:
-  /// No byte of a deflated stream becomes more than so many.
-  static constexpr std::uint64_t most_growth = 1032;
-
   [[noreturn]] void wrong(std::string const& what) const { refuse("E5015", name_, what); }
 
   void read_members() {
     auto const count = zip_get_num_entries(archive_.get(), 0);
     std::uint64_t all_packed = 0;
     for (zip_int64_t i = 0; i < count; ++i) {
-      zip_stat_t facts;
-      constexpr auto wanted =
-          ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
-      if (zip_stat_index(archive_.get(), static_cast<zip_uint64_t>(i), 0, &facts) != 0 ||
-          (facts.valid & wanted) != wanted)
-        wrong("its directory is damaged");
-      zip_member const member{facts.name, static_cast<std::uint64_t>(i), facts.comp_size, facts.size};
+      auto const member =
+          member_of(archive_.get(), static_cast<zip_uint64_t>(i), [&](std::string const& what) { wrong(what); });
       auto const about = "member '" + member.name + "' ";
-      if (leaves_folder(member.name)) wrong(about + "has a path that leaves its folder");
-      if (facts.encryption_method != ZIP_EM_NONE) wrong(about + "is encrypted");
-      if (facts.comp_method != ZIP_CM_STORE && facts.comp_method != ZIP_CM_DEFLATE)
-        wrong(about + "is packed in another way than zlib's (" + std::to_string(facts.comp_method) + ")");
-      if (facts.comp_method == ZIP_CM_STORE ? member.size != member.packed : member.size / most_growth > member.packed)
-        wrong(about + "has " + std::to_string(member.packed) + " bytes, which cannot become " +
-              std::to_string(member.size));
       // Members that lie on each other would become more than the file's bytes can.
       if (member.packed > bytes_.size() - all_packed) wrong(about + "overlaps another one");
       all_packed += member.packed;
@@ -106,16 +124,6 @@ class zip_reader {
     std::sort(names.begin(), names.end());
     if (auto const twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
       wrong("member '" + std::string(*twice) + "' is there twice");
-  }
-
-  static bool leaves_folder(std::string_view name) {
-    if (name.starts_with('/') || name.find('\\') != std::string_view::npos) return true;
-    while (!name.empty()) {
-      auto const slash = name.find('/');
-      if (name.substr(0, slash) == "..") return true;
-      name = slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
-    }
-    return false;
   }
 
   std::string name_;

@@ -110,7 +110,7 @@ struct ipu_policy : host_policy {
   }
   template <class Plan, class OnHost>
   static void addition(host_memory const& memory, pass_addition const& added, int number, OnHost const& on_host) {
-    count_addition<Plan>(memory, added.floats);
+    count_addition<Plan>(memory, added);
     ipu_arithmetic<Plan>::addition(memory, added, number, on_host);
   }
   template <class Plan, std::size_t Parameter>

@@ -127,7 +127,9 @@ class tile_step {
   static bool load(call_type const& call, tile_tensor const& tensor, float* to) {
     auto const count = tensor.elements;
     switch (tensor.role) {
-      case tensor_role::input: std::copy_n(call.input(tensor.index), count, to); return true;
+      case tensor_role::input:
+        std::copy_n(Plan::address(call.memory, Plan::value(call.input_call(tensor.index))), count, to);
+        return true;
       case tensor_role::output: std::copy_n(call.output(), Backward ? count : 0, to); return Backward;
       case tensor_role::saved: load_saved(call, tensor, to); return Backward;
       case tensor_role::output_gradient: std::copy_n(call.output_gradient(), count, to); return true;

@@ -74,9 +74,9 @@ inline constexpr auto pass_time_of = [] {
                          sync_cycles(Job::machine::target);
   }
   result.sent_bytes = pass.sent_bytes;
-  constexpr int size = size_of(Job::training.dtype_policy.compute_dtype);
   for (auto const& transfer : pass_plan_of<typename Job::planned, Pass>.transfers) {
     if (transfer.device < 0) continue;
+    int const size = bytes_of_number<Job>(transfer.call);
     for (int link = 0; link < 4; ++link)
       for (int ipu = 0; ipu < table.devices(); ++ipu)
         if (passes_link(pass.device, transfer.device, ipu, static_cast<ipu_link>(link)))

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The images of folders, whose names are those of classes. Keras counterpart: keras.utils.image_dataset_from_directory.
+// CMake: stagecraft::images.
+#pragma once
+
+#include <stagecraft/data/dataset.hpp>
+#include <stagecraft/data/detail/image_files.hpp>
+#include <stagecraft/data/load_img.hpp>
+#include <stagecraft/training/data/shuffle.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::data {
+
+/// What a label is: the number of the class, one number for each class of which one is 1, or 0 or 1 of two classes;
+/// `none`: always 0, of images that need not lie in folders of classes.
+enum class label_mode : unsigned char { integer, categorical, binary, none };
+
+/// Which part of the images is taken, where `validation_split` divides them.
+enum class subset : unsigned char { all, training, validation };
+
+/// Options of `image_dataset_from_directory`, in the order of Keras's. Batches have the training's batch_size.
+struct image_dataset_options {
+  std::vector<int> labels = {};                       ///< of the images in the order of their paths; none: inferred
+  data::label_mode label_mode = label_mode::integer;  ///< what labels are
+  std::vector<std::string> class_names = {};          ///< the folders in the order of their numbers; none: sorted
+  data::color_mode color_mode = color_mode::rgb;      ///< channels of the images
+  std::array<int, 2> image_size{256, 256};            ///< height and width of all images
+  bool shuffle = true;                                ///< false: the order of their paths
+  std::uint32_t seed = 1;                             ///< the order, and what is held back, follow from it
+  float validation_split = 0;                         ///< which part is held back, from 0 to 1
+  data::subset subset = subset::all;                  ///< training or validation, where a part is held back
+  stagecraft::interpolation interpolation = interpolation::bilinear;  ///< as in load_img
+  bool follow_links = false;                                          ///< whether links to folders are followed
+  bool crop_to_aspect_ratio = false;                                  ///< as keep_aspect_ratio of load_img
+};
+
+/// The images of a folder as a dataset, and the names of their classes.
+struct image_dataset : dataset<std::pair<xt::xarray<float>, xt::xarray<float>>> {
+  std::vector<std::string> class_names;
+  std::vector<std::string> file_paths;  ///< in the order of the first list, without shuffling in passes
+};
+
+namespace detail {
+
+/// Images in the order of a pass.
+class image_stream final : public stream<image_dataset::element_type> {
+ public:
+  image_stream(std::shared_ptr<image_files const> files, std::shared_ptr<image_dataset_options const> options,
+               std::uint64_t pass)
+      : files_(std::move(files)), options_(std::move(options)), order_(files_->paths.size()) {
+    if (options_->shuffle)
+      shuffle_order(order_, options_->seed, pass);
+    else
+      std::iota(order_.begin(), order_.end(), 0);
+  }
+  std::optional<image_dataset::element_type> next() override {
+    if (at_ == order_.size()) return std::nullopt;
+    auto const index = static_cast<std::size_t>(order_[at_++]);
+    auto image = load_img(files_->paths[index], {options_->color_mode, options_->image_size, options_->interpolation,
+                                                 options_->crop_to_aspect_ratio});
+    return std::pair(std::move(image), label(static_cast<std::size_t>(files_->labels[index])));
+  }
+
+ private:
+  [[nodiscard]] xt::xarray<float> label(std::size_t number) const {
+    if (options_->label_mode == label_mode::categorical) {
+      xt::xarray<float> classes = xt::zeros<float>(std::vector<std::size_t>{files_->class_names.size()});
+      classes(number) = 1;
+      return classes;
+    }
+    std::vector<std::size_t> axes;
+    if (options_->label_mode == label_mode::binary) axes.push_back(1);
+    auto result = xt::xarray<float>::from_shape(axes);
+    *result.data() = options_->label_mode == label_mode::none ? 0.0F : static_cast<float>(number);
+    return result;
+  }
+
+  std::shared_ptr<image_files const> files_;
+  std::shared_ptr<image_dataset_options const> options_;
+  std::vector<std::int32_t> order_;
+  std::size_t at_ = 0;
+};
+
+/// The images of a folder, with what the options say of their classes: E5001, E5104.
+[[nodiscard]] inline image_files find_images(std::string const& directory, image_dataset_options const& options) {
+  auto const refuse = [&](std::string const& what) { io::refuse("E5104", directory, what); };
+  image_files files;
+  if (options.label_mode == label_mode::none || !options.labels.empty()) {
+    if (!options.class_names.empty()) refuse("expected class_names where labels are those of folders alone");
+    add_images(directory, 0, options.follow_links, files);
+  } else {
+    for (auto& name : sorted_names(directory, true, true))
+      if (!name.starts_with('.')) files.class_names.push_back(std::move(name));
+    if (!options.class_names.empty()) {
+      auto given = options.class_names;
+      std::sort(given.begin(), given.end());
+      if (given != files.class_names) refuse("expected class_names to be the names of its folders");
+      files.class_names = options.class_names;
+    }
+    for (std::size_t i = 0; i < files.class_names.size(); ++i)
+      add_images(std::filesystem::path(directory) / files.class_names[i], static_cast<int>(i), options.follow_links,
+                 files);
+  }
+  if (files.paths.empty()) refuse("expected images (.png, .jpg, .jpeg) in folders of classes, found none");
+  if (!options.labels.empty() && options.label_mode != label_mode::none) {
+    if (options.labels.size() != files.paths.size())
+      refuse("expected " + std::to_string(files.paths.size()) + " labels, as many as images, found " +
+             std::to_string(options.labels.size()));
+    files.labels = options.labels;
+    int const largest = *std::max_element(files.labels.begin(), files.labels.end());
+    if (*std::min_element(files.labels.begin(), files.labels.end()) < 0 || largest >= 1 << 24)
+      refuse("expected labels from 0 on, found others");
+    for (int i = 0; i <= largest; ++i) files.class_names.push_back(std::to_string(i));
+  }
+  if (options.label_mode == label_mode::binary && files.class_names.size() != 2)
+    refuse("expected two classes for binary labels, found " + std::to_string(files.class_names.size()));
+  return files;
+}
+
+/// Keeps what the options ask for.
+inline void take_subset(std::string const& directory, image_dataset_options const& options, image_files& files) {
+  if (!(options.validation_split >= 0 && options.validation_split < 1) ||
+      (options.validation_split > 0) != (options.subset != subset::all))
+    io::refuse("E5104", directory,
+               "expected a validation_split from 0 to 1 together with the subset training or validation");
+  if (options.shuffle) {
+    shuffle_as_numpy(files.paths, options.seed);
+    shuffle_as_numpy(files.labels, options.seed);
+  }
+  if (options.subset == subset::all) return;
+  // In doubles of the decimal that was written, as Python has it.
+  auto const part = std::stod(std::to_string(options.validation_split));
+  auto const held = static_cast<std::size_t>(part * static_cast<double>(files.paths.size()));
+  auto const first = options.subset == subset::training ? 0 : files.paths.size() - held;
+  auto const count = options.subset == subset::training ? files.paths.size() - held : held;
+  auto const keep = [&](auto& list) {
+    using difference = std::ptrdiff_t;
+    list = {list.begin() + static_cast<difference>(first), list.begin() + static_cast<difference>(first + count)};
+  };
+  keep(files.paths);
+  keep(files.labels);
+  if (files.paths.empty()) io::refuse("E5104", directory, "expected images in the subset, found none");
+}
+
+}  // namespace detail
+
+/// The images below a folder that has a folder for each class, in the order of their names:
+///
+///     auto train = sc::data::image_dataset_from_directory(
+///         "flowers", {.image_size = {64, 64}, .validation_split = 0.2F, .subset = sc::data::subset::training});
+///     model.fit(train.prefetch(), {.epochs = 3});
+///
+/// Elements are an image, (height, width, channels) of numbers from 0 to 255, and a label: a number, or as many as
+/// `label_mode` says. Files are read when they are asked for; each pass has an order of its own. The first list, and
+/// which images are held back, are those of Keras with the same seed, whatever the files' dates are.
+/// Errors: file_error E5001, E5104 the folder is not as the options say; E5103 an image, when it is asked for.
+/// Definition: Keras API, utils/image_dataset; of labels=None: label_mode::none, whose labels are 0.
+[[nodiscard]] inline image_dataset image_dataset_from_directory(std::string const& directory,
+                                                                image_dataset_options const& options = {}) {
+  detail::check_image_size(directory, options.image_size, options.interpolation);
+  auto files = detail::find_images(directory, options);
+  detail::take_subset(directory, options, files);
+  auto const kept = std::make_shared<detail::image_files const>(std::move(files));
+  auto const said = std::make_shared<image_dataset_options const>(options);
+  return {{static_cast<std::int64_t>(kept->paths.size()),
+           [kept, said](std::uint64_t pass) { return std::make_unique<detail::image_stream>(kept, said, pass); }},
+          kept->class_names,
+          kept->paths};
+}
+
+}  // namespace stagecraft::data
