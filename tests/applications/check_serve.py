@@ -264,7 +264,8 @@ def check_memory(base):
         # As long as one request is coming, another one may find too little room.
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as first:
             first.sendall(b"POST %s HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body[:-1].encode())
-            deadline = time.time() + 10
+            time.sleep(1)  # the server has read it by then
+            deadline = time.time() + 5
             status = 200
             while status == 200 and time.time() < deadline:
                 status, found = server.ask("POST", PREDICT, {"instances": [ROW] * 10})
