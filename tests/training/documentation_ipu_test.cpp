@@ -106,6 +106,10 @@ struct data {
   }
 };
 
+using mlp_with_host = sc::sequential<input{4}, dense{8, sc::relu}.on_host(), dense{16, sc::relu}, dense{3}.on_host()>;
+inline constexpr auto inference = sc::inference{.batch_size = 8};
+static_assert(sc::profile<mlp_with_host, inference, sc::ipu<>>.fits());
+
 }  // namespace
 
 TEST_CASE("the host is replaced, and results stay") {

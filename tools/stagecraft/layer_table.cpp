@@ -113,9 +113,11 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
                                              "supports_jit",
                                              "shared_object_id",
                                              "value_range",
-                                             "input_dtype"};
+                                             "input_dtype",
+                                             "on_host"};
   // What is here only with this value.
   static std::map<std::string, std::vector<json>> const fixed{{"data_format", {"channels_last"}},
+                                                              {"axis", {-1}},
                                                               {"activity_regularizer", {}},
                                                               {"time_major", {false}},
                                                               {"stateful", {false}},
@@ -143,7 +145,7 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
                                                               {"count_weights", {}},
                                                               {"invert", {false}},
                                                               {"weights", {}},
-                                                              {"dtype", {"float32"}}};
+                                                              {"dtype", {"float32", "float16", "bfloat16"}}};
   std::string text;
   for (auto const& [name, value] : config.items()) {
     if (known.contains(name) || ignored.contains(name)) continue;
@@ -319,7 +321,12 @@ std::string text_of(source_layer const& layer) {
   for (auto const& each : layer.options)
     if (!each.is_default) braces += (braces.empty() ? "." : ", .") + each.name + " = " + each.value.text;
   if (!braces.empty()) text += (text.empty() ? "{" : ", {") + braces + "}";
-  return layer.word + "{" + text + "}";
+  return layer.word + "{" + text + "}" + placement_text(layer);
+}
+
+std::string placement_text(source_layer const& layer) {
+  return (layer.dtype.empty() ? "" : ".in_dtype(sc::dtype::" + layer.dtype + ")") +
+         std::string(layer.is_on_host ? ".on_host()" : "");
 }
 
 }  // namespace stagecraft::tool

@@ -107,6 +107,7 @@ class library_layer : public source_layer {
   written_option read_one(json const& config, int rank, std::string_view name, Field& field, Field const& by_default,
                           bool is_required) {
     written_option result{std::string(name), default_literal(by_default), true};
+    if (name == "dtype") return result;  // of all layers alike: config_reader.cpp
     auto const& found = option_in(config, word, name, known_);
     if (name == "seed") return result;  // Keras draws other numbers from a seed
     if (name == "stateful" && found == true)

@@ -3,6 +3,8 @@
 // code; 2 the command line is wrong.
 #include "commands.hpp"
 #include "compile_command.hpp"
+#include "pipeline_command.hpp"
+#include "progress.hpp"
 #include "run_command.hpp"
 #include "serve/serve_command.hpp"
 
@@ -76,6 +78,7 @@ int main(int argc, char** argv) {
   add_file(*show_app, show.file);
 
   tool::add_compile_command(app);
+  tool::add_pipeline_command(app);
   tool::add_run_command(app);
   tool::add_serve_command(app);
 
@@ -90,6 +93,7 @@ int main(int argc, char** argv) {
   } catch (CLI::ParseError const& problem) {
     return app.exit(problem) == 0 ? 0 : 2;
   } catch (std::exception const& problem) {
+    tool::progress::shown().end();
     std::fprintf(stderr, "stagecraft: %s\n", problem.what());
     return 1;
   }

@@ -63,7 +63,12 @@ class source_layer {
   std::vector<std::string> wrapped_names;  ///< those of layers inside it
   std::vector<written_option> arguments;   ///< in front of the braces
   std::vector<written_option> options;     ///< in braces
+  std::string dtype;                       ///< Keras's name of a type of its own: "float16"; empty: there is none
+  bool is_on_host = false;                 ///< the host carries it out beside IPUs
 };
+
+/// What follows a layer's braces: `.in_dtype(sc::dtype::float16).on_host()`, or nothing.
+[[nodiscard]] std::string placement_text(source_layer const& layer);
 
 /// The C++ of a layer without its name: `conv2d{64, 3, sc::relu, {.strides = 2}}`.
 [[nodiscard]] std::string text_of(source_layer const& layer);

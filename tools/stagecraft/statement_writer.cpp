@@ -180,7 +180,7 @@ std::string statement_writer::layer_text(source_step const& step, std::vector<ex
     braces += (braces.empty() ? "." : ", .") + each.name + " = " + value;
   }
   if (!braces.empty()) text += (text.empty() ? "{" : ", {") + braces + "}";
-  text = layer.word + "{" + text + "}";
+  text = layer.word + "{" + text + "}" + placement_text(layer);
   return step.has_name ? text + ".named(" + name_text(step, cells) + ")" : text;
 }
 

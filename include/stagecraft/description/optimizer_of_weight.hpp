@@ -17,7 +17,7 @@ constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph,
   for (auto const& layer : graph.layers)
     if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count)
       result.append(layer.name.view()).append('/');
-  return result.append(graph.parameters[static_cast<std::size_t>(weight)].name.view());
+  return result.append(graph.parameters[weight].name.view());
 }
 
 template <class Job, std::size_t Weight>

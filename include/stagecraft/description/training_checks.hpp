@@ -9,10 +9,13 @@
 #include <stagecraft/description/reported_metrics.hpp>
 #include <stagecraft/description/stage_options_checks.hpp>
 #include <stagecraft/description/training.hpp>
+#include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/graph/dtype.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/losses/along_axis.hpp>
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/metrics/metric_plan.hpp>
 #include <stagecraft/metrics/resolve.hpp>
@@ -292,6 +295,51 @@ constexpr void check_dtype_policy(std::string_view subject, dtype_policy const& 
   check(policy.variable_dtype, "variable_dtype");
 }
 
+/// E1120, E1121, E1122, E2061: types that single layers may have on a machine, and which of them the host may carry out
+/// beside IPUs.
+constexpr void check_layers_on_machine(graph_view const& graph, dtype_policy const& policy, bool has_ipus, bool trains,
+                                       diagnostic& problem) {
+  auto half = is_half(policy.compute_dtype) ? policy.compute_dtype : dtype::float32;
+  for (auto const& layer : graph.layers) {
+    auto const type = layer.type_of_values;
+    if (type == dtype::of_policy) continue;
+    if (type != dtype::float32 && !is_half(type))
+      problem.report(1120, "layer '", layer.name, "' has dtype ", name(type),
+                     "; a layer computes in float32, float16 or bfloat16");
+    else if (type == dtype::bfloat16 && has_ipus)
+      problem.report(2061, "layer '", layer.name,
+                     "' has dtype bfloat16, which IPUs do not have; choose float16, or sc::host<> as the machine");
+    else if (is_half(type) && is_half(half) && type != half)
+      problem.report(1120, "layer '", layer.name, "' has dtype ", name(type), ", but others compute in ", name(half),
+                     "; a model has one type of 16 bits");
+    if (is_half(type)) half = type;
+  }
+  if (!has_ipus) return;
+  // Behind IPUs: what depends on something that an IPU computes.
+  growing_array<char> behind(graph.calls.size(), 0);
+  growing_array<int> host_behind(graph.calls.size(), -1);
+  for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) {
+    bool const on_host = is_on_host(graph, i);
+    auto const& layer = graph.layer_of(i);
+    if (on_host && trains)
+      problem.report(1121, "layer '", layer.name,
+                     "' is carried out by the host, but the model is trained on IPUs; on_host() is for predictors");
+    for (int const input : graph.inputs_of(i)) {
+      behind[i] = behind[i] || behind[input];
+      if (host_behind[input] >= 0) host_behind[i] = host_behind[input];
+    }
+    if (on_host && behind[i]) host_behind[i] = i;
+    if (!on_host && !graph.call(i).is_input) {
+      if (host_behind[i] >= 0 && !graph.call(i).is_part())
+        problem.report(1122, "layer '", graph.layer_of(host_behind[i]).name, "' is carried out by the host, between '",
+                       layer.name,
+                       "' and layers before it, which are on IPUs; the host has layers at the beginning and "
+                       "at the end of a model");
+      behind[i] = 1;
+    }
+  }
+}
+
 /// E2062: what has kernels for the host alone.
 template <auto Training, std::size_t... Output>
 constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
@@ -337,6 +385,8 @@ inline constexpr diagnostic machine_problem = [] {
   check_states_of_replicas(subject, Job::graph, replicas_of<typename Job::model, Job::training, typename Job::machine>,
                            problem);
   check_dtype_policy(subject, Job::training.dtype_policy, !is_ipu<typename Job::machine>, problem);
+  check_layers_on_machine(Job::graph, Job::training.dtype_policy, is_ipu<typename Job::machine>,
+                          !only_infers<Job::training>, problem);
   if constexpr (is_ipu<typename Job::machine> && !only_infers<Job::training>) {
     check_functions_on_tiles<Job::training>(std::make_index_sequence<Job::graph.outputs_of(0).size()>(), problem);
     check_weights_on_tiles<typename Job::model>(std::make_index_sequence<Job::graph.parameters.size()>(), problem);

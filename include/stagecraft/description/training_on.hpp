@@ -15,6 +15,7 @@ constexpr auto find_training_on() {
   auto result = Training;
   auto& types = result.dtype_policy;
   types.storage_dtype = is_ipu<Machine> ? dtype::float32 : types.compute_dtype;
+  types.stores_halves = !is_ipu<Machine>;
   if constexpr (is_ipu<Machine>)
     if (Machine::config.io_tiles.place_ops_on_io_tiles) result.overlaps_io = true;
   if constexpr (only_infers<Training> && (is_ipu<Machine> || is_half(Training.dtype_policy.compute_dtype)))

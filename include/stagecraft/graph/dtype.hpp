@@ -7,8 +7,8 @@
 namespace stagecraft {
 
 /// Keras's `dtype` argument. The host computes in float32; data of the other types are converted on their way in.
-/// (bfloat16: the upper half of a float32.)
-enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bfloat16 };
+/// (bfloat16: the upper half of a float32. of_policy: a layer's type is that of the description's dtype_policy.)
+enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bfloat16, of_policy };
 
 /// Keras's name of the type.
 [[nodiscard]] constexpr std::string_view name(dtype type) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/node.hpp>
 
 namespace stagecraft {
@@ -15,12 +16,17 @@ struct layer_base {
   int pipeline_stage = unassigned;
   int layer_id = -1;
   bool trainable = true;  ///< false: training changes no weight of it, and batch normalization does not look at batches
+  /// Keras's `dtype` of a layer: the type of its weights, and of what it computes.
+  dtype layer_dtype = dtype::of_policy;
+  /// Whether the host carries the layer out, where the machine has IPUs.
+  bool is_on_host = false;
 
  protected:
   /// What all layers' options have.
   constexpr void take_base_options(auto const& options) {
     layer_name = options.name;
     trainable = options.trainable;
+    if constexpr (requires { options.dtype; }) layer_dtype = options.dtype;
   }
 };
 

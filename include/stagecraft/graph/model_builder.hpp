@@ -186,15 +186,6 @@ class model_builder {
   growing_array<type_counter> type_counters_;
 };
 
-namespace detail {
-inline constexpr shape no_shape{};
-}  // namespace detail
-
-constexpr shape const& symbolic_tensor::shape() const {
-  return model == nullptr ? detail::no_shape : model->calls[call].shape;
-}
-constexpr dtype symbolic_tensor::type() const { return model == nullptr ? dtype::float32 : model->calls[call].type; }
-
 constexpr model_builder::type_counter& model_builder::counter_of(type_tag const* type) {
   for (auto& counter : type_counters_)
     if (same_type(counter.type, type)) return counter;
@@ -251,7 +242,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
   } else {
     layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type, record.output_index >= 0);
   }
-  layers.back().pipeline_stage = layer.pipeline_stage;
+  layers.back().take(layer);
   if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
   known.push_back(layer.layer_id);
   ++scope.next_layer;
@@ -395,5 +386,10 @@ constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {
   if (is_named_now && !frames_.empty() && nested_models[current_model()].kind != model_kind::subclass)
     take_name("model", instance.name);
 }
+
+constexpr shape const& symbolic_tensor::shape() const {
+  return model == nullptr ? detail::no_shape : model->calls[call].shape;
+}
+constexpr dtype symbolic_tensor::type() const { return model == nullptr ? dtype::float32 : model->calls[call].type; }
 
 }  // namespace stagecraft

@@ -27,7 +27,16 @@ struct layer_info {
   int pipeline_stage = unassigned;  ///< of a layer constructed in a stage's scope
   int call_count = 0;
   int first_call = 0;
+  dtype type_of_values = dtype::of_policy;  ///< of its weights and of what it computes
+  bool is_on_host = false;                  ///< the host carries it out, where the machine has IPUs
   int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
+
+  /// What a layer says of itself when it is called first.
+  constexpr void take(auto const& layer) {
+    pipeline_stage = layer.pipeline_stage;
+    type_of_values = layer.layer_dtype;
+    is_on_host = layer.is_on_host;
+  }
 };
 
 /// One call of a layer: a node of the graph, in the order in which calls were made, so that inputs come first.

@@ -74,7 +74,7 @@ struct parameter_list {
   /// E1028 for more than `most`, of which the first are kept.
   constexpr void add(parameter const& weight) {
     if (count < static_cast<int>(entries.size()))
-      entries[static_cast<std::size_t>(count)] = weight;
+      entries[count] = weight;
     else if (count < most)
       entries.push_back(weight);
     ++count;

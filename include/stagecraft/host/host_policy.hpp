@@ -102,7 +102,7 @@ struct host_policy {
 
  private:
   template <class Plan>
-  static constexpr bool rounds_variables = is_half(Plan::training.dtype_policy.variable_dtype);
+  static constexpr bool rounds_variables = rounded_weights<Plan>::are_there;
 };
 
 template <int Threads, class Arch, int Devices>

@@ -37,7 +37,7 @@ class narrow_storage {
     detail::divide(memory, [](host_memory const& own) {
       if constexpr ((!Backward || detail::backward_reads(planned).inputs) && widens_inputs<Call, Backward>)
         for (int i = 0; i < places::node.input_count; ++i)
-          widen(own, Plan::value(places::input_call(i)), places::input(i), places::input_call(i));
+          widen_input<Call>(own, i);
       if constexpr (Backward && detail::backward_reads(planned).output)
         widen(own, Plan::value(Call), places::output, Call);
       if constexpr (Backward) widen(own, Plan::gradient(Call), places::output_gradient, Call);
@@ -48,9 +48,8 @@ class narrow_storage {
         narrow(own, places::output, Plan::value(Call), Call);
       } else {
         for (int i = 0; i < places::node.input_count; ++i)
-          if (Plan::program.calls[static_cast<std::size_t>(places::input_call(i))].needs_gradient)
-            narrow(own, places::input_gradient(i), Plan::input_gradient(places::node.first_input + i),
-                   places::input_call(i));
+          if (Plan::program.calls[places::input_call(i)].needs_gradient)
+            narrow_gradient<Call>(own, i);
       }
     });
   }
@@ -111,6 +110,11 @@ class narrow_storage {
 
   /// A share of a gradient is added to another one.
   static void addition(host_memory const& own, pass_addition const& added) {
+    if (!is_stored_narrow(added.call)) {
+      auto const [first, last] = own.share.of(added.floats, 16);
+      return kernels::scaled_add<true, architecture>(1.0F, Plan::address(own, added.from) + first,
+                                                     Plan::address(own, added.to) + first, last - first);
+    }
     auto const [first, last] = own.share.of(2 * added.floats, 32);
     kernels::add_narrow<type, architecture>(halves(Plan::address(own, added.from)) + first,
                                             halves(Plan::address(own, added.to)) + first, last - first);
@@ -137,9 +141,7 @@ class narrow_storage {
     return static_cast<long long>(Plan::program.batch) * graph.call(call).shape.size();
   }
   static constexpr long long floats_of(int call) { return (numbers_of(call) + 15) / 16 * 16; }
-  static constexpr bool is_stored_narrow(int call) {
-    return is_half(Plan::program.calls[static_cast<std::size_t>(call)].stored);
-  }
+  static constexpr bool is_stored_narrow(int call) { return is_half(Plan::program.calls[call].stored); }
   /// Where a widened output lies in the room, in floats: behind what steps, losses and the infeed need.
   template <std::size_t Output>
   static constexpr long long output_offset() {
@@ -153,6 +155,26 @@ class narrow_storage {
     for (int const output : session::ends) take(3 * floats_of(output));
     for (std::size_t i = 0; i < Output; ++i) most += floats_of(session::ends[i]);
     return most;
+  }
+
+  template <int Call>
+  static void widen_input(host_memory const& own, int index) {
+    using places = detail::widened_step<Plan, Call>;
+    int const call = places::input_call(index);
+    if (!detail::casts_input<Plan, Call>(call)) return widen(own, Plan::value(call), places::input(index), call);
+    auto const [first, last] = own.share.of(numbers_of(call), 32);
+    kernels::round_to<type, architecture>(Plan::address(own, Plan::value(call)) + first,
+                                          own.widened + places::input(index) + first, last - first);
+  }
+  template <int Call>
+  static void narrow_gradient(host_memory const& own, int index) {
+    using places = detail::widened_step<Plan, Call>;
+    int const call = places::input_call(index);
+    auto const& to = Plan::input_gradient(places::node.first_input + index);
+    if (!detail::casts_input<Plan, Call>(call)) return narrow(own, places::input_gradient(index), to, call);
+    auto const [first, last] = own.share.of(numbers_of(call), 32);
+    float* const gradient = Plan::address(own, to) + first;
+    kernels::round_to<type, architecture>(gradient, gradient, last - first);
   }
 
   /// A share of a tensor.

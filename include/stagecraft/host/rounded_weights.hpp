@@ -19,14 +19,21 @@ template <class Plan>
 class rounded_weights {
   using architecture = typename Plan::architecture;
   static constexpr auto const& parameters = Plan::graph.parameters;
-  static constexpr dtype variable_type = Plan::training.dtype_policy.variable_dtype;
+  static constexpr auto const& types = detail::variable_types_of<typename Plan::job>;
 
  public:
+  /// Whether some variables are of 16 bits.
+  static constexpr bool are_there = [] {
+    for (std::size_t i = 0; i < Plan::weights.count; ++i)
+      if (is_half(types[i])) return true;
+    return false;
+  }();
   /// Makes a pass's copy of a weight.
   template <std::size_t Parameter>
   static void copy(float const* from, float* to) {
     constexpr auto floats = Plan::weights.size[Parameter];
-    if constexpr (!parameters[Parameter].trainable)
+    if constexpr (!parameters[Parameter].trainable ||
+                  detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) != dtype::of_policy)
       std::copy_n(from, floats, to);
     else if (!detail::bfloat16_copy<Plan, Parameter>::pack(from, to))
       kernels::round_to<Plan::stored, architecture>(from, to, floats);
@@ -34,20 +41,22 @@ class rounded_weights {
   /// All weights, which a program or a file has brought.
   static void given(float* weights) {
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
-      if (parameters[i].trainable) round(weights + Plan::weights.offset[i], Plan::weights.size[i]);
+      if (parameters[i].trainable || !parameters[i].is_state())
+        round(types[i], weights + Plan::weights.offset[i], Plan::weights.size[i]);
   }
   /// Elements of a weight, and the optimizer's numbers of them, after an update.
   template <std::size_t Parameter>
   static void updated(host_memory const& memory, detail::optimizer_state const& state, kernels::share::range elements) {
     auto const count = elements.last - elements.first;
-    round(memory.weights + Plan::weights.offset[Parameter] + elements.first, count);
+    round(types[Parameter], memory.weights + Plan::weights.offset[Parameter] + elements.first, count);
     for (int i = 0; state.slots != nullptr && i < detail::slots_of<Plan::training.optimizer>; ++i)
-      round(state.slots + i * state.stride, count);
+      round(types[Parameter], state.slots + i * state.stride, count);
   }
 
  private:
-  static void round([[maybe_unused]] float* x, [[maybe_unused]] long long count) {
-    if constexpr (is_half(variable_type)) kernels::round_to<variable_type, architecture>(x, x, count);
+  static void round(dtype type, float* x, long long count) {
+    if (type == dtype::float16) kernels::round_to<dtype::float16, architecture>(x, x, count);
+    if (type == dtype::bfloat16) kernels::round_to<dtype::bfloat16, architecture>(x, x, count);
   }
 };
 

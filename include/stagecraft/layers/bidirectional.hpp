@@ -26,6 +26,8 @@ struct bidirectional_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
@@ -55,6 +57,7 @@ struct bidirectional
       : recurrent(recurrent_), options(options_) {
     this->layer_name = options.name;
     this->trainable = options.trainable;
+    this->layer_dtype = options.dtype == dtype::of_policy ? recurrent.layer_dtype : options.dtype;
   }
 
   /// Keras's `layer`.

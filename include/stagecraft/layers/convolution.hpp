@@ -37,6 +37,8 @@ struct convolution_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Base of conv1d and conv2d.

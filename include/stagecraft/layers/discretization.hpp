@@ -15,6 +15,8 @@ struct discretization_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = how many boundaries are not above the input: 0 below the first one. No gradient flows through it.

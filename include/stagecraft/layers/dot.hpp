@@ -14,6 +14,8 @@ struct dot_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// For each sample, sums of a[.., k, ..] * b[.., k, ..], where k runs along an axis of each. `axes` is one for both or

@@ -27,6 +27,8 @@ struct embedding_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
@@ -50,6 +52,7 @@ struct embedding : layer<embedding> {
       : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Nothing, or anything else: E1025.

@@ -15,6 +15,8 @@ struct global_pooling_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Base of global_average_pooling1d, global_max_pooling1d and those of two and three axes. Axes is 4 for volumes, 3 for
@@ -30,6 +32,7 @@ struct global_pooling_layer : layer<Derived> {
   constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
     this->layer_name = options.name;
     this->trainable = options.trainable;
+    this->layer_dtype = options.dtype;
   }
 
   /// Anything else: E1025.

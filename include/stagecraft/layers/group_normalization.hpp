@@ -37,6 +37,8 @@ struct group_normalization_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each sample and group
@@ -59,6 +61,7 @@ struct group_normalization : layer<group_normalization> {
   constexpr explicit(false) group_normalization(group_normalization_options const& options_) : options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Anything else: E1025.

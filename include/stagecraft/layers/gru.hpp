@@ -64,6 +64,8 @@ struct gru_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// A gated recurrent unit. With p = x * kernel + bias and q = h * recurrent_kernel in the parts z, r and g:
@@ -90,6 +92,7 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Nothing, or anything else: E1025.

@@ -176,6 +176,20 @@ struct layer : layer_base {
     copy.pipeline_stage = stage;
     return copy;
   }
+  /// The same layer with Keras's `dtype` argument: its weights are of this type, its inputs are cast to it, and its
+  /// output is rounded to it, whatever the description's dtype_policy says. For layers without options.
+  [[nodiscard]] constexpr Derived in_dtype(dtype type) const {
+    auto copy = static_cast<Derived const&>(*this);
+    copy.layer_dtype = type;
+    return copy;
+  }
+  /// The same layer, carried out by the host where the machine has IPUs: Graphcore's outside_compilation_scope. Only
+  /// predictors have such layers, at the beginning and at the end of a model (E1121, E1122).
+  [[nodiscard]] constexpr Derived on_host() const {
+    auto copy = static_cast<Derived const&>(*this);
+    copy.is_on_host = true;
+    return copy;
+  }
 
  private:
   template <class L>

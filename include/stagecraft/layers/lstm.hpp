@@ -64,6 +64,8 @@ struct lstm_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
@@ -88,6 +90,7 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Nothing, or anything else: E1025.

@@ -47,6 +47,8 @@ struct multi_head_attention_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// For each head: softmax(q k^T / sqrt(key_dim)) v, where q, k and v are products of the query, the key and the value
@@ -77,6 +79,7 @@ struct multi_head_attention : layer<multi_head_attention> {
       : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Nothing, or anything else: E1025.

@@ -21,6 +21,8 @@ struct pooling_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Base of max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d. Size is size_2d, or int for a
@@ -56,6 +58,7 @@ struct pooling_layer : layer<Derived> {
         padding(options.padding) {
     this->layer_name = options.name;
     this->trainable = options.trainable;
+    this->layer_dtype = options.dtype;
   }
   /// Keras's positional spelling: `max_pooling2d{3, 2}` is a pool of 3 by 3 with strides of 2.
   template <class Strides>

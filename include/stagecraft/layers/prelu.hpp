@@ -23,6 +23,8 @@ struct prelu_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// f(x) = x for x > 0, alpha * x below, with an alpha of its own for each element of a sample, but along the
@@ -50,6 +52,7 @@ struct prelu : layer<prelu> {
         shared_axes(options.shared_axes) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Anything else: E1025.

@@ -18,6 +18,8 @@ struct re_lu_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// f(x) = max_value for x >= max_value, x for threshold <= x < max_value, negative_slope * (x - threshold) below.
@@ -39,6 +41,7 @@ struct re_lu : layer<re_lu> {
   constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Anything else: E1025.

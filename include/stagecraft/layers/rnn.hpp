@@ -32,6 +32,8 @@ struct rnn_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Carries out a cell for one step of a sequence after the other, from states of zeros. Cells of the library are

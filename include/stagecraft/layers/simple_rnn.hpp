@@ -53,6 +53,8 @@ struct simple_rnn_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
@@ -78,6 +80,7 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
       : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Nothing, or anything else: E1025.

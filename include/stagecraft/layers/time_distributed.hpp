@@ -13,6 +13,8 @@ struct time_distributed_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// `each` for every step of its input, with the same weights: the steps of all samples are samples to it, as in a Keras
@@ -35,6 +37,7 @@ struct time_distributed : layer<time_distributed<Each>> {
   constexpr explicit time_distributed(Each const& each_, time_distributed_options const& options = {}) : each(each_) {
     this->layer_name = options.name;
     this->trainable = options.trainable && each.trainable;
+    this->layer_dtype = options.dtype == dtype::of_policy ? each.layer_dtype : options.dtype;
   }
 
   /// Keras's `layer`.

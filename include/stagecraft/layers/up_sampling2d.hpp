@@ -18,6 +18,8 @@ struct up_sampling2d_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Makes an image `size` times as high and as wide (default 2), by repeating its pixels or by bilinear interpolation.
@@ -44,6 +46,7 @@ struct up_sampling2d : layer<up_sampling2d> {
       : size(size_), interpolation(options.interpolation) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Anything else: E1025.

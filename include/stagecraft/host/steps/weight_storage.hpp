@@ -14,7 +14,7 @@ namespace stagecraft {
 namespace detail {
 
 template <class M, std::size_t Parameter, class Arch>
-constexpr long long stored_floats() {
+constexpr long long floats_of_weight() {
   constexpr auto const& weight = graph_of<M>.parameters[Parameter];
   if constexpr (weight.layout == parameter_layout::matrix)
     return kernels::packed_groups<weight.rows(), weight.columns(), weight.groups, Arch>::size;
@@ -36,7 +36,7 @@ struct weight_storage {
 
   template <std::size_t... Parameter>
   constexpr explicit weight_storage(std::index_sequence<Parameter...>)
-      : size{detail::stored_floats<M, Parameter, Arch>()...} {
+      : size{detail::floats_of_weight<M, Parameter, Arch>()...} {
     for (std::size_t i = 0; i < count; ++i) {
       offset[i] = floats;
       floats += size[i];

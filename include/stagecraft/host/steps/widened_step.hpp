@@ -3,9 +3,27 @@
 // each step fills anew. Constants only.
 #pragma once
 
+#include <stagecraft/layers/embedding.hpp>
 #include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/value_types.hpp>
 
 namespace stagecraft::detail {
+
+/// Whether a call that computes in 16 bits reads an input that has more of them: then its steps find a rounded copy.
+/// Numbers that count something stay as they are.
+template <class Plan, int Call>
+constexpr bool casts_input(int input) {
+  if constexpr (!has_own_types<typename Plan::job>) {
+    return false;
+  } else if constexpr (!is_half(computed_type_of<typename Plan::job, Call>) || Plan::program.calls[Call].needs.view) {
+    return false;
+  } else {
+    auto const& program = Plan::program;
+    int const root = program.calls[input].root;
+    return !same_type(Plan::graph.layer_of(Call).type, tag_of<layers::embedding>) &&
+           Plan::graph.call(root).type == dtype::float32 && !is_half(value_types_of<typename Plan::job>[input]);
+  }
+}
 
 /// The steps of one call; offsets are floats from the beginning of the room. `Call` counts as in graph_of<M>.calls.
 template <class Plan, int Call>
@@ -16,9 +34,7 @@ struct widened_step {
   [[nodiscard]] static constexpr long long floats_of(int call) {
     return (static_cast<long long>(Plan::program.batch) * Plan::graph.call(call).shape.size() + 15) / 16 * 16;
   }
-  [[nodiscard]] static constexpr int input_call(int index) {
-    return Plan::graph.inputs[static_cast<std::size_t>(node.first_input + index)];
-  }
+  [[nodiscard]] static constexpr int input_call(int index) { return Plan::graph.inputs[node.first_input + index]; }
   [[nodiscard]] static constexpr long long input(int index) {
     long long offset = 0;
     for (int i = 0; i < index; ++i) offset += floats_of(input_call(i));

@@ -115,8 +115,10 @@ class model_writer {
     if (info.is_input) return input_config(name, info);
     bool trainable = true;
     for (auto const& weight : graph_.parameters_of(info.layer)) trainable = trainable && !weight.frozen;
-    json config{{"name", name}, {"trainable", trainable}, {"dtype", "float32"}};
+    json config{
+        {"name", name}, {"trainable", trainable}, {"dtype", std::string(stagecraft::name(layer.type_of_values))}};
     config.update(options_[static_cast<std::size_t>(info.layer)]);
+    if (layer.is_on_host) config["on_host"] = true;
     auto const keywords = take_call_options(config);
     bool const attends = layer.class_name == "MultiHeadAttention";
     if (attends) add_attention_shapes(call, config);

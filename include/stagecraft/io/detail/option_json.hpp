@@ -7,6 +7,7 @@
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/constraint.hpp>
+#include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/fields.hpp>
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
@@ -75,6 +76,9 @@ inline constexpr std::size_t most_enumerators = 16;
   if (value.kind == gelu_tanh) return json_of_class("gelu", {{"approximate", true}});
   return std::string(value.name());
 }
+
+/// A layer that has the policy's type says what Keras's default policy is.
+[[nodiscard]] inline json json_of(dtype value) { return std::string(name(value)); }
 
 [[nodiscard]] inline json json_of(initializer const& value) {
   using enum initializer_kind;

@@ -3,7 +3,6 @@
 // those of halves.
 #pragma once
 
-#include <stagecraft/description/dtype_policy.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/ipu/machine/ipu_config.hpp>
@@ -29,17 +28,14 @@ enum class rounded_value : unsigned char {
   sum_of_gradients,
   model_input,
   tiles,
-  accumulator
+  accumulator,
+  cast_input
 };
 
-/// By the options of a machine and the types of a training.
-template <ipu_config Config, dtype_policy Policy, class Arch>
+/// By the options of a machine.
+template <ipu_config Config, class Arch>
 struct half_storage {
   static constexpr floating_point_behaviour_options behaviour = Config.floating_point_behaviour;
-  /// Values and gradients.
-  static constexpr bool of_values = Policy.compute_dtype == dtype::float16;
-  /// Weights and the optimizer's state.
-  static constexpr bool of_variables = Policy.variable_dtype == dtype::float16;
   static constexpr bool at_random = behaviour.esr == stochastic_rounding_behaviour::on;
   /// All replicas do the same in weight updates.
   static constexpr bool at_random_in_updates = behaviour.esr != stochastic_rounding_behaviour::off;

@@ -8,6 +8,7 @@
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/ipu/emulation/floating_point_watch.hpp>
 #include <stagecraft/ipu/emulation/half_storage.hpp>
+#include <stagecraft/ipu/emulation/ipu_types.hpp>
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
@@ -28,13 +29,15 @@ template <class Plan>
 class ipu_arithmetic {
   using model = typename Plan::model;
   using architecture = typename Plan::architecture;
-  using halves = half_storage<Plan::machine::config, Plan::training.dtype_policy, architecture>;
+  using halves = half_storage<Plan::machine::config, architecture>;
   using watch = floating_point_watch<halves::behaviour, architecture>;
   template <int Call>
   using call_type = host_call<Plan, Call>;
   static constexpr auto const& graph = Plan::graph;
   /// Tiles round what they store themselves.
-  static constexpr bool rounds = halves::of_values && !runs_on_tiles<Plan>;
+  using types = ipu_types<Plan>;
+  template <int Call>
+  static constexpr bool rounds = !runs_on_tiles<Plan> && types::template computes_halves<Call>;
   static constexpr bool sums_floats = !Plan::accumulates_halves && Plan::options.accumulation_steps() > 1;
 
  public:
@@ -44,8 +47,9 @@ class ipu_arithmetic {
   /// Floats that a device keeps aside while a backward step writes gradients of weights, to be rounded on their own.
   [[nodiscard]] static constexpr long long held_floats() {
     long long most = 0;
-    for (std::size_t call = 0; rounds && sums_floats && call < graph.calls.size(); ++call)
-      most = std::max(most, floats_of_layer(static_cast<int>(call)));
+    if constexpr (!runs_on_tiles<Plan> && sums_floats)
+      for (std::size_t call = 0; call < graph.calls.size(); ++call)
+        if (types::is_half(static_cast<int>(call))) most = std::max(most, floats_of_layer(static_cast<int>(call)));
     return most;
   }
 
@@ -55,30 +59,31 @@ class ipu_arithmetic {
     using call = call_type<Call>;
     [[maybe_unused]] half_rounding const stores(
         halves::rules(halves::key(memory, rounded_value::tiles, Call, Backward ? 1 : 0)));
-    if constexpr (Backward && rounds && sums_floats) hold_gradients<Call>(memory);
+    if constexpr (Backward && rounds<Call> && sums_floats) hold_gradients<Call>(memory);
+    bool too_large = types::template cast_inputs<Call, halves>(memory);
     watch results;
     if constexpr (Backward && watch::is_on) look_at_sums<Call>(memory, results);
     run();
     results.end();
-    bool too_large = stores.overflowed();
+    too_large |= stores.overflowed();
     if constexpr (watch::is_on) {
       auto const look_at = [&](float const* x, long long n) { results.look_at_result(x, n); };
       for_each_result<Call, Backward>(memory, [&](float* x, long long n, auto...) { look_at(x, n); });
       if constexpr (Backward) look_at(gradients_of<Call>(memory), floats_of_layer(Call));
       if (results.suspects(too_large)) look_at_operands<Call, Backward>(call{memory}, results);
     }
-    if constexpr (rounds) {
+    if constexpr (!runs_on_tiles<Plan> && (rounds<Call> || detail::has_own_types<typename Plan::job>))
       for_each_result<Call, Backward>(memory, [&](float* x, long long n, rounded_value what, int index) {
-        too_large |= halves::round(x, n, halves::key(memory, what, Call, index));
+        if (what == rounded_value::input_gradient ? types::template rounds_input_gradient<Call>(index) : rounds<Call>)
+          too_large |= halves::round(x, n, halves::key(memory, what, Call, index));
       });
-      if constexpr (Backward) too_large |= round_gradients<Call>(memory);
-    }
+    if constexpr (Backward && rounds<Call>) too_large |= round_gradients<Call>(memory);
     if constexpr (Backward && accumulates_at_random)
       too_large |= accumulate<Call>(memory);
     else if constexpr (Backward && Plan::accumulates_halves && !runs_on_tiles<Plan>)
       too_large |=
           halves::limit(memory.halves + (gradients_of<Call>(memory) - memory.gradients), floats_of_layer(Call));
-    if constexpr (!Backward && Plan::trains && halves::of_variables) too_large |= round_layer_state<Call>(memory);
+    if constexpr (!Backward && Plan::trains) too_large |= round_layer_state<Call>(memory);
     results.check(too_large, {.kind = "layer",
                               .layer = graph.layer_of(Call).name,
                               .step = Backward ? "the backward step of micro-batch" : "the forward step of micro-batch",
@@ -106,7 +111,7 @@ class ipu_arithmetic {
       if constexpr (std::is_same_v<target_type, float>)
         results.look_at_operand(static_cast<float const*>(targets), floats);
     }
-    if constexpr (rounds)
+    if constexpr (!runs_on_tiles<Plan> && types::is_half(session::outputs[Output]))
       if (gradient.to != nullptr)
         too_large |= halves::round(gradient.to, floats, halves::key(memory, rounded_value::loss_gradient, number, 0));
     results.check(too_large, {.kind = "loss of output",
@@ -129,7 +134,7 @@ class ipu_arithmetic {
     results.end();
     bool too_large = stores.overflowed();
     results.look_at_result(value, floats);
-    if constexpr (rounds)
+    if constexpr (!runs_on_tiles<Plan> && types::is_half(call))
       too_large |= halves::round(value, floats, halves::key(memory, rounded_value::output, call, 1));
     results.check(too_large, {.kind = "layer",
                               .layer = graph.layer_of(call).name,
@@ -147,7 +152,7 @@ class ipu_arithmetic {
     results.end();
     bool too_large = false;
     results.look_at_result(sum, added.floats);
-    if constexpr (halves::of_values)
+    if (types::is_half(added.call))
       too_large = halves::round(sum, added.floats,
                                 halves::key(memory, rounded_value::sum_of_gradients, Plan::pass_number, number));
     if (results.suspects(too_large)) results.look_at_operand(Plan::address(memory, added.from), added.floats);
@@ -201,9 +206,9 @@ class ipu_arithmetic {
 
   /// What the host has brought for the inputs.
   static void inputs(host_memory const& memory) {
-    if constexpr (halves::of_values)
+    if constexpr (Plan::training.dtype_policy.compute_dtype == dtype::float16)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)
-        if (graph.calls[i].is_input) {
+        if (graph.calls[i].is_input && detail::values_on_ipus<typename Plan::job>[i]) {
           auto const number = static_cast<int>(i);
           round_what_came(Plan::address(memory, Plan::value(number)),
                           1LL * Plan::program.batch * graph.calls[i].shape.size(),
@@ -218,7 +223,7 @@ class ipu_arithmetic {
   /// A pass's copy of a weight.
   template <std::size_t Parameter>
   static void copied_weight(host_memory const& memory, float* copy) {
-    if constexpr (halves::of_values && graph.parameters[Parameter].trainable)
+    if constexpr (types::template rounds_copies<Parameter>)
       round_what_came(copy, Plan::weights.size[Parameter],
                       halves::key(memory, rounded_value::weight, static_cast<int>(Parameter), 0),
                       of_weight<Parameter>("the copy of the weight in float16 of micro-batch", memory.micro_batch));
@@ -226,7 +231,7 @@ class ipu_arithmetic {
 
   /// Weights that have been written by a program or read from a file.
   static void given_weights([[maybe_unused]] float* weights) {
-    if constexpr (halves::of_variables)
+    if constexpr (Plan::weights.count > 0)
       [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
         (round_given<Parameter>(weights + Plan::weights.offset[Parameter]), ...);
       }(std::make_index_sequence<Plan::weights.count>{});
@@ -249,7 +254,7 @@ class ipu_arithmetic {
     for (int i = 0; i < slots; ++i) results.look_at_result(state.slots + i * state.stride, count);
     if (results.suspects(too_large))
       results.look_at_operand(memory.gradients + Plan::weights.offset[Parameter] + elements.first, count);
-    if constexpr (halves::of_variables) {
+    if constexpr (types::is_half_weight(Parameter)) {
       auto const round = [&](float* x, int slot) {
         too_large |= halves::round_in_update(x, count, halves::key_of_update(memory, number, slot), elements.first);
       };
@@ -262,7 +267,7 @@ class ipu_arithmetic {
  private:
   template <std::size_t Parameter>
   static watched_step of_weight(std::string_view step, std::int64_t number) {
-    constexpr std::string_view layer = layer_of_parameter(static_cast<int>(Parameter));
+    constexpr std::string_view layer = types::layer_of_weight(static_cast<int>(Parameter));
     return {
         .kind = "weight", .layer = layer, .weight = graph.parameters[Parameter].name, .step = step, .number = number};
   }
@@ -274,12 +279,14 @@ class ipu_arithmetic {
     results.check(halves::round(x, floats, key), where);
   }
   template <std::size_t Parameter>
-  static void round_given(float* weight) {
-    constexpr auto floats = Plan::weights.size[Parameter];
-    watch results;
-    if constexpr (halves::behaviour.oflo) results.look_at_operand(weight, floats);
-    results.check(kernels::round_to_half<halves::overflow, architecture>(weight, floats),
-                  of_weight<Parameter>("the given weight in float16 before micro-batch", 0));
+  static void round_given([[maybe_unused]] float* weight) {
+    if constexpr (types::is_half_weight(Parameter)) {
+      constexpr auto floats = Plan::weights.size[Parameter];
+      watch results;
+      if constexpr (halves::behaviour.oflo) results.look_at_operand(weight, floats);
+      results.check(kernels::round_to_half<halves::overflow, architecture>(weight, floats),
+                    of_weight<Parameter>("the given weight in float16 before micro-batch", 0));
+    }
   }
 
   /// Of all its weights together, which lie one behind the other.
@@ -381,16 +388,11 @@ class ipu_arithmetic {
     call_type<Call> const call{memory};
     bool too_large = false;
     for (int i = 0; i < call.parameter_count; ++i)
-      if (call.parameter_info(i).is_state())
+      if (call.parameter_info(i).is_state() &&
+          types::is_half_weight(static_cast<std::size_t>(call.first_parameter + i)))
         too_large |= halves::round(call.mutable_weight(i), call.stored_floats(i),
                                    halves::key(memory, rounded_value::layer_state, Call, i));
     return too_large;
-  }
-
-  static constexpr std::string_view layer_of_parameter(int number) {
-    std::size_t i = 0;
-    while (number >= graph.layers[i].first_parameter + graph.layers[i].parameter_count) ++i;
-    return graph.layers[i].name;
   }
 };
 

@@ -6,7 +6,6 @@
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
-#include <cstddef>
 
 namespace stagecraft {
 
@@ -17,7 +16,9 @@ struct ipu_step {
 
   template <class HostStep>
   static void run(host_memory const& memory, HostStep const& host_step) {
-    if constexpr (runs_on_tiles<Plan>) {
+    if constexpr (detail::is_on_host(Plan::graph, Call)) {
+      host_step(memory);
+    } else if constexpr (runs_on_tiles<Plan>) {
       using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
         return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
@@ -44,10 +45,10 @@ struct ipu_step {
 
 /// A map on the gradient's tiles.
 template <class Plan>
-void count_addition(host_memory const& memory, long long floats) {
+void count_addition(host_memory const& memory, pass_addition const& added) {
   lowered_step step;
-  int const sum = step.temporary(floats, Plan::training.dtype_policy.compute_dtype);
-  int const part = step.temporary(floats, Plan::training.dtype_policy.compute_dtype);
+  auto const type = detail::value_types_of<typename Plan::job>[added.call];
+  int const sum = step.temporary(added.floats, type), part = step.temporary(added.floats, type);
   append_map(step, map_function::add, sum, {{sum}, {part}});
   *memory.counted += cost_of(step, step.operations[0], Plan::machine::target);
 }

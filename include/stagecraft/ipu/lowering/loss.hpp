@@ -30,7 +30,7 @@ constexpr lowered_step lower_loss() {
   constexpr auto const& graph = Job::graph;
   constexpr int call = graph.ends[Output];
   constexpr shape const& output_shape = graph.call(call).shape;
-  constexpr dtype type = Job::training.dtype_policy.compute_dtype;
+  constexpr dtype type = detail::value_types_of<Job>[call];
   constexpr pipelining_options options = Job::options;
   constexpr int columns = loss_columns_of<typename Job::described, Output>;
   std::int64_t const elements = std::int64_t{Job::training.batch_size} * output_shape.size(), rows = elements / columns;
@@ -71,7 +71,8 @@ constexpr lowered_step lower_output() {
     constexpr shape const& output_shape = Job::graph.call(Job::graph.ends[Output]).shape;
     std::int64_t const columns = output_shape.back(),
                        elements = std::int64_t{Job::training.batch_size} * output_shape.size();
-    int const output = step.tensor(tensor_role::output, 0, Job::training.dtype_policy.compute_dtype, elements);
+    int const output =
+        step.tensor(tensor_role::output, 0, detail::value_types_of<Job>[Job::graph.ends[Output]], elements);
     if (function.kind == activation_kind::softmax)
       append_softmax(step, output, output, elements / columns, columns, 1);
     else

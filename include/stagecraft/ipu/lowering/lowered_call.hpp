@@ -4,10 +4,12 @@
 
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/stage_options_checks.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <cstdint>
 #include <type_traits>
 
@@ -64,9 +66,13 @@ struct lowered_call_variant {
   static constexpr bool trains = Job::trains;
   static constexpr bool has_running_mean = Variant.has_running_mean;
   /// The type of values and gradients, and of copies of weights that are multiplied with them.
-  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
+  static constexpr dtype type = detail::computed_type_of<Job, Call>;
   /// The type in which weights are stored.
-  static constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
+  static constexpr dtype variable_type = graph.layer_of(Call).type_of_values == dtype::of_policy
+                                             ? Job::training.dtype_policy.variable_dtype
+                                             : graph.layer_of(Call).type_of_values;
+  /// Whether the host carries the call out.
+  static constexpr bool is_on_host = detail::is_on_host(graph, Call);
 
   [[nodiscard]] static constexpr int input_call(int index) {
     return graph.inputs[graph.call(Call).first_input + index];
@@ -100,9 +106,20 @@ struct lowered_call_variant {
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
 
+  /// The type of what another call gives. Where it is not this one's, the step begins with a cast.
+  [[nodiscard]] static constexpr dtype input_type(int index = 0) {
+    return detail::value_types_of<Job>[input_call(index)];
+  }
+
   // Tensors of the step.
   [[nodiscard]] static constexpr int input(lowered_step& step, int index = 0) {
-    return step.tensor(tensor_role::input, index, type, input_elements(index));
+    int const given = step.tensor(tensor_role::input, index, input_type(index), input_elements(index));
+    if (input_type(index) == type) return given;
+    int const known = step.tensor_count;
+    int const result =
+        step.tensor(tensor_role::temporary, lowered_step::first_cast_input + index, type, input_elements(index));
+    if (result == known) append_map(step, map_function::copy, result, {{given}});
+    return result;
   }
   [[nodiscard]] static constexpr int output(lowered_step& step) {
     return step.tensor(tensor_role::output, 0, type, output_elements());
@@ -129,14 +146,15 @@ struct lowered_call_variant {
     return step.tensor(tensor_role::output_gradient, 0, type, output_elements());
   }
   /// Where the layer's lowering writes the gradient of an input: the gradient itself, or a temporary tensor that is
-  /// added to it afterwards (lowering.hpp).
+  /// added to it, or cast, afterwards (lowering.hpp).
   [[nodiscard]] static constexpr int input_gradient(lowered_step& step, int index = 0) {
-    return adds_input_gradient(index) ? step.tensor(tensor_role::temporary, lowered_step::first_input_gradient + index,
-                                                    type, input_elements(index))
-                                      : stored_input_gradient(step, index);
+    return adds_input_gradient(index) || input_type(index) != type
+               ? step.tensor(tensor_role::temporary, lowered_step::first_input_gradient + index, type,
+                             input_elements(index))
+               : stored_input_gradient(step, index);
   }
   [[nodiscard]] static constexpr int stored_input_gradient(lowered_step& step, int index) {
-    return step.tensor(tensor_role::input_gradient, index, type, input_elements(index));
+    return step.tensor(tensor_role::input_gradient, index, input_type(index), input_elements(index));
   }
   /// Where it writes the gradient of a weight, which is accumulated afterwards (lowering.hpp).
   [[nodiscard]] static constexpr int weight_gradient(lowered_step& step, int index) {

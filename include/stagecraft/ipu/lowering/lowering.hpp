@@ -29,11 +29,20 @@ struct lowering {
 
 namespace detail {
 
+/// Inputs of another type come first.
+template <class Call>
+constexpr void append_casts(lowered_step& step) {
+  for (int i = 0; i < Call::input_count; ++i)
+    if (Call::input_type(i) != Call::type) static_cast<void>(Call::input(step, i));
+}
+
 template <class Call>
 constexpr lowered_step lower_forward() {
   lowered_step step;
-  if constexpr (Call::input_count > 0 && !Call::planned.needs.view)
+  if constexpr (Call::input_count > 0 && !Call::planned.needs.view && !Call::is_on_host) {
+    append_casts<Call>(step);
     lowering<layer_t<typename Call::model, Call::call>>::template forward<Call>(step);
+  }
   return step;
 }
 
@@ -44,6 +53,7 @@ template <class Call>
 constexpr lowered_step lower_backward() {
   lowered_step step;
   if constexpr (Call::planned.needs.view) return step;
+  if (Call::planned.needs.input) append_casts<Call>(step);
   lowering<layer_t<typename Call::model, Call::call>>::template backward<Call>(step);
   for (int i = 0; i < Call::input_count; ++i) {
     if (!Call::wants_input_gradient(i)) continue;
@@ -54,6 +64,8 @@ constexpr lowered_step lower_backward() {
     if (Call::adds_input_gradient(i)) {
       int const sum = Call::stored_input_gradient(step, i);
       append_map(step, map_function::add, sum, {{sum}, {gradient}});
+    } else if (Call::input_type(i) != Call::type) {
+      append_map(step, map_function::copy, Call::stored_input_gradient(step, i), {{gradient}});
     }
   }
   for (int i = 0; i < Call::parameter_count; ++i) {

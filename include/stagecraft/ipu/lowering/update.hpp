@@ -69,7 +69,7 @@ template <auto Optimizer, class Append>
 constexpr void for_each_norm(Append const& append) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (append.template operator()<static_cast<int>(I)>(), ...);
-  }(std::make_index_sequence<static_cast<std::size_t>(norms_of<Optimizer>.count)>{});
+  }(std::make_index_sequence<norms_of<Optimizer>.count>{});
 }
 
 /// Whether a weight's gradient has been summed over the calls of its layer before its update, for the norm of all.
@@ -80,16 +80,16 @@ constexpr bool sums_calls_before(dtype accumulator) {
 
 }  // namespace detail
 
-/// Tensors: the weight (0) and the optimizer's state, by slots, in the policy's variable_dtype; an accumulator for each
-/// call of the layer. The sum of these is a weight's gradient, which is the first accumulator's value afterwards unless
-/// they are in half precision. What replicas say to each other is no part of it. What the regularizer adds is scaled as
-/// on the host: each micro-batch's loss contains the penalty, in each replica. Last comes the penalty of the new
-/// weight, which the next losses contain.
+/// Tensors: the weight (0) and the optimizer's state, by slots, in the type of the layer's variables; an accumulator
+/// for each call of the layer. The sum of these is a weight's gradient, which is the first accumulator's value
+/// afterwards unless they are in half precision. What replicas say to each other is no part of it. What the regularizer
+/// adds is scaled as on the host: each micro-batch's loss contains the penalty, in each replica. Last comes the penalty
+/// of the new weight, which the next losses contain.
 template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_update() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];
   constexpr pipelining_options options = Job::options;
-  constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
+  constexpr dtype variable_type = detail::variable_types_of<Job>[Parameter];
   lowered_step step;
   int const accumulators = detail::accumulators_of_weight<typename Job::described, Parameter>();
   if (!info.trainable || accumulators == 0) return step;
@@ -135,7 +135,7 @@ constexpr lowered_step lower_squares() {
     if (accumulators == 0) return step;
     constexpr auto const& optimizer = detail::update_on_machine<Job, Parameter>;
     constexpr pipelining_options options = Job::options;
-    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
+    constexpr dtype type = detail::variable_types_of<Job>[Parameter];
     weight_mapping const* const planned = detail::planned_weights<typename Job::in_training>[Parameter];
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size(), planned);
     bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
@@ -160,7 +160,7 @@ constexpr lowered_step lower_penalty() {
   lowered_step step;
   if constexpr (info.regularizer.is_own() && info.trainable) {
     if (detail::accumulators_of_weight<typename Job::described, Parameter>() == 0) return step;
-    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
+    constexpr dtype type = detail::variable_types_of<Job>[Parameter];
     constexpr float times = detail::penalties_in_gradient<typename Job::described, Job::replicas>;
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, info.size());
@@ -181,7 +181,7 @@ constexpr lowered_step lower_constraint() {
   lowered_step step;
   if constexpr (!info.constraint.empty() && info.trainable) {
     if (detail::accumulators_of_weight<Job, Parameter>() == 0) return step;
-    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
+    constexpr dtype type = detail::variable_types_of<Job>[Parameter];
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     detail::append_plan_of_weight(step, detail::plan_of_constraint<info.constraint, info.shape>::value, weight, weight,
                                   type);

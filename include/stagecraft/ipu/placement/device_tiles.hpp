@@ -47,19 +47,22 @@ struct variables_on_tiles {
   static constexpr pipelining_options options = Job::options;
   static constexpr bool trains = Job::trains;
   static constexpr int replicas = Job::replicas;
-  static constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
   static constexpr dtype accumulator_type =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1 ? dtype::float16
                                                                                                 : dtype::float32;
 
+  /// Of one of the graph's weights.
+  [[nodiscard]] static constexpr dtype variable_type(parameter const& weight) {
+    return variable_types_of<Job>[&weight - graph.parameters.data()];
+  }
   [[nodiscard]] static constexpr bool is_remote(bool wanted, std::int64_t elements, dtype type) {
     return wanted && elements * size_of(type) >= Job::machine::config.optimizations.minimum_remote_tensor_size;
   }
   [[nodiscard]] static constexpr bool remote_weight(parameter const& weight) {
-    return is_remote(options.offloads_weights(), weight.size(), variable_type);
+    return is_remote(options.offloads_weights(), weight.size(), variable_type(weight));
   }
   [[nodiscard]] static constexpr bool remote_state(parameter const& weight) {
-    return is_remote(options.offloads_optimizer_state(), state_elements(weight), variable_type);
+    return is_remote(options.offloads_optimizer_state(), state_elements(weight), variable_type(weight));
   }
   [[nodiscard]] static constexpr bool remote_accumulator(parameter const& weight) {
     return is_remote(options.offload_gradient_accumulation_buffers == offload::remote, weight.size(), accumulator_type);
@@ -71,10 +74,10 @@ struct variables_on_tiles {
 
   // Of a tile; `weight` is a number of the graph's.
   [[nodiscard]] static constexpr std::int64_t weight_bytes(std::size_t weight) {
-    return bytes_of(weight, graph.parameters[weight].size(), variable_type);
+    return bytes_of(weight, graph.parameters[weight].size(), variable_types_of<Job>[weight]);
   }
   [[nodiscard]] static constexpr std::int64_t state_bytes(std::size_t weight) {
-    return bytes_of(weight, state_elements(graph.parameters[weight]), variable_type);
+    return bytes_of(weight, state_elements(graph.parameters[weight]), variable_types_of<Job>[weight]);
   }
   [[nodiscard]] static constexpr std::int64_t accumulator_bytes(std::size_t weight) {
     auto const& info = graph.parameters[weight];
@@ -130,7 +133,6 @@ class device_tile_planner {
   static constexpr auto const& rings = device_buffers_of<typename Job::planned, Device>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size(),
                                weights = graph.parameters.size();
-  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
 
  public:
   constexpr device_tiles<calls, edges, outputs, weights> make() {
@@ -142,11 +144,13 @@ class device_tile_planner {
 
  private:
   static constexpr std::int64_t value_bytes(std::size_t call) {
-    return bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(), type,
-                         Job::machine::target);
+    return values_on_ipus<Job>[call]
+               ? bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
+                               value_types_of<Job>[call], Job::machine::target)
+               : 0;
   }
   static constexpr bool is_here(layer_info const& layer) {
-    return layer.call_count > 0 && table.device_of_stage(flow.stage[layer.first_call]) == Device;
+    return layer.call_count > 0 && !layer.is_on_host && table.device_of_stage(flow.stage[layer.first_call]) == Device;
   }
 
   /// each(weight) for those of the layers on this device.

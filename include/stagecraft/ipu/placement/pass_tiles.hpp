@@ -69,8 +69,10 @@ class pass_tile_planner {
  private:
   static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr std::int64_t value_bytes(std::size_t call) {
-    return bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
-                         Job::training.dtype_policy.compute_dtype, Job::machine::target);
+    return values_on_ipus<Job>[call]
+               ? bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
+                               value_types_of<Job>[call], Job::machine::target)
+               : 0;
   }
 
   constexpr void request(tile_place* owner, int first, int last, std::int64_t bytes) {

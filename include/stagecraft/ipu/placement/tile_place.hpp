@@ -25,13 +25,13 @@ struct tile_place {
   }
 };
 
-namespace detail {
-
 /// What a tensor takes on the tile with most of it.
 [[nodiscard]] constexpr std::int64_t bytes_on_tile(std::int64_t elements, dtype type, ipu_target const& target,
                                                    weight_mapping const* planned = nullptr) noexcept {
-  return stagecraft::bytes_on_tile({tensor_role::temporary, 0, type, elements, planned}, target);
+  return bytes_on_tile(tile_tensor{tensor_role::temporary, 0, type, elements, planned}, target);
 }
+
+namespace detail {
 
 /// Puts rings one behind the other.
 class tile_ring_allocator {

@@ -29,7 +29,7 @@ constexpr call_cost find_call_cost() {
   constexpr auto const& planned = program_for<Job>.calls[Call];
   constexpr auto const& options = Job::options;
   call_cost result;
-  if constexpr (!graph.call(Call).is_input && !planned.needs.view) {
+  if constexpr (!graph.call(Call).is_input && !planned.needs.view && !is_on_host(graph, Call)) {
     constexpr bool again = options.recomputation_mode != recomputation_mode::none;
     auto const& forward = step_cost_of<Job, 0, Call, false>;
     result.cycles = forward.cost.cycles() * (again ? 2 : 1);
@@ -44,14 +44,14 @@ constexpr call_cost find_call_cost() {
     auto const on_tile = [](long long count, dtype type, weight_mapping const* by_plan = nullptr) {
       return static_cast<long long>(bytes_on_tile(count, type, Job::machine::target, by_plan));
     };
-    constexpr auto policy = Job::training.dtype_policy;
-    result.kept_bytes = on_tile(elements, policy.compute_dtype) + on_tile(planned.needs.saved, policy.compute_dtype);
+    constexpr dtype type = computed_type_of<Job, Call>;
+    result.kept_bytes = on_tile(elements, type) + on_tile(planned.needs.saved, type);
     constexpr auto const& layer = graph.layer_of(Call);
     if constexpr (layer.first_call == Call)
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
         auto const& weight = graph.parameters[i];
         auto const* const planned_weight = planned_weights<Job>[i];
-        long long const bytes = on_tile(weight.size(), policy.variable_dtype, planned_weight);
+        long long const bytes = on_tile(weight.size(), variable_types_of<Job>[i], planned_weight);
         result.variable_bytes += bytes;
         if constexpr (Job::trains) {
           if (!weight.trainable) continue;
@@ -108,13 +108,14 @@ struct auto_pipeline_costs {
       for (std::size_t output = 0; output < graph.ends.size(); ++output) cycles[count - 1] += loss_cycles(output);
   }
 
-  [[nodiscard]] constexpr partition_costs costs(bool within_memory) const {
+  /// With so many bytes of a tile for each stage; -1: any number.
+  [[nodiscard]] constexpr partition_costs costs(long long capacity) const {
     return {.cycles = cycles,
             .transfer = transfer,
             .joined = linear_order_of<typename Job::model>.joined,
             .exclusive = exclusive,
             .temporary = temporary,
-            .capacity = within_memory ? Job::machine::target.bytes_per_tile : -1};
+            .capacity = capacity};
   }
 
  private:

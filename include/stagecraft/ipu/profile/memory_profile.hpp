@@ -126,14 +126,14 @@ class memory_profiler {
   constexpr void add_variable(parameter const& weight) {
     auto& bytes = result_.streaming_bytes;
     if (variables::remote_weight(weight)) {
-      std::int64_t const all = weight.size() * std::int64_t{size_of(variables::variable_type)};
+      std::int64_t const all = weight.size() * std::int64_t{size_of(variables::variable_type(weight))};
       bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
       bytes += shared ? ceil_div(all, variables::replicas) : all;
     }
     if constexpr (variables::trains)
       if (weight.trainable && variables::remote_state(weight))
         bytes += detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
-                 size_of(variables::variable_type);
+                 size_of(variables::variable_type(weight));
   }
   constexpr void add_accumulators(layer_info const& layer) {
     for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)

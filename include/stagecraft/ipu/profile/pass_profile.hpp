@@ -68,6 +68,13 @@ struct pass_profile {
 
 namespace detail {
 
+/// What one number of a call's value, or of a gradient of it, takes of what goes between IPUs; 0: no IPU has it.
+template <class Job>
+constexpr int bytes_of_number(int call) {
+  auto const i = static_cast<std::size_t>(call);
+  return values_on_ipus<Job>[i] ? size_of(value_types_of<Job>[i]) : 0;
+}
+
 /// Adds a gradient to another one, on the tiles where they lie.
 constexpr operation_cost cost_of_addition(std::int64_t elements, dtype type, ipu_target const& target) {
   lowered_step step;
@@ -83,7 +90,6 @@ struct priced_pass {
   static constexpr auto const& plan = pass_plan_of<typename Job::planned, Pass>;
   static constexpr auto const& tiles = pass_tiles_of<Job, Pass>;
   static constexpr ipu_target const& target = Job::machine::target;
-  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
   static constexpr int stage = table.stage_of_pass(Pass);
   static constexpr bool backward = table.is_backward(Pass);
   static constexpr bool is_last_forward = !backward && stage + 1 == table.stages();
@@ -189,7 +195,7 @@ class pass_profiler {
     result_.backward = pass::backward;
     add_steps();
     for (auto const& addition : plan.additions)
-      result_.additions += cost_of_addition(addition.floats, pass::type, target);
+      result_.additions += cost_of_addition(addition.floats, value_types_of<Job>[addition.call], target);
     add_transfers();
     add_variables();
     add_host();
@@ -222,7 +228,7 @@ class pass_profiler {
       if (plan.places.saved[i].exists() && plan.places.saved[i].offset == here.offset &&
           all_saved_on_tiles<Job>[i].bytes > 0 && transfer.device < 0)
         return all_saved_on_tiles<Job>[i].data_bytes;
-    return transfer.floats * size_of(pass::type);
+    return transfer.floats * bytes_of_number<Job>(transfer.call);
   }
   constexpr void add_transfers() {
     for (auto const& fetch : plan.fetches) result_.fetched_bytes += bytes_of(fetch, fetch.to);
@@ -249,7 +255,7 @@ class pass_profiler {
           }
           if (seen[i] || !variables::remote_weight(weight)) continue;
           seen[i] = true;
-          auto const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
+          auto const bytes = weight.size() * std::int64_t{size_of(variables::variable_type(weight))};
           bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
           auto const fetched = shared ? ceil_div(bytes, variables::replicas) : bytes;
           result_.fetched_bytes += fetched;
@@ -266,8 +272,9 @@ class pass_profiler {
   constexpr void add_host() {
     std::int64_t outfed = 0;
     if (Pass == 0)
-      for (auto const& call : graph.calls)
-        if (call.is_input) result_.host_bytes += elements_of_batch(call.shape.size()) * size_of(pass::type);
+      for (std::size_t i = 0; i < graph.calls.size(); ++i)
+        if (graph.calls[i].is_input) result_.host_bytes += bytes_of_value(static_cast<int>(i));
+    if constexpr (!trains) outfed += add_borders();
     if constexpr (pass::is_last_forward) {
       if constexpr (trains) {
         [&]<std::size_t... Output>(std::index_sequence<Output...>) {
@@ -276,7 +283,7 @@ class pass_profiler {
         }(std::make_index_sequence<pass::outputs>{});
       } else {
         for (int const output : graph.outputs_of(0))
-          outfed += elements_of_batch(graph.call(output).shape.size()) * size_of(pass::type);
+          if (!is_on_host(graph, output)) outfed += bytes_of_value(output);
       }
     }
     auto const cycles = [](std::int64_t bytes) {
@@ -287,6 +294,26 @@ class pass_profiler {
     result_.infeed_cycles = cycles(result_.host_bytes);
     result_.host_bytes += outfed;
     result_.host_cycles = cycles(result_.host_bytes);
+  }
+  static constexpr std::int64_t bytes_of_value(int call) {
+    return elements_of_batch(graph.call(call).shape.size()) * bytes_of_number<Job>(call);
+  }
+  /// What layers on the host give to IPUs, and the bytes that they get from there. Each tensor goes once.
+  constexpr std::int64_t add_borders() {
+    std::int64_t outfed = 0;
+    std::array<bool, graph.calls.size()> is_sent{};
+    auto const& program = program_for<Job>;
+    for (auto const& step : plan.steps) {
+      if (!is_on_host(graph, step.call)) continue;
+      if (program.calls[step.call].root == step.call) result_.host_bytes += bytes_of_value(step.call);
+      for (int const input : graph.inputs_of(step.call)) {
+        int const root = program.calls[input].root;
+        if (graph.call(root).is_input || is_on_host(graph, root) || is_sent[root]) continue;
+        is_sent[root] = true;
+        outfed += bytes_of_value(root);
+      }
+    }
+    return outfed;
   }
   static constexpr std::int64_t elements_of_batch(std::int64_t elements) { return Job::training.batch_size * elements; }
   /// Targets and scales, or the loss.

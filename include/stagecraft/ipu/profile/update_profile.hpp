@@ -73,13 +73,13 @@ constexpr weight_profile profile_weight() {
     if constexpr (weight.regularizer.is_own()) add(lowered_penalty_of<Job, Weight>, penalty_cost_of<Job, Weight>);
     if constexpr (!weight.constraint.empty())
       add(lowered_constraint_of<typename Job::described, Weight>, constraint_cost_of<Job, Weight>);
-    std::int64_t const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
+    std::int64_t const bytes = weight.size() * std::int64_t{size_of(variables::variable_type(weight))};
     bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
     auto const part = [](bool shared, std::int64_t all) { return shared ? ceil_div(all, variables::replicas) : all; };
     std::int64_t fetched = 0, stored = 0;
     if (variables::remote_state(weight)) {
       auto const state = detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
-                         size_of(variables::variable_type);
+                         size_of(variables::variable_type(weight));
       fetched += state;
       stored += state;
     }

@@ -22,8 +22,8 @@ inline void step_has_more_operations_than_there_is_room_for() {}
 /// Operations in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
 /// `cost_of` (ipu/operations/), carried out by ipu/emulation/.
 struct lowered_step {
-  /// The numbers of those temporary tensors that are gradients; others count from 0.
-  static constexpr int first_weight_gradient = 100, first_input_gradient = 200;
+  /// The numbers of those temporary tensors that are gradients, or inputs in another type; others count from 0.
+  static constexpr int first_weight_gradient = 100, first_input_gradient = 200, first_cast_input = 300;
   static constexpr int most_tensors = 56, most_operations = 72, most_plans = 4;
   static constexpr int most_saved = 24;  ///< tensors with this role
 

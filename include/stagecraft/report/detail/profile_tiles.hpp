@@ -37,9 +37,9 @@ std::vector<tensor_on_tiles> tensors_on_tiles() {
   auto const& planned = planned_weights<Job>;
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
     auto const& weight = graph.parameters[i];
-    add(memory_category::weights, tiles.weight[i], weight.size(), variables::variable_type, planned[i]);
-    add(memory_category::optimizer_state, tiles.state[i], variables::state_elements(weight), variables::variable_type,
-        planned[i]);
+    add(memory_category::weights, tiles.weight[i], weight.size(), variables::variable_type(weight), planned[i]);
+    add(memory_category::optimizer_state, tiles.state[i], variables::state_elements(weight),
+        variables::variable_type(weight), planned[i]);
   }
   for (std::size_t i = 0; i < graph.calls.size(); ++i) {
     auto const& layer = graph.layer_of(static_cast<int>(i));
@@ -47,7 +47,7 @@ std::vector<tensor_on_tiles> tensors_on_tiles() {
       if (auto const& weight = graph.parameters[k]; weight.trainable && !variables::remote_accumulator(weight))
         add(memory_category::gradient_accumulators, tiles.accumulators[i], weight.size(), variables::accumulator_type,
             planned[k]);
-    constexpr dtype type = Job::training.dtype_policy.compute_dtype;
+    dtype const type = value_types_of<Job>[i];
     add(memory_category::activations, tiles.value[i], elements(i), type);
     add(memory_category::activations, tiles.gradient[i], elements(i), type);
     for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])

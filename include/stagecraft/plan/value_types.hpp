@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The types of the values of a job's calls. Keras counterpart: the dtype of a KerasTensor.
+#pragma once
+
+#include <stagecraft/description/types_of_calls.hpp>
+#include <stagecraft/plan/program.hpp>
+#include <array>
+#include <cstddef>
+
+namespace stagecraft::detail {
+
+/// By calls: a view has the type of what it shows.
+template <class Job>
+inline constexpr auto value_types_of = [] {
+  auto const& program = program_for<Job>;
+  std::array<dtype, Job::graph.calls.size()> types{};
+  for (std::size_t i = 0; i < types.size(); ++i)
+    types[i] = computed_type(Job::graph, program.calls[i].root, Job::training.dtype_policy.compute_dtype);
+  return types;
+}();
+
+/// Which values IPUs have, by calls: what they compute, and what they read of what the host computes or brings. A view
+/// is what it shows.
+template <class Job>
+inline constexpr auto values_on_ipus = [] {
+  auto const& graph = Job::graph;
+  auto const& program = program_for<Job>;
+  constexpr std::size_t count = Job::graph.calls.size();
+  std::array<bool, count> result{}, is_read{};
+  bool some_on_host = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    some_on_host = some_on_host || is_on_host(graph, static_cast<int>(i));
+    if (is_on_host(graph, static_cast<int>(i))) continue;
+    auto const& node = graph.calls[i];
+    if (!node.is_input) is_read[program.calls[i].root] = true;
+    for (int k = node.first_input; k < node.first_input + node.input_count && !program.calls[i].needs.view; ++k) {
+      auto const input = static_cast<std::size_t>(graph.inputs[k]);
+      is_read[program.calls[input].root] = true;
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) result[i] = !some_on_host || is_read[program.calls[i].root];
+  return result;
+}();
+
+}  // namespace stagecraft::detail
