@@ -307,6 +307,7 @@ void slice(trace& to, onnx_node const& node) {
     each[static_cast<std::size_t>(axis)] = {static_cast<int>(at(starts[i])), static_cast<int>(length - at(ends[i]))};
   }
   auto const own = own_amounts(x, each);
+  if (own.empty()) return to.set(node, x);
   auto y = x;
   if (auto const [before, after] = own.back(); before > 0 || after > 0) {
     if (before + after >= x.lengths.back()) throw unsupported("leaves nothing of its input");
