@@ -4,6 +4,7 @@
 
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/ipu/emulation/half_storage.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <string_view>

@@ -8,6 +8,7 @@
 #include <stagecraft/ipu/placement/saved_on_tiles.hpp>
 #include <stagecraft/ipu/placement/tile_place.hpp>
 #include <stagecraft/plan/device_buffers.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
