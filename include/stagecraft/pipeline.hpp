@@ -22,6 +22,7 @@
 #include <stagecraft/pipeline/pipeline_sequential.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/schedule/timetable.hpp>
+#include <stagecraft/pipeline/solution_file.hpp>
 #include <stagecraft/pipeline/summary.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>
 #include <stagecraft/version.hpp>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages by patterns of names: which pattern counts, devices, several patterns, what is done with the result; errors.
+// Stages by solution files, which are made of these.
 #include "../../examples/models/resnet50.hpp"
 
 #include <stagecraft/pipeline/manual_pipeline.hpp>
 #include <stagecraft/pipeline/pipeline_sequential.hpp>
+#include <stagecraft/pipeline/solution_file.hpp>
 #include <array>
 #include <cstddef>
 #include <doctest/doctest.h>
@@ -118,6 +120,71 @@ static_assert(code_of<mlp, ".*", "dense_", "dense_1", "dense_2"> == 2005);
 static_assert(code_of<mlp, "dense_2", "flatten|dense$|dense_1"> == 2006);
 static_assert(code_of<mlp, ".*"> == 2008);
 
+// Solution files.
+template <auto const& Text, class M = mlp,
+          auto Devices = sc::detail::devices_with<sc::detail::stages_of_solution<Text>>>
+constexpr int code_of_file = stage_problem<sc::pipelined_model<M, sc::solution_file<Text>, Devices>>.code;
+
+inline constexpr char in_any_order[] = R"(/* of a tool */ {"pipeline_mapping":
+  {"dense_2": 1, "dense" : 0, "dense_1": 1, // the others
+   "flatten": 0, "input_1": 0}, "device_maping": [ 1,0 ]}
+)";
+using of_file = sc::pipelined<mlp, sc::solution_file<in_any_order>>;
+static_assert(sc::calls_of_stage<of_file, 0> == sc::calls_of_stage<two, 0>);
+static_assert(sc::device_of<of_file, 0> == 1 && sc::device_of<of_file, 1> == 0);
+using elsewhere = sc::pipelined<mlp, sc::solution_file<in_any_order>, sc::device_mapping<0, 0>>;
+static_assert(sc::device_of<elsewhere, 0> == 0);
+
+struct nested : sc::functional<nested> {
+  static constexpr auto build(auto& model) {
+    auto x = nested_head{}(model.input(8));
+    auto again = re_lu{}.named("again");
+    return again(dense{2}(again(x)));
+  }
+};
+inline constexpr char of_nested[] = R"({"pipeline_mapping": {"sequential/dense": 0, "sequential/dense_1": 1, "again": 1,
+                                                            "again[1]": 2, "dense_2": 1}})";
+using nested_stages = sc::pipelined<nested, sc::solution_file<of_nested>>;
+static_assert(sc::pipeline_stages<nested_stages> == 3 && sc::device_of<nested_stages, 2> == 2);
+static_assert(sc::calls_of_stage<nested_stages, 1>.size() == 3 && stage_at<nested_stages>("again", 1) == 2);
+
+inline constexpr char with_one_more[] =
+    R"({"pipeline_mapping": {"flatten": 0, "dense": 0, "dense_1": 0, "dense_2": 2}})";
+inline constexpr char on_no_ipu[] = R"({"pipeline_mapping": {"flatten": 0, "dense": -1, "dense_1": 0, "dense_2": 1}})";
+inline constexpr char too_large[] = R"({"pipeline_mapping": {"flatten": 0, "dense": 99999999999999999999}})";
+inline constexpr char unclosed[] = "{\"pipeline_mapping\": {}} /* and";
+inline constexpr char escaped[] = R"({"pipeline_mapping": {"de\u006ese": 0}})";
+inline constexpr char one_device[] = R"({"pipeline_mapping": {"flatten": 0, "dense": 0, "dense_1": 0, "dense_2": 1},
+                                         "device_mapping": [0]})";
+inline constexpr char negative_device[] =
+    R"({"pipeline_mapping": {"flatten": 0, "dense": 0, "dense_1": 0, "dense_2": 1},
+                                              "device_mapping": [0, -1]})";
+inline constexpr char of_no_call[] = R"({"pipeline_mapping": {"dense[1]": 0}})";
+inline constexpr char empty_text[] = "";
+inline constexpr char twice_a_key[] = R"({"device_maping": [], "device_mapping": []})";
+inline constexpr int no_text = 1;
+static_assert(code_of_file<with_one_more> == 2007 && code_of_file<on_no_ipu> == 3043);
+static_assert(code_of_file<too_large> == 3041 && code_of_file<unclosed> == 3040 && code_of_file<escaped> == 3040);
+static_assert(code_of_file<one_device> == 3044 && code_of_file<negative_device> == 2014);
+static_assert(code_of_file<of_no_call> == 3042 && code_of_file<in_any_order, resnet::resnet50> == 3042);
+static_assert(code_of_file<empty_text> == 3040 && code_of_file<twice_a_key> == 3041 && code_of_file<no_text> == 3041);
+
+/// A solution file of the stages of ResNet-50, in the model's order, or from its end.
+template <bool Backwards>
+constexpr auto resnet_text = [] {
+  sc::fixed_text<8192> text("{\"pipeline_mapping\": {");
+  auto const assignment = sc::get_pipeline_stage_assignment<resnet_stages>();
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    auto const& call = assignment[Backwards ? assignment.size() - 1 - i : i];
+    text.append(i == 0 ? "\"" : ",\n \"").append(call.layer_name()).append("\": ").append(call.pipeline_stage);
+  }
+  return text.append("},\n\"device_mapping\": [0, 1, 2, 3]}");
+}();
+static_assert(sc::calls_of_stage<sc::pipelined<resnet::resnet50, sc::solution_file<resnet_text<false>>>, 2> ==
+              sc::calls_of_stage<resnet_stages, 2>);
+static_assert(sc::calls_of_stage<sc::pipelined<resnet::resnet50, sc::solution_file<resnet_text<true>>>, 1> ==
+              sc::calls_of_stage<resnet_stages, 1>);
+
 }  // namespace
 
 TEST_CASE("stages by name of ResNet-50 are those that a loop over its calls gives") {
@@ -149,4 +216,8 @@ TEST_CASE("messages show the pattern, the stage and the layer") {
   CHECK(text(stage_problem<empty>) ==
         "no layer is left in pipeline stage 1: what its pattern 'dense_' matches, later patterns match, too, such as "
         "layer 'dense_1', which is in stage 2; the last pattern that matches counts [E2005]");
+
+  using twice_sent = sc::pipelined_model<mlp, sc::solution_file<too_large>, sc::device_mapping<>>;
+  CHECK(text(stage_problem<twice_sent>) ==
+        "the solution file has '99999999999999999999' as the stage of layer 'dense'; it is a whole number [E3041]");
 }

@@ -87,6 +87,9 @@ using by_name = sc::manual_pipeline<mlp, ".*", "dense_[2-9]">;
 using by_name_or_else = sc::manual_pipeline<mlp, "dense$", "dense_[2-9]", sc::unmatched_in_stage<0>>;
 using by_names =
     sc::manual_pipeline<mlp, "dense(_1)?$", sc::name_patterns<"dense_2", "dense_3">, sc::device_mapping<0, 0>>;
+inline constexpr char solution[] = R"({"device_mapping": [0, 1],
+                                       "pipeline_mapping": {"dense": 0, "dense_1": 0, "dense_2": 1, "dense_3": 1}})";
+using by_file = sc::pipelined<mlp, sc::solution_file<solution>>;
 using by_work = sc::even_pipeline<mlp, 2>;
 using one_more = sc::pipelined<by_work, [](auto& assignment) { assignment.back().pipeline_stage = 2; }>;
 
@@ -110,7 +113,8 @@ constexpr bool is_staged_alike = sc::calls_of_stage<Model, 0> == sc::calls_of_st
                                  sc::calls_of_stage<Model, 1> == sc::calls_of_stage<two_stages, 1>;
 static_assert(is_staged_alike<by_list> && is_staged_alike<by_scopes> && is_staged_alike<by_function> &&
               is_staged_alike<by_assignment> && is_staged_alike<by_name> && is_staged_alike<by_names> &&
-              is_staged_alike<by_work> && is_staged_alike<on_one_device> && is_staged_alike<mapped>);
+              is_staged_alike<by_work> && is_staged_alike<by_file> && is_staged_alike<on_one_device> &&
+              is_staged_alike<mapped>);
 static_assert(sc::pipeline_stages<one_more> == 3 && sc::device_of<by_names, 1> == 0);
 static_assert(sc::device_of<on_one_device, 1> == 0 && sc::device_of<mapped, 1> == 0);
 

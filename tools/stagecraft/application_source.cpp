@@ -61,16 +61,8 @@ std::string float_text(double number) {
 }
 
 std::string machine_type(application_machine const& machine) {
-  if (!machine.init_ipu) return "sc::host<" + (machine.threads > 1 ? std::to_string(machine.threads) : "") + ">";
-  auto const options = [](double amp, std::string const& type) {
-    return "{.available_memory_proportion = " + float_text(amp) +
-           ", .partials_type = sc::dtype::" + (type == "half" ? "float16" : "float32") + "}";
-  };
-  return "sc::ipu<sc::ipu_config{.auto_select_ipus = " + std::to_string(machine.num_ipus) +
-         ",\n                                     .matmuls = " +
-         options(machine.matmul_amp, machine.matmul_partial_type) +
-         ",\n                                     .convolutions = " +
-         options(machine.conv_amp, machine.conv_partial_type) + "}>";
+  if (machine.init_ipu) return "sc::ipu<" + ipu_config_text(machine) + ">";
+  return "sc::host<" + (machine.threads > 1 ? std::to_string(machine.threads) : "") + ">";
 }
 
 /// A text that goes into source as it is, and must end where it seems to.
@@ -108,20 +100,37 @@ std::string processing_header(std::string const& folder) {
   }
 }
 
-void write_application_source(std::string const& folder, application_machine const& machine) {
+io::json read_json_file(std::string const& path) { return read_json<io::json>(path); }
+
+std::string ipu_config_text(application_machine const& machine) {
+  auto const options = [](double amp, std::string const& type) {
+    return "{.available_memory_proportion = " + float_text(amp) +
+           ", .partials_type = sc::dtype::" + (type == "half" ? "float16" : "float32") + "}";
+  };
+  return "sc::ipu_config{.auto_select_ipus = " + std::to_string(machine.num_ipus) +
+         ",\n                                     .matmuls = " +
+         options(machine.matmul_amp, machine.matmul_partial_type) +
+         ",\n                                     .convolutions = " +
+         options(machine.conv_amp, machine.conv_partial_type) + "}";
+}
+
+std::string write_model_header(std::string const& folder, std::string const& header) {
   auto const saved = read_json<json>(folder + "/model.json");
-  auto const how = read_json<json>(folder + "/application.json");
   auto const model = read_config(saved, folder + "/model.json", {});
   auto const type = type_name_of(model.name);
-  write_text(folder + "/model.hpp", write_source(model, {type, "model.json"}));
+  write_text(header, write_source(model, {type, "model.json"}));
+  return "models::" + type;
+}
+
+void write_application_source(std::string const& folder, application_machine const& machine) {
+  auto const how = read_json<json>(folder + "/application.json");
+  auto const type = write_model_header(folder, folder + "/model.hpp");
   try {
-    std::string text =
-        "// The application of models::" + type + ": made by `stagecraft compile`.\n#include \"model.hpp\"\n";
+    std::string text = "// The application of " + type + ": made by `stagecraft compile`.\n#include \"model.hpp\"\n";
     if (auto const header = header_of(how); !header.empty()) text += "#include \"" + header + "\"\n";
     text += machine.init_ipu ? "\n#include <stagecraft/ipu.hpp>\n" : "\n#include <stagecraft/host/host.hpp>\n";
     text += "#include <stagecraft/serving/application.hpp>\n\nnamespace sc = stagecraft;\n\n";
-    text += "using model_type = " +
-            staged_type(read_json<io::json>(folder + "/model.json").at("config"), "models::" + type) + ";\n";
+    text += "using model_type = " + staged_type(read_json_file(folder + "/model.json").at("config"), type) + ";\n";
     text += "using machine_type = " + machine_type(machine) + ";\n\n";
     text += "inline constexpr auto inference = sc::inference{.batch_size = " +
             std::to_string(how.at("batch_size").get<int>()) +

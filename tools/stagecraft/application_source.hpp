@@ -2,6 +2,7 @@
 // The C++ of an application, from the folder of an exported model.
 #pragma once
 
+#include <stagecraft/io/detail/option_json.hpp>
 #include <string>
 
 namespace stagecraft::tool {
@@ -20,6 +21,17 @@ struct application_machine {
 /// The name of the header with an exported model's steps, which stands in its folder; empty if there is none. Throws
 /// file_error E5001, E5030 application.json is none.
 [[nodiscard]] std::string processing_header(std::string const& folder);
+
+/// A file of an exported model, with its keys in their order. Throws file_error E5001 it cannot be read, E5030 it is no
+/// JSON.
+[[nodiscard]] io::json read_json_file(std::string const& path);
+
+/// The IPUs of a machine in C++: "sc::ipu_config{...}".
+[[nodiscard]] std::string ipu_config_text(application_machine const& machine);
+
+/// Writes the header of the model in a folder's model.json, and returns its type, "models::digits". Throws file_error
+/// as read_config, and E5001, E5030 a file that cannot be read.
+std::string write_model_header(std::string const& folder, std::string const& header);
 
 /// Writes model.hpp and application.cpp into a folder with model.json and application.json. Throws file_error as
 /// read_config, and E5001, E5030 files that cannot be read.

@@ -291,10 +291,18 @@ constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& bui
   }
 }
 
+namespace detail {
+/// The devices that an assignment brings along, as that of a solution file does.
+template <class Assignment>
+inline constexpr device_list<> devices_with{};
+
+}  // namespace detail
+
 /// Keras on IPU's `set_pipeline_stage_assignment`: a model with a stage for each of its layers' calls. `Assignment` is
 /// - `stages<0, 0, 1>`: in Keras's order, see pipeline/stages.hpp;
 /// - a function that edits the model's present assignment: `[](auto& assignment) { ... }`;
-/// - an assignment got from a model, or an array of stages.
+/// - an assignment got from a model, or an array of stages;
+/// - `solution_file<text>`, see pipeline/solution_file.hpp.
 /// `Devices` is the device of each stage: `device_mapping<0, 1, 0>`; `device_mapping<0, parallel<1, 2>, 3>` for stages
 /// 1 and 2 at the same time.
 ///
@@ -302,7 +310,7 @@ constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& bui
 /// stage is left out, E2006 and E2007 order of a sequential model, E2008 at least two stages, E2009 and E2014 device
 /// mapping, E2010 shared weights on one device, E2012 negative stage, E2066 to E2068 parallel stages; E2015 to E2019
 /// arguments that are something else.
-template <class M, auto Assignment, auto Devices = device_mapping<>>
+template <class M, auto Assignment, auto Devices = detail::devices_with<std::remove_cvref_t<decltype(Assignment)>>>
 using pipelined = typename detail::verdict_on_stages<M, Assignment, Devices>::template model<
     pipelined_model<detail::model_or_stand_in<M>, Assignment, Devices>>;
 

@@ -12,3 +12,4 @@
 #include <stagecraft/report/profile_html.hpp>
 #include <stagecraft/report/profile_text.hpp>
 #include <stagecraft/report/profile_trace.hpp>
+#include <stagecraft/report/solution_text.hpp>

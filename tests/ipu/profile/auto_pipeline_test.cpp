@@ -102,7 +102,8 @@ division best_of_all(sc::partition_costs const& costs, int stages, sc::auto_pipe
 
 template <class M, class Machine, sc::auto_pipeline_priority Priority, int Stages>
 void check_stages(bool& found, sc::partition const& chosen) {
-  auto const costs = sc::detail::auto_pipeline_costs_of<sc::job_on<M, training, Machine>, Stages>.costs(true);
+  auto const costs = sc::detail::auto_pipeline_costs_of<sc::job_on<M, training, Machine>, Stages>.costs(
+      Machine::target.bytes_per_tile);
   auto const best = best_of_all(costs, Stages, Priority);
   if (found) return;
   if (!best.fits) {
@@ -210,6 +211,10 @@ TEST_CASE("as few IPUs as the memory asks for") {
   constexpr auto const& least = sc::detail::least_partition_into<sc::job_on<uneven, training, machine>, fewer>;
   static_assert(!sc::detail::partition_fits<sc::job_on<uneven, training, machine>, fastest>());
   static_assert(!sc::detail::partition_fits<sc::job_on<uneven, training, machine>, least>());
+  // Where the fastest does not fit, the one that is found by a lower bound is no slower than the one of least memory.
+  constexpr sc::auto_pipeline_options at_once{.min_ipus = found.stages, .max_ipus = found.stages, .fine_tune_iter = 0};
+  constexpr auto const& untuned = sc::auto_partition<uneven, training, machine, at_once>;
+  static_assert(untuned.stages == found.stages && found.period() <= untuned.period());
 }
 
 TEST_CASE("stages of the model itself are replaced") {

@@ -69,9 +69,7 @@ void add_graphcore_options(json& config) {
     for (int const call : graph.order) {
       int const stage = stagecraft::detail::stage_of_graph_call<Staged>(call);
       auto const& info = graph.call(call);
-      auto name = path_of_layer(graph, info.layer);
-      if (info.node_index > 0) name += "[" + std::to_string(info.node_index) + "]";
-      stages[name] = stage;
+      stages[stagecraft::detail::path_of_call(graph, call)] = stage;
       is_nested = is_nested || info.nested_model != 0;
       int index = 0;
       while (index < static_cast<int>(nodes.size()) &&

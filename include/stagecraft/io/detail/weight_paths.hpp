@@ -2,6 +2,7 @@
 // The names under which a model's weights stand in files.
 #pragma once
 
+#include <stagecraft/plan/layer_path.hpp>
 #include <stagecraft/training/weight_views.hpp>
 #include <string>
 #include <string_view>
@@ -9,13 +10,7 @@
 
 namespace stagecraft::io {
 
-/// "dense", or "encoder/dense" of a layer in a nested model.
-[[nodiscard]] inline std::string path_of_layer(graph_view const& graph, int layer) {
-  std::string path(graph.layer(layer).name.view());
-  for (int at = graph.call(graph.layer(layer).first_call).nested_model; at > 0; at = graph.nested_models[at].parent)
-    path = std::string(graph.nested_models[at].name.view()) + "/" + path;
-  return path;
-}
+using stagecraft::detail::path_of_layer;
 
 /// "dense/kernel:0", Keras's name of a weight; in nested models with their names before it: "encoder/dense/kernel:0",
 /// so that no two weights have one name.

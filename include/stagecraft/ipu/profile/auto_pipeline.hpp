@@ -29,6 +29,9 @@ struct auto_pipeline_options {
   int min_ipus = 2;
   /// The bound of that number: more than the machine has are as many as it has, and 0 is no bound.
   int max_ipus = 0;
+  /// How often, for a number of IPUs, a division that does not fit with all that its program takes is made anew, with
+  /// as much less memory for each stage as it lacked.
+  int fine_tune_iter = 5;
   /// What the stages are balanced by.
   auto_pipeline_priority priority = auto_pipeline_priority::cycle;
 
@@ -58,10 +61,12 @@ constexpr int find_most_ipus() {
 template <class Machine, auto_pipeline_options Options>
 inline constexpr int most_ipus = find_most_ipus<Machine, Options>();
 
-/// The best partition into a number of stages, by what layers cost alone; none if that does not fit.
-template <class Job, auto_pipeline_priority Priority, int Stages>
+/// The best partition into a number of stages, each with at most so much memory, by what layers cost alone; none if
+/// there is none.
+template <class Job, auto_pipeline_priority Priority, int Stages,
+          long long Capacity = Job::machine::target.bytes_per_tile>
 inline constexpr partition best_partition_into =
-    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(true),
+    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(Capacity),
                    {.min_stages = Stages,
                     .max_stages = Stages,
                     .objective = Priority == auto_pipeline_priority::memory ? partition_objective::memory
@@ -70,7 +75,7 @@ inline constexpr partition best_partition_into =
 /// The one whose fullest stage takes least memory.
 template <class Job, int Stages>
 inline constexpr partition least_partition_into =
-    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(false),
+    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(-1),
                    {.min_stages = Stages, .max_stages = Stages, .objective = partition_objective::memory});
 
 /// Stages by a partition of the calls in Keras's order.
@@ -83,23 +88,57 @@ struct partition_stages {
   }
 };
 
+/// What is carried out where a model is divided by a partition.
+template <class Job, partition const& Partition>
+struct partitioned_job {
+  using type = typename Job::template of<pipelined<typename Job::model, partition_stages<Partition>{}>>;
+};
+template <class Job, partition const& Partition>
+  requires(Partition.stages == 1)
+struct partitioned_job<Job, Partition> {
+  using type = Job;
+};
+
 /// Whether a partition fits with all that its program takes, code and exchanges included.
 template <class Job, partition const& Partition>
 constexpr bool partition_fits() {
-  if constexpr (!Partition.found()) {
+  if constexpr (!Partition.found())
     return false;
-  } else if constexpr (Partition.stages == 1) {
-    return !memory_problem<Job>.failed();
-  } else {
-    using staged = pipelined<typename Job::model, partition_stages<Partition>{}>;
-    return !memory_problem<typename Job::template of<staged>>.failed();
-  }
+  else
+    return !memory_problem<typename partitioned_job<Job, Partition>::type>.failed();
 }
+
+/// The bytes that the fullest tile has too few of.
+template <class Job>
+constexpr long long find_missing_bytes() {
+  long long most = 0;
+  for (auto const& device : memory_profiles<Job>)
+    if (long long const missing = device.tile.peak() - Job::machine::target.bytes_per_tile; missing > most)
+      most = missing;
+  return most;
+}
+
+/// The best partition into a number of stages that fits, found in so many rounds more; none if it is not.
+template <class Job, auto_pipeline_priority Priority, int Stages, long long Capacity, int Rounds>
+constexpr partition find_tuned_partition() {
+  constexpr auto const& best = best_partition_into<Job, Priority, Stages, Capacity>;
+  if constexpr (partition_fits<Job, best>()) {
+    return best;
+  } else if constexpr (best.found() && Rounds > 0) {
+    constexpr long long missing = find_missing_bytes<typename partitioned_job<Job, best>::type>();
+    if constexpr (missing > 0 && missing <= best.memory)
+      return find_tuned_partition<Job, Priority, Stages, best.memory - missing, Rounds - 1>();
+  }
+  return {};
+}
+template <class Job, auto_pipeline_options Options, int Stages>
+inline constexpr partition tuned_partition_into =
+    find_tuned_partition<Job, Options.priority, Stages, Job::machine::target.bytes_per_tile, Options.fine_tune_iter>();
 
 template <class Job, auto_pipeline_options Options, int Stages>
 constexpr partition find_auto_partition() {
-  if constexpr (partition_fits<Job, best_partition_into<Job, Options.priority, Stages>>())
-    return best_partition_into<Job, Options.priority, Stages>;
+  if constexpr (tuned_partition_into<Job, Options, Stages>.found())
+    return tuned_partition_into<Job, Options, Stages>;
   else if constexpr (partition_fits<Job, least_partition_into<Job, Stages>>())
     return least_partition_into<Job, Stages>;
   else if constexpr (Stages < most_ipus<typename Job::machine, Options> &&
@@ -196,8 +235,8 @@ struct auto_pipelined<M, Training, Machine, Options, Devices, true> {
 ///
 /// Stages of the model itself are replaced, by at least two; calls that share weights stay together. The result is a
 /// pipelined model like any other, to be printed and edited. For each number of IPUs, from the least (2, unless
-/// `Options` says otherwise), the best division is tried, and then the one that takes least memory, until one of them
-/// fits with all that its profile knows of.
+/// `Options` says otherwise), the best division is tried, then the best with less memory for each stage, and then the
+/// one that takes least memory, until one of them fits with all that its profile knows of.
 ///
 /// Errors: those of `pipelined`; E3020 more IPUs at least than the machine has; E3021 fewer parts than IPUs; E3022 a
 /// machine that is no IPU.

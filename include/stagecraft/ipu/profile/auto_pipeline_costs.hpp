@@ -108,13 +108,14 @@ struct auto_pipeline_costs {
       for (std::size_t output = 0; output < graph.ends.size(); ++output) cycles[count - 1] += loss_cycles(output);
   }
 
-  [[nodiscard]] constexpr partition_costs costs(bool within_memory) const {
+  /// With so many bytes of a tile for each stage; -1: any number.
+  [[nodiscard]] constexpr partition_costs costs(long long capacity) const {
     return {.cycles = cycles,
             .transfer = transfer,
             .joined = linear_order_of<typename Job::model>.joined,
             .exclusive = exclusive,
             .temporary = temporary,
-            .capacity = within_memory ? Job::machine::target.bytes_per_tile : -1};
+            .capacity = capacity};
   }
 
  private:

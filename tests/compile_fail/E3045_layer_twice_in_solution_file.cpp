@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// E3045: a solution file has a layer twice.
+// expect-error: the solution file has 'dense' twice
+// expect-error: [E3045]
+#include <stagecraft/pipeline.hpp>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+using mlp = sc::sequential<input{16}, dense{16, sc::relu}, dense{16, sc::relu}, dense{4}>;
+
+#ifdef STAGECRAFT_BAD
+inline constexpr char solution[] = R"({"pipeline_mapping": {"dense": 0, "dense": 0, "dense_1": 0, "dense_2": 1}})";
+#else
+inline constexpr char solution[] =
+    R"({"device_mapping": [0, 1], "pipeline_mapping": {"dense": 0, "dense_1": 0, "dense_2": 1}})";
+#endif
+
+using staged = sc::pipelined<mlp, sc::solution_file<solution>>;  // <- here
+static_assert(sc::pipeline_stages<staged> == 2);

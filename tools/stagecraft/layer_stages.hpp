@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stages of an exported model's layers by their names.
+#pragma once
+
+#include "pipeline_configuration.hpp"
+#include "pipeline_solution.hpp"
+
+#include <string>
+
+namespace stagecraft::tool {
+
+/// The stages that lists of regular expressions say: of each layer, the one whose list has an expression that matches
+/// the beginning of its name, "encoder/dense" in a nested model. Throws file_error: E5001, E5030 the model cannot be
+/// read; E5177 a layer that no expression matches, or those of two stages; E5178 an expression that matches no layer,
+/// or a stage without layers.
+[[nodiscard]] pipeline_solution stages_by_name(pipeline_configuration const& configuration, std::string const& folder);
+
+}  // namespace stagecraft::tool

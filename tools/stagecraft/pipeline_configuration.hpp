@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a model is divided into pipeline stages, as `convert --pipeline_cfg` is told: the pipeline configuration of
+// Graphcore's ipu_saved_model_cli.
+#pragma once
+
+#include "source_layer.hpp"
+
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// What finds the stages: the exact search, lists of regular expressions, or a solution file.
+enum class pipeline_converter : unsigned char { automatic, manual, load };
+
+/// What the search balances: the cycles of the stages, or their memory.
+enum class pipeline_priority : unsigned char { cycle, memory };
+
+/// A pipeline configuration. A key that its converter does not have is an error, so that its field has the default.
+struct pipeline_configuration {
+  pipeline_converter converter = pipeline_converter::automatic;  ///< "auto", "manual" or "load"
+  /// Whether IPUs are emulated. There are no others (E5180).
+  bool ipu_model = true;
+  /// Where the profile is written.
+  std::string profiling_root_dir = "pipeline-profiling";
+  /// Where `auto` and `manual` write the solution file.
+  std::string solution_dir = "solution";
+  /// Whether a profile is written: always by `auto`; by `manual` unless it says otherwise; by `load` if it says so.
+  bool profiling_enable = true;
+
+  // auto
+  pipeline_priority priority = pipeline_priority::cycle;  ///< "cycle" or "memory"
+  /// How often a division that does not fit is made anew with a lower bound of memory, before the next number of IPUs.
+  int fine_tune_iter = 5;
+  int min_ipu_quantity = 2;   ///< numbers that are tried are powers of two, 2 or more, from this one
+  int max_ipu_quantity = 64;  ///< to this one
+
+  /// The first number of IPUs that is tried.
+  [[nodiscard]] int least_ipus() const;
+
+  // manual
+  /// For each stage, regular expressions for the names of its layers.
+  std::vector<std::vector<std::string>> manual_pipeline_config;
+  /// The IPU of each stage.
+  std::vector<int> device_info;
+  /// The stage of layers that no expression matches; -1: they are an error. A key that Graphcore's tool does not have:
+  /// it puts such layers on IPU 0.
+  int unmatched_in_stage = -1;
+
+  // load
+  std::string solution_path;  ///< the solution file
+};
+
+/// A configuration from JSON. `where` is named in errors. Throws file_error: E5171 `converter` is missing, or something
+/// else; E5172 a key that the converter does not have; E5173 a value of another type, or out of its range; E5174 a key
+/// is missing; E5175 not as many lists of expressions as devices; E5176 an expression that cannot be read.
+[[nodiscard]] pipeline_configuration read_pipeline_configuration(json const& config, std::string const& where);
+
+/// The same from a text, or from the file that it names; both may have comments. Throws as above, and E5170 it is
+/// neither JSON nor a file with JSON.
+[[nodiscard]] pipeline_configuration read_pipeline_configuration(std::string const& text_or_file);
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline_program.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/detail/bundle_contents.hpp>
+#include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/detail/file_writer.hpp>
+#include <stagecraft/serving/detail/export_folder.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace stagecraft::tool {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that is removed at the end.
+class scratch_folder {
+ public:
+  scratch_folder() : path_((fs::temp_directory_path() / "stagecraft-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) throw file_error("E5041", path_ + ": the folder cannot be made");
+  }
+  scratch_folder(scratch_folder const&) = delete;
+  scratch_folder& operator=(scratch_folder const&) = delete;
+  ~scratch_folder() {
+    std::error_code none;
+    fs::remove_all(path_, none);
+  }
+  [[nodiscard]] std::string operator/(std::string const& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// The stages that are given, or how they are searched.
+std::string staged_text(pipeline_question const& question) {
+  if (!question.solution.empty())
+    return "inline constexpr char solution[] = R\"json(" + question.solution +
+           ")json\";\nusing staged = sc::pipelined<model_type, sc::solution_file<solution>>;\n";
+  auto const ipus = std::to_string(question.num_ipus);
+  auto const& how = question.configuration;
+  return "using staged = sc::auto_pipeline<model_type, inference, machine,\n"
+         "                                 sc::auto_pipeline_options{.min_ipus = " +
+         ipus + ", .max_ipus = " + ipus + ", .fine_tune_iter = " + std::to_string(how.fine_tune_iter) +
+         ", .priority = sc::auto_pipeline_priority::" +
+         (how.priority == pipeline_priority::memory ? "memory" : "cycle") + "}>;\n";
+}
+
+constexpr std::string_view profile_text = R"(
+  using profile = sc::model_profile<sc::job_on<staged, inference, machine>>;
+  std::string memory;
+  for (int i = 0; i < profile::ipus(); ++i)
+    if (profile::memory(i).peak() > machine::target.bytes_per_tile)
+      memory += (memory.empty() ? "" : ", ") + ("IPU " + std::to_string(i)) + " needs " +
+                std::to_string(profile::memory(i).peak()) + " bytes of each tile, which has " +
+                std::to_string(machine::target.bytes_per_tile);
+  if (memory.empty() && profile::out_of_memory()) memory = "streaming memory does not suffice";
+  char text[200];
+  std::snprintf(text, sizeof text, "%d stages on %d IPUs: %.0f samples/s, latency %.3g ms, fullest tile %.0f KiB",
+                profile::stages(), profile::ipus(), profile::samples_per_second(), 1e3 * profile::latency(), [] {
+                  long long most = 0;
+                  for (int i = 0; i < profile::ipus(); ++i)
+                    if (profile::memory(i).peak() > most) most = profile::memory(i).peak();
+                  return static_cast<double>(most) / 1024;
+                }());
+  answer["memory"] = memory;
+  answer["description"] = text;
+  std::string const folder = argv[1];
+  auto const data = sc::profile_data_of<staged, inference, machine>();
+  sc::write_profile_text(data, folder + "/profile.txt");
+  sc::write_profile_html(data, folder + "/profile.html");
+  sc::write_profile_trace(data, folder + "/profile.trace.json");
+  sc::write_profile_json(data, folder + "/profile.json");
+)";
+
+std::string program_text(std::string const& type, pipeline_job const& job, pipeline_question const& question,
+                         int batch_size) {
+  auto machine = job.machine;
+  machine.num_ipus = question.num_ipus;
+  bool const is_searched = question.solution.empty(), is_profiled = !question.profile_folder.empty();
+  std::string text = "#include \"model.hpp\"\n\n";
+  for (std::string_view const header :
+       {"description/inference", "io/detail/training_config", "pipeline/solution_file", "report/solution_text"})
+    text += "#include <stagecraft/" + std::string(header) + ".hpp>\n";
+  if (is_searched || is_profiled)
+    for (std::string_view const header :
+         {"ipu/machine/ipu_devices", "ipu/profile/auto_pipeline", "report/profile_data_of", "report/profile_html",
+          "report/profile_json", "report/profile_text", "report/profile_trace"})
+      text += "#include <stagecraft/" + std::string(header) + ".hpp>\n";
+  text += "#include <cstdio>\n#include <string>\n\nnamespace sc = stagecraft;\n\n";
+  text += "using model_type = " + type + ";\n";
+  text += "inline constexpr auto inference = sc::inference{.batch_size = " + std::to_string(batch_size) +
+          ", .steps_per_execution = " + std::to_string(question.iterations) + "};\n";
+  if (is_searched || is_profiled) text += "using machine = sc::ipu_devices<" + ipu_config_text(machine) + ">;\n";
+  text += staged_text(question);
+  text += "\nint main(int, char** argv) {\n  sc::io::json answer;\n";
+  if (is_profiled) text += profile_text;
+  text +=
+      "  (void)argv;\n  answer[\"solution\"] = sc::solution_text<staged>();\n"
+      "  auto& config = answer[\"config\"] = sc::io::json::object();\n"
+      "  sc::io::add_graphcore_options<staged, inference>(config);\n"
+      "  std::printf(\"%s\\n\", answer.dump().c_str());\n}\n";
+  return text;
+}
+
+/// Whether a compiler's failure is about the stages: the library says so, with a code.
+bool is_about_stages(std::string_view text) {
+  for (auto at = text.find("[E"); at != std::string_view::npos; at = text.find("[E", at + 1))
+    if (at + 2 < text.size() && (text[at + 2] == '2' || text.substr(at + 2, 2) == "30")) return true;
+  return false;
+}
+
+}  // namespace
+
+pipeline_answer ask_library(pipeline_job const& job, pipeline_question const& question) {
+  scratch_folder const scratch;
+  auto const type = write_model_header(job.folder, scratch / "model.hpp");
+  int const batch_size = read_json_file(job.folder + "/application.json").value("batch_size", 1);
+  io::replace_file(scratch / "pipeline.cpp", [&](io::file_writer& to) {
+    to.write(std::string_view(program_text(type, job, question, batch_size)));
+  });
+  pipeline_answer answer;
+  try {
+    job.compiler.run({"-O0", "-w"}, {scratch / "pipeline.cpp", "-o", scratch / "pipeline"}, job.folder);
+  } catch (file_error const& why) {
+    if (!is_about_stages(why.what())) throw;
+    answer.problem = why.what();
+    return answer;
+  }
+  if (!question.profile_folder.empty()) fs::create_directories(question.profile_folder);
+  std::string said;
+  auto const folder = question.profile_folder.empty() ? "." : question.profile_folder;
+  if (io::run_program({scratch / "pipeline", folder}, said) != 0)
+    throw file_error("E5094", job.folder + ": the program that asks for costs has failed: " + said);
+  auto const given = io::json::parse(said);
+  answer.memory = given.value("memory", "");
+  answer.solution = given.at("solution").get<std::string>();
+  answer.config = given.at("config");
+  answer.description = given.value("description", "");
+  return answer;
+}
+
+}  // namespace stagecraft::tool
