@@ -3,6 +3,7 @@
 // code; 2 the command line is wrong.
 #include "commands.hpp"
 #include "compile_command.hpp"
+#include "convert_command.hpp"
 #include "pipeline_command.hpp"
 #include "run_command.hpp"
 #include "serve/serve_command.hpp"
@@ -77,6 +78,7 @@ int main(int argc, char** argv) {
   add_file(*show_app, show.file);
 
   tool::add_compile_command(app);
+  tool::add_convert_command(app);
   tool::add_pipeline_command(app);
   tool::add_run_command(app);
   tool::add_serve_command(app);
