@@ -22,6 +22,7 @@ NAMES = {
     "fma_peak": "FMA peak",
     "mutex": "std::mutex",
     "floats": "float32",
+    "onnxruntime": "ONNX Runtime",
     "none": "",
 }
 
@@ -101,6 +102,8 @@ ROWS = [
     Row(INFERENCE, r"cnn/predict/batch:1/threads:2", f"{CNN}, batch 1, 2 threads", "time"),
     Row(INFERENCE, r"cnn/predict/batch:128/threads:1", f"{CNN}, batch 128, 1 thread", "samples/s"),
     Row(INFERENCE, r"cnn/predict/batch:128/threads:2", f"{CNN}, batch 128, 2 threads", "samples/s"),
+    # Of resnet50.py, where Keras has made the model: not among the programs that run.py runs.
+    Row(INFERENCE, r"resnet50/predict/batch:1/threads:1", "ResNet-50 imported from Keras, batch 1, 1 thread", "time"),
 
     Row(INFERENCE, r"mlp_predictor/predict/batch:1/threads:1", f"{MLP}, predictor, batch 1, 1 thread", "time", "<= 1"),
     Row(INFERENCE, r"cnn_predictor/predict/batch:1/threads:1", f"{CNN}, predictor, batch 1, 1 thread", "time", "<= 1"),

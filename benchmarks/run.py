@@ -84,6 +84,9 @@ def main():
     context = note(given, len(cores))
     results = given.output / "results"
     results.mkdir(parents=True, exist_ok=True)
+    for old in results.glob("*.json"):  # of programs that are no more
+        old.unlink()
+    (given.output / "note.txt").write_text(context + "\n", encoding="utf-8")
     runs = [(program, 1, cores[-1:]) for program in given.programs]
     if len(cores) >= 2:
         runs += [(program, 2, cores[-2:]) for program in given.programs if program.name in TWO_THREADS]

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A training that is stopped, saved to a folder, and goes on from there, with the bits of one that was not interrupted;
-// and a model that only predicts, which reads the weights.
+// a model that only predicts, which reads the weights; and a subclass in two stages, whose stages and members are saved
+// without a line of its own.
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/stagecraft.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <string>
 
 #include "command_line/command_line.hpp"
 
@@ -19,6 +21,52 @@ inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{
                                               .batch_size = 64,
                                               .steps_per_execution = 64};
 inline constexpr auto inference = sc::inference{.batch_size = 64};
+
+/// A subclass needs no get_config and from_config: its type says what its members are. Their options, and the stages,
+/// are in the file, and held against the type when it is read.
+struct classifier : sc::model<classifier> {
+  dense hidden{32, sc::relu}, digit{10};
+
+  constexpr auto call(auto& model, auto x) {
+    {
+      sc::pipeline_stage stage(model, 0);
+      x = hidden(flatten{}(x));
+    }
+    sc::pipeline_stage stage(model, 1);
+    return digit(x);
+  }
+};
+using two_devices = sc::pipelined<sc::build<classifier, input{28, 28}>, [](auto&) {}, sc::device_mapping<0, 1>>;
+using one_device = sc::pipelined<sc::build<classifier, input{28, 28}>, [](auto&) {}, sc::device_mapping<0, 0>>;
+
+/// What Keras's set_pipelining_options and set_gradient_accumulation_options say is in the type as well: nothing of it
+/// has to be said again after loading, as the guides ask for of what Keras does not save.
+inline constexpr auto pipelined =
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F},
+                 .loss = training.loss,
+                 .batch_size = 32,
+                 .steps_per_execution = 16,
+                 .pipeline = {.gradient_accumulation_steps_per_replica = 4}};
+
+inline constexpr auto staged = sc::inference{.batch_size = 32, .steps_per_execution = 2};
+
+void save_stages(sc::datasets::labelled_data const& train, std::string const& path) {
+  sc::trainer<two_devices, pipelined, sc::host<2>> model;
+  model.fit(train.x, train.y, {.verbose = 0, .steps_per_epoch = 16});
+  model.save(path);
+  sc::trainer<two_devices, pipelined, sc::host<2>> again(7);
+  again.load(path);
+  std::printf("stages: %s\n", again.get_optimizer_weights() == model.get_optimizer_weights() ? "read" : "not read");
+
+  sc::predictor<one_device, staged> other;
+  try {
+    other.load(path);  // the devices are others, which changes no number of a prediction: read
+    std::printf("devices: read\n");
+  } catch (sc::file_error const& why) {
+    std::printf("%s\n", why.what());
+  }
+  std::filesystem::remove_all(path);
+}
 
 int main(int argc, char** argv) {
   auto const given = read_arguments(argc, argv, "Stops a training, saves it, and goes on.", 3);
@@ -47,6 +95,7 @@ int main(int argc, char** argv) {
   std::printf("%d weights are read; logits are %s\n", loaded.count,
               net.predict(test.x) == again.predict(test.x) ? "the same" : "others");
 
+  save_stages(train, path + "_stages");
   std::filesystem::remove_all(path);
   std::filesystem::remove(weights);
 }

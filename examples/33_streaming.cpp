@@ -59,6 +59,15 @@ int main(int argc, char** argv) {
   sc::trainer<mlp, training> model;
   model.fit(train, {.epochs = given.epochs, .validation_data = held_back});
   auto const [loss, accuracy] = model.evaluate(held_back, {.verbose = 0});
+
+  // Keras's guides: arrays, in batches, without an end; then, an epoch that ends where whole weight updates do.
+  auto const cast = [](auto const& shades, int label) { return std::tuple(shades * 1.0F, label); };
+  auto const dataset = sc::data::from(drawn.x, drawn.y).shuffle(10'000).map(cast).batch(64, true);
+  sc::trainer<mlp, training> other;
+  other.fit(dataset.repeat().prefetch(16), {.epochs = 2, .verbose = 0, .steps_per_epoch = 50});
+  auto const whole_updates = dataset.cardinality() / 10 * 10;
+  other.fit(dataset.take(whole_updates), {.verbose = 2});
+
   std::printf("%lld samples in files, test loss %.4f, test accuracy %.4f\n",
               static_cast<long long>(train.cardinality()), loss, accuracy);
   std::filesystem::remove_all(folder);

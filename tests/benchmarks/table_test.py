@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of benchmarks/table.py and benchmarks/pictures.py on results that stand here."""
+"""Tests of benchmarks/table.py, pictures.py and readme.py on results that stand here."""
 import contextlib
 import io
 import json
@@ -12,6 +12,7 @@ import xml.etree.ElementTree
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import pictures  # noqa: E402
+import readme  # noqa: E402
 import rows  # noqa: E402
 import table  # noqa: E402
 
@@ -171,6 +172,27 @@ class Table(unittest.TestCase):
             root = xml.etree.ElementTree.parse(folder / name).getroot()
             self.assertTrue(root.tag.endswith("svg"))
             self.assertIn(text, "".join(root.itertext()))
+
+    def test_readme(self):
+        folder = pathlib.Path(self.folder.name, "run")
+        (folder / "results").mkdir(parents=True)
+        (folder / "results" / "all.json").write_text(json.dumps(CANNED), encoding="utf-8")
+        (folder / "note.txt").write_text("a machine\n", encoding="utf-8")
+        page = pathlib.Path(self.folder.name, "README.md")
+        page.write_text(f"before\n{readme.BEGIN}\nan older table\n{readme.END}\nafter\n", encoding="utf-8")
+        for _ in range(2):  # what is written twice is the same
+            readme.write(page, readme.section(folder, folder))
+        text = page.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"))
+        self.assertNotIn("an older table", text)
+        self.assertIn("a machine. The peak of multiply-adds is 100 GFLOP/s", text)
+        self.assertIn("| training: MLP 784-256-128-10, RMSprop, batch 32 | 150/s | 100/s (Eigen) | 1.50 | 1.50 | "
+                      "50% of FMA |", text)
+        # Less time is better, and the ratio says how many times as fast.
+        self.assertIn("| 9.5 us | 10.0 us (OpenBLAS) | 1.05 | 1.05 |", text)
+        self.assertIn("| relu, 16K floats | 1.00 | 1.00 | Eigen | 25% of L2 |", text)
+        self.assertIn("| MNIST training program, time, gcc | 0.83 |", text)
+        self.assertIn("relu, 16K floats 25%", text)
 
 
 if __name__ == "__main__":

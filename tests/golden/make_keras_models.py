@@ -2,7 +2,8 @@
 """Models that real Keras has saved, as users bring them to `stagecraft import`: tests/import/<name>.h5 or .keras, and what
 they predict: <name>.safetensors with "inputs:0", ... and "outputs:0", ....
 
-    python3 tests/golden/make_keras_models.py        once with Keras 2, which writes the .h5, once with Keras 3: .keras
+    python3 tests/golden/make_keras_models.py                  once with Keras 2, which writes the .h5, once with Keras 3: .keras
+    python3 tests/golden/make_keras_models.py --all <folder>   all models, the large ones too, as round_trip.py asks for them
 
 Made with TensorFlow 2.15.1 and its Keras 2.15.0, and with Keras 3.15.1 on JAX."""
 import json
@@ -19,7 +20,8 @@ import keras
 from numpy.random import default_rng
 
 L = keras.layers
-FOLDER = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1] / "import"
+EVERY = "--all" in sys.argv
+FOLDER = pathlib.Path(sys.argv[-1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1] / "import"
 IS_KERAS_2 = keras.__version__.startswith("2.")
 
 
@@ -165,8 +167,80 @@ def attention():
     return keras.Model(inputs, L.Dense(3, "softmax")(x))
 
 
-KERAS_2 = [mlp, cnn, branches, resnet, mobilenet, shared, lstm, nested]
-KERAS_3 = [mlp, cnn, lstm, nested, attention, shared]
+def unet():
+    inputs = Input(16, 16, 3)
+    x, skips = inputs, []
+    for filters in (4, 8):
+        x = L.Conv2D(filters, 3, padding="same", activation="relu")(x)
+        skips.append(x)
+        x = L.MaxPooling2D()(x)
+    x = L.Conv2D(12, 3, padding="same", dilation_rate=2, activation="elu")(x)
+    x = L.Dropout(0.3)(x)
+    x = L.Concatenate()([L.UpSampling2D(2, interpolation="bilinear")(x), skips[1]])
+    x = L.Conv2D(8, 3, padding="same", activation="relu")(x)
+    x = L.Concatenate()([L.Conv2DTranspose(4, 3, strides=2, padding="same")(x), skips[0]])
+    x = L.Cropping2D(1)(L.ZeroPadding2D(1)(x))
+    return keras.Model(inputs, L.Conv2D(2, 1, activation="sigmoid", name="mask")(x), name="unet")
+
+
+def order_book():
+    inputs = Input(12, 8, 1)
+    x = L.Conv2D(4, (1, 2), strides=(1, 2))(inputs)
+    x = L.LeakyReLU(0.01)(x)
+    x = L.Conv2D(4, (4, 1), padding="same", activation="tanh")(x)
+    x = L.Conv2D(4, (1, 4))(x)
+    x = L.PReLU()(x)
+    a = L.Conv2D(6, (3, 1), padding="same")(L.Conv2D(6, 1, padding="same")(x))
+    b = L.Conv2D(6, (5, 1), padding="same")(L.Conv2D(6, 1, padding="same")(x))
+    c = L.Conv2D(6, 1, padding="same")(L.MaxPooling2D((3, 1), strides=(1, 1), padding="same")(x))
+    x = L.Reshape((12, 18))(L.Concatenate()([a, b, c]))
+    x = L.LSTM(8)(x)
+    return keras.Model(inputs, L.Dense(3, "softmax")(x), name="order_book")
+
+
+def sentences():
+    inputs = Input(7)
+    x = L.Embedding(20, 6, mask_zero=True)(inputs)
+    x = L.LSTM(6, return_sequences=True)(x)
+    x = L.GRU(5)(x)
+    return keras.Model(inputs, L.Dense(1, "sigmoid")(x), name="sentences")
+
+
+def tagger():
+    words, picture = Input(10, 6, name="words"), Input(12, name="picture")
+    x = L.Conv1D(8, 3, padding="causal", activation="relu")(words)
+    x = L.GroupNormalization(2)(x)
+    y = L.Permute((2, 1))(L.RepeatVector(8)(L.Dense(10)(picture)))
+    x = L.Attention()([x, y])
+    x = L.Maximum()([L.GlobalMaxPooling1D()(x), L.GlobalAveragePooling1D()(y)])
+    return keras.Model([words, picture], L.Dense(4, "softmax")(x), name="tagger")
+
+
+def application(name, size, **options):
+    return getattr(keras.applications, name)(weights=None, input_shape=(size, size, 3), classes=10, **options)
+
+
+def resnet50():
+    return application("ResNet50", 64)
+
+
+def mobilenet_v2():
+    return application("MobileNetV2", 64)
+
+
+def efficientnet_b0():
+    return application("EfficientNetB0", 64)
+
+
+SMALL = [mlp, cnn, branches, shared, nested, lstm, attention, resnet, mobilenet, unet, order_book, sentences, tagger]
+LARGE = [resnet50, mobilenet_v2, efficientnet_b0]  # whole models of keras.applications
+
+
+def large_weight(name, shape, random):
+    """A weight that keeps what deep models compute near 1."""
+    if len(shape) > 1:
+        return random.normal(0, 1, shape) / np.sqrt(np.prod(shape[:2] if "depthwise" in name or "dwconv" in name else shape[:-1]))
+    return (1 if "gamma" in name or "variance" in name else 0) + random.uniform(-0.2, 0.2, shape)
 
 
 def write_safetensors(path, arrays):
@@ -185,17 +259,20 @@ def as_list(value):
 
 def main():
     FOLDER.mkdir(exist_ok=True)
-    for make in KERAS_2 if IS_KERAS_2 else KERAS_3:
+    for make in SMALL + LARGE if EVERY else SMALL:
         keras.backend.clear_session()
         model = make()
         random = default_rng(sum(map(ord, make.__name__)))
         # Values of a few bits: files are packed well in the repository.
-        weights = [np.round(random.normal(0, 0.3, w.shape) * 64) / 64 for w in model.get_weights()]
         names = [getattr(w, "path", None) or w.name for w in model.weights]
-        model.set_weights([abs(w) + 0.5 if "moving_variance" in n else w for w, n in zip(weights, names)])
+        if make in LARGE:
+            weights = [large_weight(n, w.shape, random) for w, n in zip(model.get_weights(), names)]
+        else:
+            weights = [np.round(random.normal(0, 0.3, w.shape) * 64) / 64 for w in model.get_weights()]
+        model.set_weights(weights if make in LARGE else [abs(w) + 0.5 if "moving_variance" in n else w for w, n in zip(weights, names)])
         shapes = [tuple(x.shape)[1:] for x in model.inputs]
         inputs = [np.round(random.normal(0, 1, (2, *shape)) * 64).astype("float32") / 64 for shape in shapes]
-        if make is lstm:
+        if make in (lstm, sentences):
             inputs = [random.integers(0, 20, (2, 7)).astype("float32")]
         outputs = [np.asarray(y) for y in as_list(model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0))]
         name = make.__name__ + ("" if IS_KERAS_2 else "_3")

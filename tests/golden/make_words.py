@@ -107,6 +107,17 @@ def regularization(cases):
     tokens = np.array([[0, 5, 2, 3], [1, 1, 4, 0], [2, 3, 5, 5]], np.float32)
     word("embedding_serialized", [tokens], lambda: layers.Embedding(6, 3))
 
+    class Capture(layers.Layer):
+        """Gives what it gets, and its gradient to a weight that nothing reads."""
+
+        def build(self, shape):
+            self.gradient = self.add_weight("gradient", (3, *shape[1:]))
+
+        def call(self, x):
+            return tf.custom_gradient(lambda x, _: (tf.identity(x), lambda dy: (dy, dy)))(x, self.gradient)
+
+    word("capture_upstream_gradients", [(2, 3)], Capture)
+
 
 def preprocessing(cases):
     word = cases.word
@@ -197,6 +208,18 @@ def window(cases):
         ("up_sampling3d", (1, 2, 2, 2), layers.UpSampling3D, ((2, 1, 3),), {}),
     ):
         cases.word(name, [shape], lambda: make(*arguments, **options))
+
+    def masked_mean(layer, inputs):
+        return layer(inputs[0], mask=tf.not_equal(inputs[1], 0.0))
+
+    tokens = np.array([[1, 2, 0, 0], [0, 3, 1, 1], [2, 1, 3, 0]], np.float32)
+    for name, options in (("", {}), ("_keepdims", {"keepdims": True})):
+        cases.word(
+            f"global_average_pooling1d{name}_masked",
+            [(4, 3), tokens],
+            lambda: layers.GlobalAveragePooling1D(**options),
+            masked_mean,
+        )
 
 
 def augmentation(cases):

@@ -12,12 +12,13 @@ import io
 import json
 import math
 import pathlib
+import re
 import shutil
 import sys
 import tarfile
 import zipfile
 
-from program import check, end, run
+from program import check, end, run, run_on_terminal
 
 HERE = pathlib.Path(__file__).parent
 FOLDER = pathlib.Path(sys.argv[2])
@@ -78,6 +79,30 @@ def import_onnx():
         shutil.copy(FOLDER / f"{path.stem}_test.safetensors", FOLDER / f"{path.stem}_values.safetensors")
 
 
+def check_command_line():
+    """What is written where, and exit codes: 0, 1 for files, 2 for what was typed."""
+    model = FOLDER / "mlp.h5"
+    for arguments in ([], ["import"], ["imports", model], ["import", model, "--input-shape", "x"], ["export", model], ["show", model, "--what"]):
+        code, text = run(*arguments)
+        check(code == 2, f"stagecraft {arguments}: exit code {code}, expected 2: {text}")
+    for arguments in (["--version"], ["--help"], ["import", "--help"], ["show", model]):
+        check(run(*arguments)[0] == 0, f"stagecraft {arguments}: exit code is not 0")
+    out = FOLDER / "command_line"
+    (FOLDER / "a_file").write_bytes(b"")
+    for arguments in (["import", FOLDER / "none.keras"], ["import", model, "--output", FOLDER / "a_file" / "below"],
+                      ["import", model, "--output", out, "--test-inputs", FOLDER / "none.npy"]):
+        code, text = run(*arguments)
+        check(code == 1 and "[E5" in text, f"stagecraft {arguments}: exit code {code}, expected 1: {text}")
+    check(not out.with_suffix(".hpp").exists(), "an import that failed has written a header")
+    code, said, shown = run_on_terminal("import", model, "--output", out)
+    check(code == 0 and "wrote" in said and "\r" not in said, f"what is printed beside progress: {said}")
+    check(re.search(r"\r\x1b\[Kreading .*mlp.h5, layer 0 of 3", shown), f"no progress on a terminal: {shown!r}")
+    check(shown.endswith("\r\x1b[K"), f"progress is left on the terminal: {shown!r}")
+    code, said, shown = run_on_terminal("import", FOLDER / "a_file", "--output", out)
+    check(code == 1 and shown.rpartition("\x1b[K")[2].startswith("stagecraft: "), f"an error after progress: {shown!r}")
+    check("\x1b" not in run("import", model, "--output", out)[1], "progress without a terminal")
+
+
 def refused(name, content, code, *texts, arguments=()):
     path = FOLDER / name
     path.write_bytes(content)
@@ -94,6 +119,14 @@ def keras(config, weights=b""):
         archive.writestr("config.json", config if isinstance(config, str) else json.dumps(config))
         archive.writestr("model.weights.h5", weights)
     return packed.getvalue()
+
+
+def call(layer, *others, mask=None):
+    """A call as Keras 3 writes it."""
+    def tensor(of):
+        return {"class_name": "__keras_tensor__", "config": {"shape": [None, 4], "dtype": "float32", "keras_history": [of, 0, 0]}}
+
+    return {"args": [tensor(layer), *others], "kwargs": {"mask": tensor(mask)} if mask else {}}
 
 
 def sequential(*layers):
@@ -146,6 +179,19 @@ def check_refusals():
     (FOLDER / "noisy.keras").write_bytes(keras(sequential(noisy), weights))
     code, text = run("show", FOLDER / "noisy.keras")
     check(code == 0 and "dropout: dropout{0.25F, sc::shape{1}}" in text, text)
+    words = {"batch_shape": [None, 4], "name": "words"}, {"name": "embed", "input_dim": 5, "output_dim": 2, "mask_zero": True}
+    for zero, mask in ((True, "from_words"), (False, "from_words"), (True, "words")):
+        embedding = {**words[1], "mask_zero": zero}
+        layers = [("InputLayer", words[0], []), ("Embedding", embedding, [call("words")]), ("NotEqual", {"name": "from_words"}, [call("words", 0)]),
+                  ("LSTM", {"name": "lstm", "units": 2}, [call("embed", mask=mask)])]
+        entries = [{"class_name": kind, "name": of["name"], "config": of, "inbound_nodes": nodes} for kind, of, nodes in layers]
+        functional = {"name": "m", "layers": entries, "input_layers": [["words", 0, 0]], "output_layers": [["lstm", 0, 0]]}
+        path = FOLDER / "masked.keras"
+        path.write_bytes(keras({"class_name": "Functional", "config": functional}, weights))
+        code, text = run("show", path)
+        # The weights are of another model: that they are looked for means that the mask was understood.
+        expected = "[E5065]" if zero and mask == "from_words" else "'mask'"
+        check(code == 1 and expected in text, f"mask {mask} of an embedding, mask_zero {zero}: {text}")
     refused("noise.keras", keras(sequential(("Dropout", {**noisy[1], "noise_shape": [1, 1]})), weights), "E5064", "noise_shape")
     check_refusals_of_tfjs()
     check(run("show", FOLDER / "nothing.h5") [0] == 1, "a file that is not there")
@@ -284,6 +330,7 @@ def main():
     code, text = run("show", FOLDER / "resnet.h5")
     check(code == 0 and "inputs['input_1'] shape: (None, 16, 16, 3)" in text and "kernel (3, 3, 3, 4)" in text, text)
     check_refusals()
+    check_command_line()
     end()
 
 

@@ -24,6 +24,7 @@
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/stages.hpp>
 #include <stagecraft/training/predictor.hpp>
+#include <stagecraft/training/trainer.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -70,6 +71,12 @@ void check_close(auto const& found, sc::tensor_file const& file, std::string con
   CHECK(largest > 0);
   CHECK(off <= 1e-5F * largest);
 }
+
+/// What tests/golden/continue_training.py has trained.
+using trained = sc::sequential<sc::layers::input{4, 3}, sc::layers::lstm{3}, sc::layers::batch_normalization{},
+                               sc::layers::dense{1}>;
+inline constexpr auto adam =
+    sc::training{.optimizer = sc::optimizers::adam{}, .loss = sc::losses::mean_squared_error{}, .batch_size = 4};
 
 constexpr auto nothing = [](auto const& /*model*/, auto const& /*name*/) {};
 constexpr auto save = [](auto const& model, std::string const& name) {  // for check_export.py
@@ -137,6 +144,44 @@ TEST_CASE("a model with stages is saved in Keras's files") {
   sc::predictor<staged, two_steps> other(7);
   other.load_weights(STAGECRAFT_IMPORTED_DIR "/saved/staged.weights.h5");
   CHECK(other.get_weights() == model.get_weights());
+}
+
+TEST_CASE("a training goes on from Keras's files, with the optimizer's numbers") {
+  std::string const folder = STAGECRAFT_IMPORTED_DIR "/trained/";
+  auto const file = sc::read_safetensors(folder + "values.safetensors");
+  for (std::string const name : {"adam", "adam_newer"}) {  // of Keras 2.6's optimizers, and of Keras 2.15's
+    CAPTURE(name);
+    sc::trainer<trained, adam> model(7);
+    model.load(folder + name + ".h5");
+    CHECK(model.progress().updates == 16);
+    model.fit(recorded<3>(file, "x"), recorded<2>(file, "y"), {.epochs = 3, .verbose = 0, .shuffle = false});
+    int weight = 0;
+    for (auto const& each : model.get_weights()) check_close(each.values, file, name + ":" + std::to_string(weight++));
+
+    sc::save_model(model, folder + "again.h5");
+    sc::trainer<trained, adam> again(8);
+    again.load(folder + "again.h5");
+    CHECK(again.get_weights() == model.get_weights());
+    CHECK(again.get_optimizer_weights() == model.get_optimizer_weights());
+    CHECK(again.progress().updates == 40);
+    CHECK(again.learning_rate() == model.learning_rate());
+  }
+  sc::trainer<trained, adam> model(7);
+  auto const refused = [&](char const* name, std::string const& text) {
+    auto const before = model.get_weights();
+    try {
+      model.load(folder + name);
+      FAIL("is loaded");
+    } catch (sc::file_error const& why) {
+      CHECK(why.code() == "E5120");
+      INFO(why.what());
+      CHECK(std::string(why.what()).find(text) != std::string::npos);
+    }
+    CHECK(model.get_weights() == before);
+  };
+  refused("amsgrad.h5", "'Adam/dense/bias/vhat:0' of the file has no counterpart");
+  refused("amsgrad.h5", "option amsgrad is false, in the file true");
+  refused("rmsprop.h5", R"(its optimizer is "rmsprop", the trainer's "adam")");
 }
 
 TEST_CASE("models of ONNX files predict what onnxruntime predicted") {

@@ -77,6 +77,7 @@ inline std::vector<word> regularization_words() {
        serial_dense{2, 2, sc::serialization_dimension::input_columns, {.use_bias = false}},
        {{4, 3}}},
       {"embedding_serialized", embedding{6, 3, {.serialization_factor = 3}}, {{4}}, {.has_slopes = false}},
+      {"capture_upstream_gradients", capture_upstream_gradients{}, {{2, 3}}, {.has_slopes = false}},
   };
 }
 
@@ -139,6 +140,11 @@ inline std::vector<word> window_words() {
       {"zero_padding3d", zero_padding3d{{{1, 0}, {0, 2}, {1, 1}}}, {{1, 2, 2, 2}}},
       {"cropping3d", cropping3d{{{1, 0}, {0, 1}, {1, 1}}}, {{2, 3, 3, 2}}},
       {"up_sampling3d", up_sampling3d{{2, 1, 3}}, {{1, 2, 2, 2}}},
+      {"global_average_pooling1d_masked", masked(global_average_pooling1d{}, {0}), {{4, 3}, {4}}, of_masks},
+      {"global_average_pooling1d_keepdims_masked",
+       masked(global_average_pooling1d{{.keepdims = true}}, {0}),
+       {{4, 3}, {4}},
+       of_masks},
   };
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keras's configurations of models: Sequential and functional ones, as Keras 2 and Keras 3 write them.
 #include "config_calls.hpp"
+#include "config_masks.hpp"
 #include "source_model.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -205,7 +206,7 @@ class reader {
 
   void read_functional(json const& content, std::vector<std::optional<shape>> const* given, int depth,
                        source_model& model) {
-    auto const& entries = content["layers"];
+    auto const entries = without_implied_masks(content["layers"]);
     auto const inputs = calls_.read_ends(content, "input_layers", model.name);
     std::map<std::string, int> index;            // of layers
     std::map<std::pair<int, int>, int> call_of;  // of a layer's nodes

@@ -72,8 +72,8 @@ bool cxx_compiler::is_gcc() const {
          version.find("clang version") == std::string::npos;
 }
 
-void cxx_compiler::run(std::vector<std::string> const& options, std::vector<std::string> const& rest,
-                       std::string const& what) const {
+std::string cxx_compiler::try_run(std::vector<std::string> const& options, std::vector<std::string> const& rest,
+                                  std::string const& what) const {
   std::vector<std::string> arguments{program_name(), "-std=c++20"};
   arguments.insert(arguments.end(), options.begin(), options.end());
   if (char const* const more = std::getenv("CXXFLAGS"); more != nullptr) {
@@ -83,11 +83,18 @@ void cxx_compiler::run(std::vector<std::string> const& options, std::vector<std:
   arguments.insert(arguments.end(), rest.begin(), rest.end());
   arguments.insert(arguments.end(), {"-I", include.empty() ? include_folder() : include});
   std::string said;
-  if (int const code = io::run_program(arguments, said); code != 0) {
-    if (code < 0)
-      throw file_error("E5094", what + ": the compiler '" + arguments.front() + "' cannot be started: " + said);
-    throw file_error("E5094", what + ": the compiler has failed:\n" + errors_of(said));
-  }
+  int const code = io::run_program(arguments, said);
+  if (code < 0)
+    throw file_error("E5094", what + ": the compiler '" + arguments.front() + "' cannot be started: " + said);
+  if (code == 0) return {};
+  auto errors = errors_of(said);
+  return errors.empty() ? "it says nothing" : errors;
+}
+
+void cxx_compiler::run(std::vector<std::string> const& options, std::vector<std::string> const& rest,
+                       std::string const& what) const {
+  if (auto const problem = try_run(options, rest, what); !problem.empty())
+    throw file_error("E5094", what + ": the compiler has failed:\n" + problem);
 }
 
 }  // namespace stagecraft::tool

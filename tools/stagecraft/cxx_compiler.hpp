@@ -14,8 +14,12 @@ struct cxx_compiler {
 
   /// Whether it is GCC.
   [[nodiscard]] bool is_gcc() const;
-  /// Compiles as C++20 with options, then the environment's CXXFLAGS, then more options and files. Throws file_error
-  /// E5094, in which `what` is named, with the compiler's errors.
+  /// Compiles as C++20 with options, then the environment's CXXFLAGS, then more options and files. Returns what is
+  /// wrong, in the library's words if it is one of its errors; empty: nothing. Throws file_error E5094, in which `what`
+  /// is named, if the compiler cannot be started.
+  [[nodiscard]] std::string try_run(std::vector<std::string> const& options, std::vector<std::string> const& rest,
+                                    std::string const& what) const;
+  /// The same, but throws file_error E5094 with what is wrong.
   void run(std::vector<std::string> const& options, std::vector<std::string> const& rest,
            std::string const& what) const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
 #include "export_formats.hpp"
+#include "progress.hpp"
 
 #include <stagecraft/io/detail/bundle_folder.hpp>
 #include <cstdio>
@@ -23,8 +24,15 @@ void export_command::run() const {
     for (auto const& format : export_formats()) endings += (endings.empty() ? "" : ", ") + std::string(format.ending);
     io::refuse("E5042", to, "expected a name that ends in one of: " + endings);
   }
-  chosen->write(to, io::read_contents(io::place_of_bundle(io::without_slash(bundle))));
+  auto& shown = progress::shown();
+  shown.begin("reading " + bundle);
+  auto const contents = io::read_contents(io::place_of_bundle(io::without_slash(bundle)));
+  shown.begin("writing " + to);
+  chosen->write(to, contents);
+  shown.end();
   std::printf("wrote %s\n", to.c_str());
+  if (auto const note = chosen->note == nullptr ? std::string() : chosen->note(contents); !note.empty())
+    std::printf("note: the model is there without its optimizer: %s\n", note.c_str());
 }
 
 }  // namespace stagecraft::tool

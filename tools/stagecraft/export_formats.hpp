@@ -13,6 +13,8 @@ struct export_format {
   std::string_view ending;
   std::string_view what;  ///< for help
   void (*write)(std::string const& path, io::bundle_contents const& contents);
+  /// What of a bundle such a file does not hold, though others of its kind do; null: nothing.
+  std::string (*note)(io::bundle_contents const& contents) = nullptr;
 };
 
 /// All formats, longer endings first where one ends in another.

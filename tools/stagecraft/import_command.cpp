@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
+#include "progress.hpp"
 #include "source_writer.hpp"
 #include "test_writer.hpp"
 
@@ -21,15 +22,22 @@ void write_text(std::string const& path, std::string const& text) {
 }  // namespace
 
 void import_command::run() const {
+  auto& shown = progress::shown();
+  shown.begin("reading " + file);
   auto const model = read_model(file, options);
   std::filesystem::path const from(file);
   auto base = output.empty() ? std::filesystem::path(from).replace_extension() : std::filesystem::path(output);
   auto const type = type_name_of(base.filename().string());
   auto const recorded = read_recorded(model, test_inputs, test_outputs);
   auto const stem = base.string();
+  shown.begin("writing the model's source");
+  auto const source = write_source(model, {type, from.filename().string()});
+  shown.end();
   std::printf("model '%s': models::%s\n", model.name.c_str(), type.c_str());
-  write_text(stem + ".hpp", write_source(model, {type, from.filename().string()}));
+  write_text(stem + ".hpp", source);
+  shown.begin("writing " + stem + ".safetensors");
   write_safetensors(stem + ".safetensors", weights_of(model));
+  shown.end();
   std::printf("wrote %s.safetensors\n", stem.c_str());
   if (!recorded.tensors.empty()) {
     write_safetensors(stem + "_test.safetensors", recorded);

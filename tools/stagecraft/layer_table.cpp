@@ -117,6 +117,7 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
                                              "on_host"};
   // What is here only with this value.
   static std::map<std::string, std::vector<json>> const fixed{{"data_format", {"channels_last"}},
+                                                              {"axis", {-1}},
                                                               {"activity_regularizer", {}},
                                                               {"time_major", {false}},
                                                               {"stateful", {false}},

@@ -5,6 +5,7 @@
 #include "compile_command.hpp"
 #include "convert_command.hpp"
 #include "pipeline_command.hpp"
+#include "progress.hpp"
 #include "run_command.hpp"
 #include "serve/serve_command.hpp"
 
@@ -94,6 +95,7 @@ int main(int argc, char** argv) {
   } catch (CLI::ParseError const& problem) {
     return app.exit(problem) == 0 ? 0 : 2;
   } catch (std::exception const& problem) {
+    tool::progress::shown().end();
     std::fprintf(stderr, "stagecraft: %s\n", problem.what());
     return 1;
   }

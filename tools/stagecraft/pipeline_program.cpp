@@ -123,13 +123,12 @@ pipeline_answer ask_library(pipeline_job const& job, pipeline_question const& qu
     to.write(std::string_view(program_text(type, job, question, batch_size)));
   });
   pipeline_answer answer;
-  try {
-    job.compiler.run({"-O0", "-w"}, {scratch / "pipeline.cpp", "-o", scratch / "pipeline"}, job.folder);
-  } catch (file_error const& why) {
-    if (!is_about_stages(why.what())) throw;
-    answer.problem = why.what();
-    return answer;
-  }
+  answer.problem =
+      job.compiler.try_run({"-O0", "-w"}, {scratch / "pipeline.cpp", "-o", scratch / "pipeline"}, job.folder);
+  while (answer.problem.ends_with('\n')) answer.problem.pop_back();
+  if (!answer.problem.empty() && !is_about_stages(answer.problem))
+    throw file_error("E5094", job.folder + ": the compiler has failed:\n" + answer.problem);
+  if (!answer.problem.empty()) return answer;
   if (!question.profile_folder.empty()) fs::create_directories(question.profile_folder);
   std::string said;
   auto const folder = question.profile_folder.empty() ? "." : question.profile_folder;

@@ -75,7 +75,7 @@ class pipeline_finder {
                                            .num_ipus = given.num_ipus(),
                                            .iterations = job_.batch_per_step * given.stages(),
                                            .profile_folder = folder});
-    if (!answer.problem.empty()) throw file_error("E5179", answer.problem);
+    if (!answer.problem.empty()) throw file_error("E5179", job_.folder + ": " + answer.problem);
     if (!folder.empty()) say_profile(answer, folder);
     if (!answer.memory.empty()) std::fprintf(stderr, "WARNING: it does not fit: %s\n", answer.memory.c_str());
     return keep(answer, path);

@@ -3,6 +3,7 @@
 // .keras.
 #include "layer_weights.hpp"
 #include "option_values.hpp"
+#include "progress.hpp"
 #include "source_model.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -22,10 +23,22 @@ std::string shape_text(Shape const& shape) {
   return "(" + text + (shape.size() == 1 ? ",)" : ")");
 }
 
+/// The layers of a model that have weights, and of those inside it.
+void collect_layers(source_model& model, std::vector<model_layer*>& to) {
+  for (auto& layer : model.layers) {
+    if (layer.nested) collect_layers(*layer.nested, to);
+    if (!layer.weights.empty()) to.push_back(&layer);
+  }
+}
+
 /// Gives a layer its arrays, and gathers what does not fit.
 class assignment {
  public:
-  explicit assignment(std::string file) : file_(std::move(file)) {}
+  explicit assignment(std::string file, source_model& model) : file_(std::move(file)) {
+    std::vector<model_layer*> layers;
+    collect_layers(model, layers);
+    progress::shown().begin("reading " + file_ + ", layer", layers.size());
+  }
 
   void give(hdf5_file const& file, model_layer& layer, std::vector<std::string> const& paths) {
     give(layer, paths.size(), [&](std::size_t i) { return file.array(paths[i]); });
@@ -36,6 +49,7 @@ class assignment {
   }
 
   void give(model_layer& layer, std::size_t count, auto const& array_of) {
+    progress::shown().advance();
     if (count != layer.weights.size()) {
       problems_.push_back("layer '" + layer.name + "' has " + std::to_string(count) + " arrays, expected " +
                           std::to_string(layer.weights.size()));
@@ -62,14 +76,6 @@ class assignment {
   std::vector<std::string> problems_;
 };
 
-/// The layers of a model that have weights, and of those inside it.
-void collect_layers(source_model& model, std::vector<model_layer*>& to) {
-  for (auto& layer : model.layers) {
-    if (layer.nested) collect_layers(*layer.nested, to);
-    if (!layer.weights.empty()) to.push_back(&layer);
-  }
-}
-
 void assign_container(hdf5_file const& file, source_model& model, std::string const& group, assignment& to) {
   std::map<std::string, int> used;
   // Before 2.14, layers were called otherwise.
@@ -92,7 +98,7 @@ void assign_container(hdf5_file const& file, source_model& model, std::string co
 }  // namespace
 
 void read_h5_weights(hdf5_file const& file, source_model& model) {
-  assignment to(file.name());
+  assignment to(file.name(), model);
   std::string const base = file.has_group("/model_weights") ? "/model_weights/" : "/";
   for (auto& layer : model.layers) {
     auto const group = base + layer.name;
@@ -115,13 +121,13 @@ void read_h5_weights(hdf5_file const& file, source_model& model) {
 }
 
 void read_keras_weights(hdf5_file const& file, source_model& model) {
-  assignment to(file.name());
+  assignment to(file.name(), model);
   assign_container(file, model, "", to);
   to.report();
 }
 
 void read_tfjs_weights(tensor_file const& weights, std::string const& file, source_model& model) {
-  assignment to(file);
+  assignment to(file, model);
   std::vector<model_layer*> layers;
   collect_layers(model, layers);
   for (auto* layer : layers) {
@@ -136,7 +142,7 @@ void read_tfjs_weights(tensor_file const& weights, std::string const& file, sour
 }
 
 void read_weights_by(weights_finder const& find, std::string const& file, source_model& model) {
-  assignment to(file);
+  assignment to(file, model);
   for_each_weighted_layer(model, "", [&](model_layer& layer, std::string const& path) {
     auto const found = find(layer, path);
     std::vector<stored_tensor const*> own;
@@ -147,7 +153,7 @@ void read_weights_by(weights_finder const& find, std::string const& file, source
 }
 
 void read_bundle_weights(tensor_file const& weights, std::string const& file, source_model& model) {
-  assignment to(file);
+  assignment to(file, model);
   for_each_weighted_layer(model, "", [&](model_layer& layer, std::string const& path) {
     std::vector<stored_tensor const*> own;
     for (auto const& each : layer.weights)

@@ -25,10 +25,9 @@ namespace detail {
 /// The type in which a call computes. One of several outputs, and a penalty on it, has the type of its layer.
 template <class Graph>
 constexpr dtype computed_type(Graph const& graph, int call, dtype by_default) {
-  auto const* node = &graph.calls[static_cast<std::size_t>(call)];
-  while (node->is_part())
-    node = &graph.calls[static_cast<std::size_t>(graph.inputs[static_cast<std::size_t>(node->first_input)])];
-  auto const type = graph.layers[static_cast<std::size_t>(node->layer)].type_of_values;
+  auto const* node = &graph.calls[call];
+  while (node->is_part()) node = &graph.calls[graph.inputs[node->first_input]];
+  auto const type = graph.layers[node->layer].type_of_values;
   return type == dtype::of_policy || node->is_input ? by_default : type;
 }
 
@@ -82,10 +81,9 @@ inline constexpr bool has_own_types = [] {
 /// Whether the host carries out a call, on a machine with IPUs.
 template <class Graph>
 constexpr bool is_on_host(Graph const& graph, int call) {
-  auto const* node = &graph.calls[static_cast<std::size_t>(call)];
-  while (node->is_part())
-    node = &graph.calls[static_cast<std::size_t>(graph.inputs[static_cast<std::size_t>(node->first_input)])];
-  return graph.layers[static_cast<std::size_t>(node->layer)].is_on_host;
+  auto const* node = &graph.calls[call];
+  while (node->is_part()) node = &graph.calls[graph.inputs[node->first_input]];
+  return graph.layers[node->layer].is_on_host;
 }
 
 }  // namespace detail

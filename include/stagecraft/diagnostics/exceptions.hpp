@@ -13,7 +13,7 @@ namespace stagecraft {
 /// for example "[E4001]", which has a section in docs/errors.md.
 class error : public std::runtime_error {
  public:
-  error(std::string_view code, std::string const& text)
+  [[gnu::cold]] error(std::string_view code, std::string const& text)
       : std::runtime_error(text + " [" + std::string(code) + "]"), code_(code) {}
 
   /// The stable code, for example "E4001".

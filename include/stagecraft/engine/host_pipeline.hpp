@@ -55,7 +55,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
   static_assert(ExecutionPolicy<policy, first_plan, sizes>);
 
-  explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
+  [[gnu::cold]] explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
     for (std::size_t i = 0; i < replicas_.size(); ++i) {
       replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats, widened_floats);
@@ -110,7 +110,7 @@ class host_pipeline : public session_shape<typename Job::described> {
         return (
             pipeline_pass<host_pipeline, execution_mode::inference, static_cast<int>(Stage)>::run(all, *own, 0, self) &&
             ...);
-      }(std::make_index_sequence<static_cast<std::size_t>(sizes::stages)>{});
+      }(std::make_index_sequence<sizes::stages>{});
     };
     if constexpr (sizes::stages == 1) {
       teams_[0].run(0, run_stages);
@@ -212,14 +212,14 @@ class host_pipeline : public session_shape<typename Job::described> {
   [[nodiscard]] auto const& counted(int replica = 0) const
     requires requires(memory_type const& own) { own.of_policy.counted; }
   {
-    return replicas_[static_cast<std::size_t>(replica)]->of_policy.counted;
+    return replicas_[replica]->of_policy.counted;
   }
 
   /// The tiles of a device, where steps run tile by tile.
   [[nodiscard]] auto const& tiles(int device, int replica = 0) const
     requires requires(memory_type const& own) { own.of_policy.devices; } && (Job::machine::checked)
   {
-    return *replicas_[static_cast<std::size_t>(replica)]->of_policy.devices[static_cast<std::size_t>(device)];
+    return *replicas_[replica]->of_policy.devices[device];
   }
 
   /// From now on, what each thread does is recorded there; null: no more.
@@ -273,7 +273,7 @@ class host_pipeline : public session_shape<typename Job::described> {
     for (int i = 0; i < replicas; ++i) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
-      each(replicas_[static_cast<std::size_t>(i)]->state.data() + offset + slot * sizes::all_state_floats, elements);
+      each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
     }
   }
 
@@ -311,7 +311,7 @@ class host_pipeline : public session_shape<typename Job::described> {
     pipeline_run<host_pipeline, Mode> const work(all, pointers_, steps, done_);
     try {
       if constexpr (workers > 1) {
-        auto work_of = [&](int worker) { teams_[static_cast<std::size_t>(worker)].run(worker, work); };
+        auto work_of = [&](int worker) { teams_[worker].run(worker, work); };
         team_->run(work_of, [&] { all.cancel(all); });
       } else {
         teams_[0].run(0, work);

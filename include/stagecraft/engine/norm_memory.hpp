@@ -42,14 +42,14 @@ struct norm_blocks {
 /// For `Weights` weights, each with up to `Norms` norms, of `Shards` replicas.
 template <std::size_t Weights, int Norms, int Shards>
 struct norm_memory {
-  using numbers = std::array<double, static_cast<std::size_t>(Norms)>;
+  using numbers = std::array<double, Norms>;
   using of_weights = std::array<numbers, Weights>;
 
   explicit norm_memory(std::int64_t blocks) : squares(static_cast<std::size_t>(blocks)) {}
 
-  std::vector<numbers> squares;                                     ///< sums of each block, a weight after the other
-  std::array<of_weights, static_cast<std::size_t>(Shards)> sums{};  ///< of each shard
-  of_weights norms{};                                               ///< what the optimizer reads
+  std::vector<numbers> squares;           ///< sums of each block, a weight after the other
+  std::array<of_weights, Shards> sums{};  ///< of each shard
+  of_weights norms{};                     ///< what the optimizer reads
 };
 
 /// Where one replica keeps what its losses are multiplied by: each of its devices the same, and nothing if that does

@@ -91,7 +91,7 @@ class pass_weights {
     constexpr auto const& layer = graph.layer_of(Call);
     [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       (each.template operator()<static_cast<std::size_t>(layer.first_parameter) + Index>(), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(layer.parameter_count)>{});
+    }(std::make_index_sequence<layer.parameter_count>{});
   }
   /// each<Call, Parameter>() for the accumulators of this pass.
   template <class Each>

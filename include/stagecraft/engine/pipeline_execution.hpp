@@ -21,7 +21,7 @@ class pipeline_feed {
       : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples) {}
 
   /// (batch, shape...) of an input.
-  [[nodiscard]] float* input(int index) const { return inputs_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] float* input(int index) const { return inputs_[index]; }
   template <std::size_t Output>
   [[nodiscard]] auto* target() const {
     return reinterpret_cast<typename Session::template target_type<Output>*>(targets_[Output]);

@@ -165,7 +165,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
       return program_for<typename Job::template in<Mode>>.floats;
     else
       return detail::device_buffers_of<typename Job::planned::template in<Mode>, Device>.floats +
-             most_scratch<Device, Mode>(std::make_index_sequence<static_cast<std::size_t>(table<Mode>().passes())>{});
+             most_scratch<Device, Mode>(std::make_index_sequence<table<Mode>().passes()>{});
   }
 };
 
@@ -176,7 +176,7 @@ struct pipeline_memory {
 
   /// @param workspace_floats  what each thread of a device has for itself
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
-  pipeline_memory(int number, long long workspace_floats, long long widened_floats)
+  [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
         weights(Sizes::weights.floats),
         gradients(Sizes::gradient_floats),
@@ -193,10 +193,10 @@ struct pipeline_memory {
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
       (blocks.emplace_back(Sizes::template block_floats<static_cast<int>(Device)>()), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(Sizes::devices)>{});
+    }(std::make_index_sequence<Sizes::devices>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       (remote.emplace_back(Sizes::template remote_floats<static_cast<int>(Stage)>), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(Sizes::stages)>{});
+    }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
       workspaces.emplace_back(Sizes::threads_of_device * workspace_floats);
       widened.emplace_back(widened_floats);
@@ -212,9 +212,9 @@ struct pipeline_memory {
   std::vector<aligned_block> blocks, workspaces, widened;  ///< of each device
   std::vector<aligned_block> remote;                       ///< activations of each stage
   /// The weight update that each stage's copies of weights are for; 0: none are there.
-  std::array<std::int64_t, static_cast<std::size_t>(Sizes::stages)> copied{};
-  std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
-  std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
+  std::array<std::int64_t, Sizes::stages> copied{};
+  std::array<float, Sizes::weights.count + 1> penalties{};  ///< of the weights, for the loss
+  std::array<progress, Sizes::passes> done;                 ///< micro-batches that each pass has finished
   [[no_unique_address]] norm_memory<Sizes::weights.count, Sizes::norms, Sizes::replicas> norms;
   [[no_unique_address]] loss_scale_memory<Sizes::scales_losses> loss_scales;
   [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;

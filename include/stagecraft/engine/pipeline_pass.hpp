@@ -54,7 +54,7 @@ class pipeline_pass {
   /// Whether it need not wait for another pass.
   static bool is_ready(memory_type const& own, std::int64_t micro_batch) {
     for (auto const& wait : pass.waits)
-      if (own.done[at(wait.pass)].value() < micro_batch + 1 - wait.lag) return false;
+      if (own.done[wait.pass].value() < micro_batch + 1 - wait.lag) return false;
     return true;
   }
 
@@ -62,7 +62,7 @@ class pipeline_pass {
   static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, device_thread const& self) {
     host_memory memory = memory_of(own, all, micro_batch, self);
     recorder const record(all.record, own.replica, self.worker, micro_batch);
-    auto& samples = own.samples[static_cast<std::size_t>(micro_batch % sizes::template samples_alive<Mode>)];
+    auto& samples = own.samples[micro_batch % sizes::template samples_alive<Mode>];
     std::int64_t begin = 0;
     if constexpr (waits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
                   (backward && sizes::fetches_gradients)) {
@@ -99,8 +99,6 @@ class pipeline_pass {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   /// Says what this pass did when, if somebody wants to know.
   class recorder {
    public:
@@ -139,7 +137,7 @@ class pipeline_pass {
     if constexpr (waits)
       if (all.team != nullptr)
         for (auto const& wait : pass.waits)
-          if (!all.team->await(own.done[at(wait.pass)], memory.micro_batch + 1 - wait.lag)) return false;
+          if (!all.team->await(own.done[wait.pass], memory.micro_batch + 1 - wait.lag)) return false;
     begin = record.now();
     if constexpr (Pass == 0) {
       feed(all, own, memory, samples);
@@ -170,7 +168,7 @@ class pipeline_pass {
     }
     for (auto const& transfer : pass.transfers)
       copy(memory.block, transfer.from,
-           transfer.device < 0 ? own.remote[stage].data() : own.blocks[at(transfer.device)].data(), transfer.to,
+           transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
     if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
     if constexpr (sizes::fetches_weights && !backward && weights::has_state) weights::store_state(own);
@@ -315,7 +313,7 @@ class pipeline_pass {
 
   // Losses and outfeed.
   static void finish_forward(execution const& all, memory_type& own, host_memory memory) {
-    if constexpr (sizes::scales_losses && trains) memory.loss_scale = own.loss_scales.of_device[at(device)].scale;
+    if constexpr (sizes::scales_losses && trains) memory.loss_scale = own.loss_scales.of_device[device].scale;
     std::array<float, Session::end_count> losses{};
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);

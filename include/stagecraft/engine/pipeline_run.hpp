@@ -92,11 +92,9 @@ class pipeline_run {
     std::array<unit, most_units> units;
     std::size_t count = 0;
     for_each_device(self.worker, [&](int replica, int device) {
-      units[count++] = {(*memories_)[static_cast<std::size_t>(replica)], device_cursor(table, device)};
+      units[count++] = {(*memories_)[replica], device_cursor(table, device)};
     });
-    auto const functions_of = [](unit const& one) -> auto const& {
-      return functions[static_cast<std::size_t>(one.next.pass())];
-    };
+    auto const functions_of = [](unit const& one) -> auto const& { return functions[one.next.pass()]; };
     auto const is_ready = [&](unit const& one) {
       return functions_of(one).is_ready(*one.replica, first + one.next.micro_batch());
     };

@@ -27,7 +27,7 @@ struct update_place {
   std::uint64_t seed = 1;
   float learning_rate = 0;
 
-  [[nodiscard]] auto& own() const { return *all[static_cast<std::size_t>(replica)]; }
+  [[nodiscard]] auto& own() const { return *all[replica]; }
 };
 
 /// The parts of a weight update; between them all devices of all replicas wait for each other. All threads of a device
@@ -80,8 +80,7 @@ class pipeline_update {
           gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
         policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard, [&] {
           if constexpr (shards)
-            kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas,
-                                                        gradients[static_cast<std::size_t>(what.replica)], shard);
+            kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas, gradients[what.replica], shard);
           else
             kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
         });
@@ -204,7 +203,7 @@ class pipeline_update {
   /// Weights that the replicas share stand with the first one.
   static host_memory memory_of(job const& what, device_thread const& self) {
     auto& own = what.own();
-    float* const workspace = own.workspaces[static_cast<std::size_t>(what.device)].data();
+    float* const workspace = own.workspaces[what.device].data();
     return {
         .weights = (Sizes::shards_weights ? *what.all[0] : own).weights.data(),
         .gradients = gradients_of(own),
@@ -234,7 +233,7 @@ class pipeline_update {
   static dynamic_loss_scale& scale_of(job const& what)
     requires(Sizes::scales_losses)
   {
-    return what.own().loss_scales.of_device[static_cast<std::size_t>(what.device)];
+    return what.own().loss_scales.of_device[what.device];
   }
   /// Whether weights change.
   static bool is_carried_out([[maybe_unused]] job const& what) {
@@ -285,10 +284,13 @@ class pipeline_update {
   static constexpr bool is_trained() {
     return Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient;
   }
-  /// How many numbers the weights have that are trained.
+  /// How many numbers the weights have that are trained, or whose gradients decide on what losses are multiplied by.
   static constexpr std::int64_t gradients = []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
     return (std::int64_t{0} + ... +
-            (is_trained<Parameter>() ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()} : 0));
+            (is_trained<Parameter>() &&
+                     (!Sizes::loss_scale.captured_only || Plan::graph.parameters[Parameter].is_captured())
+                 ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()}
+                 : 0));
   }(parameters{});
   /// Whether its update has not been carried out with its gradient.
   template <std::size_t Parameter>
@@ -349,7 +351,7 @@ class pipeline_update {
   template <std::size_t Parameter>
   static void give(all_replicas const& all, int replica, range elements) {
     constexpr auto offset = Plan::weights.offset[Parameter];
-    float const* const from = all[static_cast<std::size_t>(replica)]->weights.data() + offset;
+    float const* const from = all[replica]->weights.data() + offset;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (static_cast<int>(i) != replica)
         std::copy(from + elements.first, from + elements.last, all[i]->weights.data() + offset + elements.first);

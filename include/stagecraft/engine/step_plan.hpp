@@ -84,26 +84,20 @@ struct step_plan {
     if constexpr (!updates_at_once)
       return false;
     else
-      return index < 32 && (program.calls[static_cast<std::size_t>(call)].needs.row_gradients >> index & 1U) != 0 &&
+      return index < 32 && (program.calls[call].needs.row_gradients >> index & 1U) != 0 &&
              is_updated_at_once(call, index, parameter_layout::plain) &&
              detail::rests_without_gradient<training.optimizer>;
   }
 
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
   [[nodiscard]] static constexpr buffer_place gradient(int call) { return pass.places.gradient[root(call)]; }
-  [[nodiscard]] static constexpr buffer_place saved(int call) {
-    return pass.places.saved[static_cast<std::size_t>(call)];
-  }
+  [[nodiscard]] static constexpr buffer_place saved(int call) { return pass.places.saved[call]; }
   /// Where a backward step writes or adds the gradient of an input, by edges of the graph.
-  [[nodiscard]] static constexpr buffer_place input_gradient(int edge) {
-    return pass.places.input_gradient[static_cast<std::size_t>(edge)];
-  }
-  [[nodiscard]] static constexpr bool adds_input_gradient(int edge) {
-    return pass.places.adds_gradient[static_cast<std::size_t>(edge)];
-  }
+  [[nodiscard]] static constexpr buffer_place input_gradient(int edge) { return pass.places.input_gradient[edge]; }
+  [[nodiscard]] static constexpr bool adds_input_gradient(int edge) { return pass.places.adds_gradient[edge]; }
   /// The call whose forward step is the epilogue of this one's; -1: none.
   [[nodiscard]] static constexpr int epilogue(int call) {
-    return policy::joins_epilogues ? pass.places.epilogue[static_cast<std::size_t>(call)] : -1;
+    return policy::joins_epilogues ? pass.places.epilogue[call] : -1;
   }
   [[nodiscard]] static constexpr bool is_epilogue(int call) {
     for (int other = 0; other < call; ++other)
@@ -131,13 +125,11 @@ struct step_plan {
       !reads_norms();
   static constexpr bool is_updated_at_once(int call, int index, parameter_layout layout) {
     auto const& layer = graph.layer_of(call);
-    auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + index)];
+    auto const& weight = graph.parameters[layer.first_parameter + index];
     return updates_at_once && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
            weight.layout == layout;
   }
-  static constexpr std::size_t root(int call) {
-    return static_cast<std::size_t>(program.calls[static_cast<std::size_t>(call)].root);
-  }
+  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(program.calls[call].root); }
 };
 
 }  // namespace stagecraft

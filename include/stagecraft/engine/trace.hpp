@@ -54,7 +54,7 @@ class trace {
 
   /// Records an event of thread `event.worker`, which is the thread that calls this, and less than workers().
   void record(trace_event const& event) noexcept {
-    auto& own = *parts_[static_cast<std::size_t>(event.worker)];
+    auto& own = *parts_[event.worker];
     if (own.count == events_per_worker_)
       ++own.dropped;
     else

@@ -43,8 +43,7 @@ class update_norms {
   template <std::size_t Parameter>
   static host_memory memory_of(memory_type const& own, host_memory memory, [[maybe_unused]] int device) {
     if constexpr (rounds > 0) memory.norms = own.norms.norms[Parameter].data();
-    if constexpr (Sizes::scales_losses)
-      memory.loss_scale = own.loss_scales.of_device[static_cast<std::size_t>(device)].scale;
+    if constexpr (Sizes::scales_losses) memory.loss_scale = own.loss_scales.of_device[device].scale;
     return memory;
   }
 
@@ -73,10 +72,10 @@ class update_norms {
             auto const elements = blocks.elements(shard, block);
             double sums[std::popcount(norms)]{};
             update<Parameter>::template add_squares<norms>(of_weight, state(elements), elements, sums);
-            auto& to = own.norms.squares[static_cast<std::size_t>(first_block(Parameter) + number)];
+            auto& to = own.norms.squares[first_block(Parameter) + number];
             int next = 0;
             for (int i = 0; i < norms_of<Parameter>.count; ++i)
-              if ((norms >> i & 1U) != 0) to[static_cast<std::size_t>(i)] = sums[next++];
+              if ((norms >> i & 1U) != 0) to[i] = sums[next++];
           }
     }
   }
@@ -91,7 +90,7 @@ class update_norms {
             constexpr norm_blocks blocks = blocks_of(Parameter);
             auto number = static_cast<std::size_t>(first_block(Parameter));
             for (int shard = 0; shard < replicas; ++shard) {
-              auto& sums = own.norms.sums[static_cast<std::size_t>(shard)][Parameter];
+              auto& sums = own.norms.sums[shard][Parameter];
               for_each_norm<Parameter, Round>([&](std::size_t norm) { sums[norm] = 0; });
               for (std::int64_t block = 0; block < blocks.count_of(shard); ++block, ++number)
                 for_each_norm<Parameter, Round>(
@@ -158,7 +157,7 @@ class update_norms {
     if (norm < 0) return 0;
     double sum = 0;
     for (std::size_t shard = 0; shard < static_cast<std::size_t>(replicas); ++shard)
-      sum += (shards ? *all[shard] : own).norms.sums[shard][weight][static_cast<std::size_t>(norm)];
+      sum += (shards ? *all[shard] : own).norms.sums[shard][weight][norm];
     return sum;
   }
 };

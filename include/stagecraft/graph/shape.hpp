@@ -47,7 +47,7 @@ struct shape {
 
   /// Appends "(28, 28)", in Python's spelling of tuples.
   template <class Text>
-  constexpr void append_to(Text& text) const {
+  [[gnu::cold]] constexpr void append_to(Text& text) const {
     text.append('(');
     append_dimensions(text);
     if (dimension_count == 1) text.append(',');
@@ -55,7 +55,7 @@ struct shape {
   }
   /// Appends "(None, 28, 28)", as Keras prints a shape with its batch; (8, 28, 28) where inputs fix its size.
   template <class Text>
-  constexpr void append_with_batch_to(Text& text, int batch_size = 0) const {
+  [[gnu::cold]] constexpr void append_with_batch_to(Text& text, int batch_size = 0) const {
     text.append('(');
     if (batch_size == 0)
       text.append("None");

@@ -145,7 +145,7 @@ constexpr traced_graph prune(model_builder& model) {
   auto const outputs = static_cast<std::size_t>(graph.nested_models.empty() ? 0 : graph.nested_models[0].output_count);
   for (std::size_t i = 0; i < outputs; ++i) graph.ends.push_back(graph.model_outputs[i]);
   for (int const penalty : model.penalties)
-    if (needed[static_cast<std::size_t>(penalty)]) graph.ends.push_back(new_call[penalty]);
+    if (needed[penalty]) graph.ends.push_back(new_call[penalty]);
   for (int number = 1; number < model.masks.count(); ++number) {
     graph.masks.push_back(model.masks[number]);
     for (int i = 0; i < graph.masks.back().masks.count; ++i)

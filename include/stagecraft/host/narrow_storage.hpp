@@ -48,7 +48,7 @@ class narrow_storage {
         narrow(own, places::output, Plan::value(Call), Call);
       } else {
         for (int i = 0; i < places::node.input_count; ++i)
-          if (Plan::program.calls[static_cast<std::size_t>(places::input_call(i))].needs_gradient)
+          if (Plan::program.calls[places::input_call(i)].needs_gradient)
             narrow_gradient<Call>(own, i);
       }
     });
@@ -141,9 +141,7 @@ class narrow_storage {
     return static_cast<long long>(Plan::program.batch) * graph.call(call).shape.size();
   }
   static constexpr long long floats_of(int call) { return (numbers_of(call) + 15) / 16 * 16; }
-  static constexpr bool is_stored_narrow(int call) {
-    return is_half(Plan::program.calls[static_cast<std::size_t>(call)].stored);
-  }
+  static constexpr bool is_stored_narrow(int call) { return is_half(Plan::program.calls[call].stored); }
   /// Where a widened output lies in the room, in floats: behind what steps, losses and the infeed need.
   template <std::size_t Output>
   static constexpr long long output_offset() {

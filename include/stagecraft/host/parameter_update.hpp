@@ -72,9 +72,9 @@ struct parameter_update {
     auto const count = elements.last - elements.first;
     float* const sum = memory.gradients + offset + elements.first;
     for (int call = static_cast<int>(Plan::graph.calls.size()); call-- > 0;) {
-      auto const& planned = Plan::program.calls[static_cast<std::size_t>(call)];
+      auto const& planned = Plan::program.calls[call];
       if (!planned.needs_gradient || !used_by(call)) continue;
-      auto const shift = Plan::gradients.shift[static_cast<std::size_t>(call)];
+      auto const shift = Plan::gradients.shift[call];
       if constexpr (Plan::accumulates_halves)
         kernels::floats_of_halves<architecture>(memory.halves + (sum - memory.gradients) + shift, sum + shift, count);
       if (shift != 0) kernels::scaled_add<true, architecture>(1.0F, sum + shift, sum, count);

@@ -197,9 +197,36 @@ void save_bundle_of(file_functions, trained_model<M, Session> const& model, std:
   io::replace_bundle(place, [&](std::string const& folder) { io::write_contents(folder, contents); });
 }
 
+/// Goes on from a file of another program: all weights by name and, in a trainer, the optimizer.
+template <class M, class Session>
+void load_kept_training(trained_model<M, Session>& model, std::string const& path, io::model_format const& format) {
+  if (format.read == nullptr)
+    io::refuse("E5042", path, "files of this format hold no training to go on from; load_weights reads their weights");
+  auto from = format.read(path);
+  auto weights = model.get_weights();
+  auto const paths = io::weight_paths<M>();
+  io::name_keras_weights(from.weights, paths);
+  io::match_weights(weights, paths, from.weights, path, model.name(), {});
+  if constexpr (Session::sizes::trains) {
+    static constexpr auto optimizer = Session::sizes::training.optimizer;
+    std::vector<std::string> trained, slots;
+    for (int const weight : trained_weight_order<M>) trained.push_back(io::weight_path<M>(weight));
+    for (std::size_t slot = 0; slot < std::size_t{Session::sizes::slots}; ++slot)
+      slots.push_back(slot_name<optimizer>(slot));
+    auto numbers = model.get_optimizer_weights();
+    auto progress = model.progress();
+    io::take_optimizer(from, io::json_of_object(optimizer), trained, slots, numbers, progress, path);
+    model.set_optimizer_weights(numbers);
+    model.set_progress(progress);
+  }
+  model.set_weights(weights);
+}
+
 template <class M, class Session>
 void load_bundle_of(file_functions, trained_model<M, Session>& model, std::string const& path) {
   constexpr bool trains = Session::sizes::trains;
+  if (auto const* const format = io::model_format_of(io::without_slash(path)))
+    return load_kept_training(model, path, *format);
   auto const place = io::place_of_bundle(io::without_slash(path));
   auto const contents = io::read_contents(place);
   io::difference_list differences;

@@ -7,6 +7,7 @@
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/io/keras/keras_h5.hpp>
+#include <stagecraft/io/keras/read_keras_training.hpp>
 #include <stagecraft/io/keras/read_keras_weights.hpp>
 #include <stagecraft/io/model_formats.hpp>
 #include <stagecraft/io/weight_formats.hpp>
@@ -15,8 +16,8 @@ namespace stagecraft::io {
 
 /// The formats that this header adds. Of weights alone there is only a reader: Keras's writers know the model.
 struct keras_formats {
-  model_format weights_h5{".weights.h5", &write_keras_weights_h5}, h5{".h5", &write_keras_h5},
-      hdf5{".hdf5", &write_keras_h5}, keras{".keras", &write_keras_archive};
+  model_format weights_h5{".weights.h5", &write_keras_weights_h5}, h5{".h5", &write_keras_h5, &read_keras_training},
+      hdf5{".hdf5", &write_keras_h5, &read_keras_training}, keras{".keras", &write_keras_archive};
   weight_format h5_weights{".h5", &read_keras_h5}, hdf5_weights{".hdf5", &read_keras_h5},
       keras_weights{".keras", &read_keras_archive};
 

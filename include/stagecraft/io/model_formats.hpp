@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>
+#include <stagecraft/io/kept_training.hpp>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,8 @@ namespace stagecraft::io {
 struct model_format {
   std::string_view ending;
   void (*write)(std::string const& path, bundle_contents const& contents) = nullptr;
+  /// What a trainer's `load` reads; null: only weights are read from files of this format.
+  kept_training (*read)(std::string const& path) = nullptr;
   model_format const* next = nullptr;
 };
 

@@ -25,8 +25,7 @@ struct linear_order {
   constexpr explicit linear_order(graph_view const& graph) {
     position_of.fill(-1);
     for (std::size_t i = 0; i < Positions; ++i) position_of[graph.order[i]] = static_cast<int>(i);
-    for (std::size_t i = 0; i < Calls; ++i)
-      position_of[i] = position_of[static_cast<std::size_t>(graph.producer(static_cast<int>(i)))];
+    for (std::size_t i = 0; i < Calls; ++i) position_of[i] = position_of[graph.producer(static_cast<int>(i))];
     std::array<int, Calls> last_use{};
     last_use.fill(-1);
     for (int const call : graph.order)

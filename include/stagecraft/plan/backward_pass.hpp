@@ -12,8 +12,8 @@ namespace stagecraft::detail {
 template <class Job>
 class backward_pass_planner : pass_planner<Job> {
   using base = pass_planner<Job>;
-  using base::at, base::root, base::graph, base::program, base::flow, base::table, base::calls, base::edges,
-      base::floats_of, base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
+  using base::root, base::graph, base::program, base::flow, base::table, base::calls, base::edges, base::floats_of,
+      base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
 
  public:
   constexpr backward_pass_planner(int stage, typename base::buffers const* const* devices) : base(stage, devices) {}
@@ -25,7 +25,7 @@ class backward_pass_planner : pass_planner<Job> {
     own_.fill(-1);
     backward_step_.fill(-1);
     for (std::size_t i = 0; i < calls; ++i)
-      for (int k = 0; k < graph.calls[i].input_count; ++k) reader_[at(graph.calls[i].first_input + k)] = i;
+      for (int k = 0; k < graph.calls[i].input_count; ++k) reader_[graph.calls[i].first_input + k] = i;
     list_steps();
     find_values();
     find_gradients();
@@ -42,7 +42,7 @@ class backward_pass_planner : pass_planner<Job> {
   }
 
  private:
-  static constexpr auto const& recomputation(int stage) { return recomputations_of<Job>[at(stage)]; }
+  static constexpr auto const& recomputation(int stage) { return recomputations_of<Job>[stage]; }
   [[nodiscard]] constexpr bool again(std::size_t call) const {
     return flow.stage[call] == stage_ && recomputation(stage_).again[call];
   }
@@ -74,14 +74,13 @@ class backward_pass_planner : pass_planner<Job> {
       if (own_value(i)) use(value_[i], step, floats_of(i));
     };
     for (int step = 0; step < end_; ++step) {
-      auto const [call, backward] = draft_.steps[at(step)];
-      auto const i = at(call);
+      auto const [i, backward] = draft_.steps[step];
       auto const& own = program.calls[i];
       backward_reads const reads(own);
       if (!backward) use(value_[i], step, floats_of(i));
       if (backward && reads.output) read(i, step);
       if (!backward || reads.inputs)
-        for (int const input : graph.inputs_of(call)) read(root(input), step);
+        for (int const input : graph.inputs_of(i)) read(root(input), step);
       if (own.needs.saved > 0 && (again(i) || base::offloads_stage())) use(saved_[i], step, own.needs.saved);
     }
   }
@@ -110,7 +109,7 @@ class backward_pass_planner : pass_planner<Job> {
       if (!runs_backward(i)) continue;
       auto const& node = graph.calls[i];
       for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
-        if (flow.role[at(edge)] != gradient_role::none) each(i, at(edge), root(graph.inputs[at(edge)]));
+        if (flow.role[edge] != gradient_role::none) each(i, edge, root(graph.inputs[edge]));
     }
   }
   [[nodiscard]] static constexpr bool adds_afterwards(std::size_t reader, std::size_t edge) {
@@ -176,16 +175,16 @@ class backward_pass_planner : pass_planner<Job> {
       bool const is_own = flow.stage[i] == stage_ && program.calls[i].needs_gradient;
       waiting.clear();
       auto const add_waiting = [&](int step) {
-        for (int const edge : waiting) add(step, here().part[at(edge)], i);
+        for (int const edge : waiting) add(step, here().part[edge], i);
         waiting.clear();
       };
-      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)]) {
-        auto const by = reader_[at(edge)];
-        if (flow.role[at(edge)] == gradient_role::part) {
+      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge]) {
+        auto const by = reader_[edge];
+        if (flow.role[edge] == gradient_role::part) {
           if (is_own) waiting.push_back(edge);
         } else if (flow.stage[by] == stage_) {
           if (is_own) add_waiting(backward_step_[by]);
-          if (adds_afterwards(by, at(edge))) add(backward_step_[by] + 1, draft_.places.input_gradient[at(edge)], i);
+          if (adds_afterwards(by, edge)) add(backward_step_[by] + 1, draft_.places.input_gradient[edge], i);
         }
       }
       if (is_own && !waiting.empty()) add_waiting(backward_step_[i]);
@@ -199,9 +198,9 @@ class backward_pass_planner : pass_planner<Job> {
       if (runs_backward(i) && here().gradient[i].exists())
         wait(flow.loss_first[i] ? forward_of_last : table.backward_pass(flow.first_stage[i]), 0);
     for (std::size_t i = 0; i < calls; ++i)
-      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)])
-        if (flow.stage[i] == stage_ && flow.role[at(edge)] == gradient_role::part)
-          wait(table.backward_pass(flow.stage[reader_[at(edge)]]), 0);
+      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
+        if (flow.stage[i] == stage_ && flow.role[edge] == gradient_role::part)
+          wait(table.backward_pass(flow.stage[reader_[edge]]), 0);
     for_each_edge([&](std::size_t, std::size_t edge, std::size_t i) {
       if (flow.stage[i] == stage_) return;
       auto const& rings = base::on(table.device_of_stage(flow.stage[i]));

@@ -82,8 +82,7 @@ class device_buffer_planner {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
   static constexpr long long floats_of(std::size_t call) {
     return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
@@ -110,7 +109,7 @@ class device_buffer_planner {
   }
 
   constexpr void find_backward_readers(std::size_t i, int stage) {
-    auto const& again = recomputations_of<Job>[at(stage)].again;
+    auto const& again = recomputations_of<Job>[stage].again;
     backward_reads const reads(program.calls[i]);
     if (reads.output && !again[i]) read(i, table.backward_pass(stage));
     if (!reads.inputs && !again[i]) return;
@@ -122,16 +121,16 @@ class device_buffer_planner {
     auto const& own = program.calls[i];
     if (!own.needs_gradient || own.root != static_cast<int>(i)) return;
     int const stage = flow.stage[i], backward = table.backward_pass(stage);
-    if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<Job>[at(stage)].again[i] && !offloads_stage(stage))
+    if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<Job>[stage].again[i] && !offloads_stage(stage))
       result_.saved[i] = rings_.place(table.alive(table.forward_pass(stage), backward), own.needs.saved);
     if (flow.loss_first[i])
       result_.gradient[i] = rings_.place(table.alive(table.forward_pass(flow.stages - 1), backward), floats_of(i));
     else if (flow.first_stage[i] >= 0 && flow.first_stage[i] != stage)
       result_.gradient[i] = rings_.place(table.alive(table.backward_pass(flow.first_stage[i]), backward), floats_of(i));
-    for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)])
-      if (flow.role[at(edge)] == gradient_role::part)
-        result_.part[at(edge)] =
-            rings_.place(table.alive(table.backward_pass(flow.stage[at(reader_of(edge))]), backward), floats_of(i));
+    for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
+      if (flow.role[edge] == gradient_role::part)
+        result_.part[edge] =
+            rings_.place(table.alive(table.backward_pass(flow.stage[reader_of(edge)]), backward), floats_of(i));
   }
   static constexpr int reader_of(int edge) {
     for (std::size_t i = 0; i < calls; ++i)

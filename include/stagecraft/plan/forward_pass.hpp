@@ -11,8 +11,8 @@ namespace stagecraft::detail {
 template <class Job>
 class forward_pass_planner : pass_planner<Job> {
   using base = pass_planner<Job>;
-  using base::at, base::root, base::graph, base::program, base::flow, base::table, base::calls, base::outputs,
-      base::floats_of, base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
+  using base::root, base::graph, base::program, base::flow, base::table, base::calls, base::outputs, base::floats_of,
+      base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
 
  public:
   constexpr forward_pass_planner(int stage, typename base::buffers const* const* devices) : base(stage, devices) {}
@@ -54,7 +54,7 @@ class forward_pass_planner : pass_planner<Job> {
     for (std::size_t i = 0; i < calls; ++i)
       if (stage_ == 0 && graph.calls[i].is_input) use_value(i, -1);
     for (int step = 0; step < end_; ++step) {
-      auto const i = at(draft_.steps[at(step)].call);
+      auto const i = draft_.steps[step].call;
       use_value(i, step);
       for (int const input : graph.inputs_of(static_cast<int>(i))) use_value(root(input), step);
       if (program.calls[i].needs.saved > 0 && !here().saved[i].exists())
@@ -82,14 +82,14 @@ class forward_pass_planner : pass_planner<Job> {
     std::array<int, calls> first{};  // the step that does a call's; -1: its own
     first.fill(-1);
     for (int step = 0; step < end_; ++step) {
-      int const call = draft_.steps[at(step)].call, next = program.calls[at(call)].epilogue;
-      bool const goes_on = program.calls[at(call)].epilogue_of < 0 || first[at(call)] >= 0;
-      if (next < 0 || !runs(at(next)) || !goes_on || here().value[at(call)].exists() || is_stashed[at(call)]) continue;
-      int const begin = first[at(call)] >= 0 ? first[at(call)] : step;
+      int const call = draft_.steps[step].call, next = program.calls[call].epilogue;
+      bool const goes_on = program.calls[call].epilogue_of < 0 || first[call] >= 0;
+      if (next < 0 || !runs(next) || !goes_on || here().value[call].exists() || is_stashed[call]) continue;
+      int const begin = first[call] >= 0 ? first[call] : step;
       if (!are_there(call, next, begin, first)) continue;
-      draft_.places.epilogue[at(call)] = next;
-      first[at(next)] = begin;
-      use_value(at(next), first[at(next)]);
+      draft_.places.epilogue[call] = next;
+      first[next] = begin;
+      use_value(next, first[next]);
     }
   }
 
@@ -100,7 +100,7 @@ class forward_pass_planner : pass_planner<Job> {
       if (input == call || !runs(root(input))) continue;
       int made = first[root(input)];
       for (int step = 0; made < 0; ++step)
-        if (root(draft_.steps[at(step)].call) == root(input)) made = step;
+        if (root(draft_.steps[step].call) == root(input)) made = step;
       if (made >= begin) return false;
     }
     return true;

@@ -106,8 +106,7 @@ class pass_planner {
     draft_.places.epilogue.fill(-1);
   }
 
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr long long floats_of(std::size_t call) {
     return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
                          program.calls[call].stored);
@@ -142,7 +141,7 @@ class pass_planner {
       requests_.push_back({step, step, floats});
       return;
     }
-    auto& request = requests_[at(slot)];
+    auto& request = requests_[slot];
     if (request.first > step) request.first = step;
     if (request.last < step) request.last = step;
   }
@@ -152,11 +151,10 @@ class pass_planner {
   constexpr void list_scratch(scratch_kind kind, std::array<int, Count> const& slots) {
     for (std::size_t i = 0; i < Count; ++i)
       if (slots[i] >= 0)
-        draft_.scratch.push_back(
-            {kind, static_cast<int>(i), requests_[at(slots[i])].first, requests_[at(slots[i])].last});
+        draft_.scratch.push_back({kind, static_cast<int>(i), requests_[slots[i]].first, requests_[slots[i]].last});
   }
   constexpr buffer_place scratch(int slot) const {
-    return slot < 0 ? buffer_place{} : buffer_place{here().floats + requests_[at(slot)].offset};
+    return slot < 0 ? buffer_place{} : buffer_place{here().floats + requests_[slot].offset};
   }
 
   /// What the backward pass of this stage finds in remote memory, in an order that both passes know: values and what
@@ -168,7 +166,7 @@ class pass_planner {
   }
   template <class Each>
   constexpr void visit_stashed(Each each) const {
-    auto const& again = recomputations_of<Job>[at(stage_)].again;
+    auto const& again = recomputations_of<Job>[stage_].again;
     std::array<bool, calls> value{};
     for (std::size_t i = 0; i < calls; ++i) {
       if (!runs(i)) continue;

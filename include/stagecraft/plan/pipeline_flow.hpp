@@ -46,7 +46,6 @@ constexpr auto find_flow() {
   constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored>;
   constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
   pipeline_flow<calls, edges, outputs> flow;
-  auto const at = [](int index) { return static_cast<std::size_t>(index); };
   std::array<bool, calls> together{};  // only the first stage has written so far
   std::array<int, calls> last_edge{};
   flow.first_stage.fill(-1);
@@ -58,7 +57,7 @@ constexpr auto find_flow() {
     if (flow.stage[i] >= flow.stages) flow.stages = flow.stage[i] + 1;
   }
   for (std::size_t k = 0; k < outputs; ++k) {
-    auto const root = at(program.calls[at(graph.ends[k])].root);
+    auto const root = program.calls[graph.ends[k]].root;
     if (!program.calls[root].needs_gradient) continue;
     flow.loss_role[k] = flow.first_stage[root] < 0 ? gradient_role::first : gradient_role::add;
     flow.first_stage[root] = flow.stages - 1;
@@ -68,11 +67,11 @@ constexpr auto find_flow() {
     if (!program.calls[i].needs_gradient || program.calls[i].needs.view) continue;
     auto const& node = graph.calls[i];
     for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
-      auto const root = at(program.calls[at(graph.inputs[at(edge)])].root);
+      auto const root = program.calls[graph.inputs[edge]].root;
       if (!program.calls[root].needs_gradient) continue;
-      (last_edge[root] < 0 ? flow.first_edge[root] : flow.next_edge[at(last_edge[root])]) = edge;
+      (last_edge[root] < 0 ? flow.first_edge[root] : flow.next_edge[last_edge[root]]) = edge;
       last_edge[root] = edge;
-      auto& role = flow.role[at(edge)];
+      auto& role = flow.role[edge];
       if (flow.first_stage[root] < 0) {
         role = gradient_role::first;
         flow.first_stage[root] = flow.stage[i];

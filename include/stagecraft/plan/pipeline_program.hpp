@@ -32,7 +32,7 @@ constexpr auto list_device_buffers(std::index_sequence<Device...>) {
 }
 template <class Job>
 inline constexpr auto all_device_buffers =
-    list_device_buffers<Job>(std::make_index_sequence<static_cast<std::size_t>(planning_timetable<Job>.devices())>{});
+    list_device_buffers<Job>(std::make_index_sequence<planning_timetable<Job>.devices()>{});
 
 template <class Job, int Pass>
 constexpr auto draft_pass() {

@@ -108,22 +108,21 @@ class planner {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  constexpr planned_call& call(int index) { return result_.calls[at(index)]; }
+  constexpr planned_call& call(int index) { return result_.calls[index]; }
   [[nodiscard]] constexpr int backward_step(int index) const { return 2 * count_ - index; }
 
   /// A call that no loss depends on, such as an output of a nested model that nobody uses, has no gradient.
   constexpr void find_roots_and_gradients() {
     growing_array<char> reaches_loss(Calls, 0);
-    for (int const output : graph_.ends) reaches_loss[at(output)] = 1;
+    for (int const output : graph_.ends) reaches_loss[output] = 1;
     for (int i = count_; i-- > 0;)
       for (int const input : graph_.inputs_of(i))
-        if (reaches_loss[at(i)] != 0) reaches_loss[at(input)] = 1;
+        if (reaches_loss[i] != 0) reaches_loss[input] = 1;
     for (int i = 0; i < count_; ++i) {
       auto& own = call(i);
       auto const inputs = graph_.inputs_of(i);
       own.root = own.needs.view && !inputs.empty() ? call(inputs[0]).root : i;
-      if (!trains_ || reaches_loss[at(i)] == 0) continue;
+      if (!trains_ || reaches_loss[i] == 0) continue;
       for (auto const& weight : graph_.parameters_of(graph_.call(i).layer))
         own.needs_gradient = own.needs_gradient || weight.trainable;
       for (int const input : inputs) own.needs_gradient = own.needs_gradient || call(input).needs_gradient;
@@ -147,21 +146,21 @@ class planner {
     growing_array<char> written(Calls, 0), layer_written(graph_.layers.size(), 0);
     auto const outputs = graph_.ends;
     for (std::size_t k = 0; k < Outputs; ++k) {
-      auto& root = written[at(call(outputs[k]).root)];
+      auto& root = written[call(outputs[k]).root];
       result_.loss_adds_gradient[k] = root != 0;
       root = 1;
     }
     for (int i = count_ - 1; i >= 0; --i) {
       if (!call(i).needs_gradient) continue;
-      auto& layer = layer_written[at(graph_.call(i).layer)];
+      auto& layer = layer_written[graph_.call(i).layer];
       call(i).writes_parameter_gradient = layer == 0;
       layer = 1;
       if (call(i).needs.view) continue;
       auto const& node = graph_.call(i);
       for (int k = 0; k < node.input_count; ++k) {
-        auto const edge = at(node.first_input + k);
+        auto const edge = node.first_input + k;
         auto const input = graph_.inputs[edge];
-        auto& root = written[at(call(input).root)];
+        auto& root = written[call(input).root];
         bool const adds = root != 0 && call(input).needs_gradient;
         result_.adds_gradient[edge] = adds && call(i).needs.adds_exactly;
         result_.own_gradient[edge] = adds && !call(i).needs.adds_exactly ? 0 : -1;
@@ -175,8 +174,8 @@ class planner {
     constexpr int several = -2;
     growing_array<int> readers(Calls, -1);
     for (int i = 0; i < count_; ++i)
-      for (int const input : graph_.inputs_of(i)) readers[at(input)] = readers[at(input)] == -1 ? i : several;
-    for (int const output : graph_.ends) readers[at(output)] = several;
+      for (int const input : graph_.inputs_of(i)) readers[input] = readers[input] == -1 ? i : several;
+    for (int const output : graph_.ends) readers[output] = several;
     for (int& reader : readers)
       if (reader == several) reader = -1;
     return readers;
@@ -185,8 +184,8 @@ class planner {
   constexpr void find_activations_in_consumers() {
     auto const readers = only_readers();
     for (int i = 0; i < count_; ++i) {
-      if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[at(i)] < 0) continue;
-      auto& consumer = call(readers[at(i)]);
+      if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[i] < 0) continue;
+      auto& consumer = call(readers[i]);
       if (!consumer.needs.applies_activation || call(i).stored != consumer.stored) continue;
       call(i).activation_in_consumer = true;
       call(i).needs.output = false;
@@ -199,7 +198,7 @@ class planner {
   constexpr void find_epilogues() {
     auto const readers = only_readers();
     for (int i = 0; i < count_; ++i) {
-      int const next = readers[at(i)];
+      int const next = readers[i];
       if (next < 0 || call(i).root != i || call(next).needs.view || keeps_output_for_backward(i, next)) continue;
       int const first = call(i).epilogue_of >= 0 ? call(i).epilogue_of : i;
       auto const kind = call(next).needs.is_epilogue;
@@ -218,14 +217,14 @@ class planner {
   }
   /// Whether the backward step of a call, or that of the one which reads its output, reads it, too.
   [[nodiscard]] constexpr bool keeps_output_for_backward(int index, int reader) const {
-    auto const &own = result_.calls[at(index)], &next = result_.calls[at(reader)];
+    auto const &own = result_.calls[index], &next = result_.calls[reader];
     return (own.needs_gradient && own.needs.output) || own.activation_in_consumer || own.activation_in_loss ||
            (next.needs_gradient && next.needs.input);
   }
 
   [[nodiscard]] constexpr long long floats_of(int index) const {
     return stored_floats(static_cast<long long>(result_.batch) * graph_.call(index).shape.size(),
-                         result_.calls[at(index)].stored);
+                         result_.calls[index].stored);
   }
 
   constexpr void find_lifetimes() {
@@ -237,43 +236,43 @@ class planner {
     draft_.own_gradient.fill(-1);
     auto const request = [&](int& slot, int first, int last, long long size) {
       slot = draft_.buffer_count++;
-      buffers[at(slot)] = {first, last, size};
+      buffers[slot] = {first, last, size};
     };
     auto const extend = [&](int slot, int step) {
       if (slot < 0) return;  // what is never stored
-      if (buffers[at(slot)].last < step) buffers[at(slot)].last = step;
-      if (buffers[at(slot)].first > step) buffers[at(slot)].first = step;
+      if (buffers[slot].last < step) buffers[slot].last = step;
+      if (buffers[slot].first > step) buffers[slot].first = step;
     };
     for (int i = 0; i < count_; ++i) {
       auto const& own = call(i);
       if (own.root == i) {
         int const filled = graph_.call(i).is_input ? -1 : own.epilogue_of >= 0 ? own.epilogue_of : i;
-        if (own.epilogue < 0) request(value[at(i)], filled, i, floats_of(i));
-        if (own.needs_gradient) request(gradient[at(i)], backward_step(i), backward_step(i), floats_of(i));
+        if (own.epilogue < 0) request(value[i], filled, i, floats_of(i));
+        if (own.needs_gradient) request(gradient[i], backward_step(i), backward_step(i), floats_of(i));
       }
       // A layer keeps its values while training, even if no backward step will read them.
-      if (own.needs.saved > 0) request(saved[at(i)], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
-      if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[at(own.root)], backward_step(i));
+      if (own.needs.saved > 0) request(saved[i], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
+      if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[own.root], backward_step(i));
       for (int const input : graph_.inputs_of(i)) {
         int const root = call(input).root;
-        extend(value[at(root)], i);
+        extend(value[root], i);
         if (!own.needs_gradient || own.needs.view) continue;
-        if (own.needs.input) extend(value[at(root)], backward_step(i));
-        if (gradient[at(root)] >= 0) extend(gradient[at(root)], backward_step(i));
+        if (own.needs.input) extend(value[root], backward_step(i));
+        if (gradient[root] >= 0) extend(gradient[root], backward_step(i));
       }
       auto const& node = graph_.call(i);
       for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
-        if (result_.own_gradient[at(edge)] >= 0)
-          request(draft_.own_gradient[at(edge)], backward_step(i), backward_step(i),
-                  floats_of(call(graph_.inputs[at(edge)]).root));
+        if (result_.own_gradient[edge] >= 0)
+          request(draft_.own_gradient[edge], backward_step(i), backward_step(i),
+                  floats_of(call(graph_.inputs[edge]).root));
     }
     int const loss_step = count_;
     int largest_added_loss = -1;
     auto const outputs = graph_.ends;
     for (std::size_t k = 0; k < Outputs; ++k) {
       int const root = call(outputs[k]).root;
-      extend(value[at(root)], loss_step);
-      if (gradient[at(root)] >= 0) extend(gradient[at(root)], loss_step);
+      extend(value[root], loss_step);
+      if (gradient[root] >= 0) extend(gradient[root], loss_step);
       if (result_.loss_adds_gradient[k] && (largest_added_loss < 0 || floats_of(root) > floats_of(largest_added_loss)))
         largest_added_loss = root;
     }
@@ -330,8 +329,8 @@ constexpr call_needs find_needs(std::index_sequence<Input...>) {
 
 // One constant for each call and for each part of the plan: compilers limit the steps of each.
 template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivation>
-inline constexpr call_needs needs_of_call = find_needs<M, Call, Batch, Mode, LeavesActivation>(
-    std::make_index_sequence<static_cast<std::size_t>(graph_of<M>.call(Call).input_count)>{});
+inline constexpr call_needs needs_of_call =
+    find_needs<M, Call, Batch, Mode, LeavesActivation>(std::make_index_sequence<graph_of<M>.call(Call).input_count>{});
 
 template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, std::size_t... Call>
 constexpr auto draft_program(std::index_sequence<Call...>) {
@@ -366,7 +365,7 @@ constexpr auto plan_program() {
   constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored>;
   constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored>;
   auto result = draft.result;
-  auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[static_cast<std::size_t>(slot)].offset; };
+  auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[slot].offset; };
   result.floats = placed.floats;
   for (std::size_t i = 0; i < result.calls.size(); ++i) {
     auto& own = result.calls[i];

@@ -25,7 +25,7 @@ constexpr auto list_devices_of_stages() {
   constexpr int stages = checked_stages<M>.stage_count();
   std::array<placed_stage, static_cast<std::size_t>(stages < 1 ? 1 : stages)> result{};
   for (int stage = 0; stage < stages; ++stage)
-    result[static_cast<std::size_t>(stage)] = {checked_stages<M>.device(stage), checked_stages<M>.is_beside(stage)};
+    result[stage] = {checked_stages<M>.device(stage), checked_stages<M>.is_beside(stage)};
   return result;
 }
 

@@ -32,14 +32,13 @@ inline constexpr auto values_on_ipus = [] {
     some_on_host = some_on_host || is_on_host(graph, static_cast<int>(i));
     if (is_on_host(graph, static_cast<int>(i))) continue;
     auto const& node = graph.calls[i];
-    if (!node.is_input) is_read[static_cast<std::size_t>(program.calls[i].root)] = true;
+    if (!node.is_input) is_read[program.calls[i].root] = true;
     for (int k = node.first_input; k < node.first_input + node.input_count && !program.calls[i].needs.view; ++k) {
-      auto const input = static_cast<std::size_t>(graph.inputs[static_cast<std::size_t>(k)]);
-      is_read[static_cast<std::size_t>(program.calls[input].root)] = true;
+      auto const input = static_cast<std::size_t>(graph.inputs[k]);
+      is_read[program.calls[input].root] = true;
     }
   }
-  for (std::size_t i = 0; i < count; ++i)
-    result[i] = !some_on_host || is_read[static_cast<std::size_t>(program.calls[i].root)];
+  for (std::size_t i = 0; i < count; ++i) result[i] = !some_on_host || is_read[program.calls[i].root];
   return result;
 }();
 

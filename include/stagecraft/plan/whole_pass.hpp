@@ -49,12 +49,11 @@ constexpr auto place_whole_pass() {
   }
   for (std::size_t edge = 0; edge < graph.inputs.size(); ++edge) {
     auto const own = program.own_gradient[edge];
-    result.input_gradient[edge] = {own >= 0 ? own
-                                            : program.calls[static_cast<std::size_t>(graph.inputs[edge])].gradient};
+    result.input_gradient[edge] = {own >= 0 ? own : program.calls[graph.inputs[edge]].gradient};
     result.adds_gradient[edge] = program.adds_gradient[edge];
   }
   for (std::size_t k = 0; k < result.loss_gradient.size(); ++k)
-    result.loss_gradient[k] = {program.calls[static_cast<std::size_t>(graph.ends[k])].gradient};
+    result.loss_gradient[k] = {program.calls[graph.ends[k]].gradient};
   result.loss_scratch = {program.loss_gradient};
   return result;
 }
@@ -78,11 +77,10 @@ constexpr auto plan_whole_pass() {
       for (int k = node.first_input; k < node.first_input + node.input_count; ++k) {
         auto const edge = static_cast<std::size_t>(k);
         if (program.own_gradient[edge] < 0) continue;
-        int const root = program.calls[static_cast<std::size_t>(graph.inputs[edge])].root;
-        plan.additions[added++] = {static_cast<int>(step), places.input_gradient[edge],
-                                   places.gradient[static_cast<std::size_t>(root)],
+        int const root = program.calls[graph.inputs[edge]].root;
+        plan.additions[added++] = {static_cast<int>(step), places.input_gradient[edge], places.gradient[root],
                                    stored_floats(static_cast<long long>(program.batch) * graph.call(root).shape.size(),
-                                                 program.calls[static_cast<std::size_t>(root)].stored),
+                                                 program.calls[root].stored),
                                    root};
       }
     }

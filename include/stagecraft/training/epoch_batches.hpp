@@ -23,7 +23,8 @@ struct epoch_batches {
   int batch_size, batches, steps;
 
   /// To evaluate samples in memory; `asked` batches of them, 0: all. Errors: E4003, E4011, E4019, E4041.
-  static epoch_batches to_evaluate(loader data, char const* name, int batch_size, char const* option, int asked) {
+  [[gnu::cold]] static epoch_batches to_evaluate(loader data, char const* name, int batch_size, char const* option,
+                                                 int asked) {
     if constexpr (Session::graph.is_stateful()) check_full_batches(name, data.count(), batch_size, Session::batch);
     epoch_order order(data.count(), false, 0);
     int const batches = order.batches(batch_size);

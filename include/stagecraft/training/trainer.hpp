@@ -80,7 +80,7 @@ class model_trainer
   /// Errors: E2022, E2026 for a model with stages of which it is not said how its weights are updated, so that it can
   /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017
   /// to E4019, E4041. Definition: tf.keras.Model.fit.
-  training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
+  [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
@@ -144,7 +144,7 @@ class model_trainer
   /// The loss and the metrics over all samples, without dropout. Runs `steps_per_execution` steps at once; the last
   /// execution may be shorter, also one of a pipeline, where Keras on IPU refuses it. With replicas, batches that do
   /// not fill all of them are left out, with a warning. Errors as `fit`. Definition: tf.keras.Model.evaluate.
-  evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
+  [[gnu::cold]] evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     auto of =
         batches_to_run::to_evaluate(loader(x, y, options.sample_weight, {}), "x", batch_size, "steps", options.steps);
@@ -246,7 +246,7 @@ class model_trainer
           order_(of.order),
           runner_(model, callbacks, {of.steps, training.steps_per_execution}, of.data, of.order, of.batch_size,
                   of.batches) {}
-    results<run_kind::evaluation> run() {
+    [[gnu::cold]] results<run_kind::evaluation> run() {
       results<run_kind::evaluation> means;
       logs none, step_logs = means.make_logs();
       callbacks_.on_test_begin(none);
@@ -262,7 +262,8 @@ class model_trainer
     runner<run_kind::evaluation> runner_;
   };
 
-  training_history run_epochs(fit_options const& options, batches_to_run& of, batches_to_run* validation) {
+  [[gnu::cold]] training_history run_epochs(fit_options const& options, batches_to_run& of,
+                                            batches_to_run* validation) {
     step_counts const counts{of.steps,
                              steps_of_training_execution(of.steps, training.steps_per_execution,
                                                          options_of<M, Training>.accumulation_steps(), replicas)};
@@ -300,7 +301,7 @@ class model_trainer
     return history;
   }
 
-  evaluation run_evaluation(evaluate_options const& options, batches_to_run& of) {
+  [[gnu::cold]] evaluation run_evaluation(evaluate_options const& options, batches_to_run& of) {
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
     if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
@@ -309,7 +310,7 @@ class model_trainer
     return evaluator(*this, callbacks, of).run().report();
   }
 
-  static batches_to_run validation_batches(labelled_samples const& of, int batch_size, int asked) {
+  [[gnu::cold]] static batches_to_run validation_batches(labelled_samples const& of, int batch_size, int asked) {
     constexpr auto names = loader::validation_names;
     return batches_to_run::to_evaluate(loader(of.x, of.y, of.sample_weight, {}, names), names.x, batch_size,
                                        "validation_steps", asked);

@@ -80,7 +80,7 @@ constexpr int layer_of_weight(int weight) {
 
 /// Keras's name of a weight, such as "dense/kernel:0".
 template <class M>
-std::string weight_name(int weight) {
+[[gnu::cold]] std::string weight_name(int weight) {
   return std::string(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view()) + "/" +
          std::string(graph_of<M>.parameters[weight].name.view()) + ":0";
 }
@@ -97,7 +97,7 @@ void for_each_weight(Session& session, Visit&& visit) {
 }
 
 template <class M, auto const& Weights, class Session>
-std::vector<weight_array> copy_weights(Session const& session) {
+[[gnu::cold]] std::vector<weight_array> copy_weights(Session const& session) {
   std::vector<weight_array> result(Weights.size());
   for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session const& from, std::size_t index) {
     auto const& info = graph_of<M>.parameters[Weight];
@@ -128,7 +128,7 @@ std::vector<weight_array> copy_weights(Session const& session) {
 
 /// `check_names`: whether the names of weights that have one must be the model's.
 template <class M, auto const& Weights, class Session>
-void assign_weights(Session& session, std::vector<weight_array> const& weights, bool check_names = true) {
+[[gnu::cold]] void assign_weights(Session& session, std::vector<weight_array> const& weights, bool check_names = true) {
   if (weights.size() != Weights.size())
     throw data_error("E4009", "set_weights: the model has " + std::to_string(Weights.size()) + " weights, found " +
                                   std::to_string(weights.size()));

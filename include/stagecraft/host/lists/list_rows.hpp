@@ -19,15 +19,14 @@ class list_rows : protected list_values<Arch> {
 
   using list_values<Arch>::list_values;
   using list_values<Arch>::nodes_;
-  using list_values<Arch>::at, list_values<Arch>::read, list_values<Arch>::here, list_values<Arch>::shape,
-      list_values<Arch>::shape_of, list_values<Arch>::x, list_values<Arch>::y, list_values<Arch>::loop_of,
-      list_values<Arch>::place_of;
+  using list_values<Arch>::read, list_values<Arch>::here, list_values<Arch>::shape, list_values<Arch>::shape_of,
+      list_values<Arch>::x, list_values<Arch>::y, list_values<Arch>::loop_of, list_values<Arch>::place_of;
 
   /// Whether a group may begin with the operation.
   [[nodiscard]] bool is_large() const {
     return kernels::row_groups<Arch>::is_large(here().shape.size()) ||
            (here().what.template is<operations::reduce>() &&
-            kernels::row_groups<Arch>::is_large(nodes_[at(read(0))].shape.size()));
+            kernels::row_groups<Arch>::is_large(nodes_[read(0)].shape.size()));
   }
   /// How many rows the operation has; 0 if it is none of rows. `found`: what it does to them.
   std::int64_t find_rows(member& found) const {

@@ -72,11 +72,11 @@ class list_runner : list_rows<Arch> {
   }
 
  private:
-  using list_rows<Arch>::at, list_rows<Arch>::here, list_rows<Arch>::read, list_rows<Arch>::shape,
-      list_rows<Arch>::shape_of, list_rows<Arch>::x, list_rows<Arch>::y, list_rows<Arch>::size,
-      list_rows<Arch>::begin_of_part, list_rows<Arch>::shape_of_part, list_rows<Arch>::address_of,
-      list_rows<Arch>::stride, list_rows<Arch>::repeating_stride, list_rows<Arch>::top, list_rows<Arch>::loop_of,
-      list_rows<Arch>::loop_named, list_rows<Arch>::place_of;
+  using list_rows<Arch>::here, list_rows<Arch>::read, list_rows<Arch>::shape, list_rows<Arch>::shape_of,
+      list_rows<Arch>::x, list_rows<Arch>::y, list_rows<Arch>::size, list_rows<Arch>::begin_of_part,
+      list_rows<Arch>::shape_of_part, list_rows<Arch>::address_of, list_rows<Arch>::stride,
+      list_rows<Arch>::repeating_stride, list_rows<Arch>::top, list_rows<Arch>::loop_of, list_rows<Arch>::loop_named,
+      list_rows<Arch>::place_of;
   using list_rows<Arch>::nodes_, list_rows<Arch>::operands_, list_rows<Arch>::memory_, list_rows<Arch>::places_,
       list_rows<Arch>::part_, list_rows<Arch>::by_sample_, list_rows<Arch>::id_, list_rows<Arch>::loops_,
       list_rows<Arch>::depth_;
@@ -93,7 +93,7 @@ class list_runner : list_rows<Arch> {
     kernels::pack_product<Arch>(of, x(1), begin);
     return begin;
   }
-  [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[at(id_)]; }
+  [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[id_]; }
 
   void clear() { std::memset(y(), 0, static_cast<std::size_t>(size(shape())) * sizeof(float)); }
   static void copy(float const* from, float* to, std::int64_t floats) {
@@ -146,7 +146,7 @@ class list_runner : list_rows<Arch> {
     int const operands = here().operand_count, rank = shape().rank;
     for (int axis = 0; axis < rank; ++axis) {
       std::array<std::int64_t, 4> strides{stride(shape(), axis)};
-      for (int i = 0; i < 3; ++i) strides[at(i + 1)] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
+      for (int i = 0; i < 3; ++i) strides[i + 1] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
       axes.add(shape()[axis], strides);
     }
     kernels::map_function<Arch>(what.apply, axes, y(), {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
@@ -196,25 +196,23 @@ class list_runner : list_rows<Arch> {
       if (join.product != id_) continue;
       if (join.sum >= 0) {
         end.to = address_of(join.sum);
-        extents const& added = nodes_[at(join.added)].shape;
+        extents const& added = nodes_[join.added].shape;
         bool const is_row = added != here().shape;
         if (join.read_from >= 0)
-          end.finish.added =
-              in_trip(join.read_from, nodes_[at(join.added)].what.template as<operations::at>(), join.added);
+          end.finish.added = in_trip(join.read_from, nodes_[join.added].what.template as<operations::at>(), join.added);
         else
-          end.finish.added = {is_row ? memory_[at(join.added)] : address_of(join.added), is_row ? 0 : added[-1]};
+          end.finish.added = {is_row ? memory_[join.added] : address_of(join.added), is_row ? 0 : added[-1]};
       }
       if (join.stack >= 0)
-        end.finish.copied =
-            in_trip(join.stack, nodes_[at(join.stack)].what.template as<operations::stack>(), join.stack);
+        end.finish.copied = in_trip(join.stack, nodes_[join.stack].what.template as<operations::stack>(), join.stack);
     }
     return end;
   }
   /// The rows of this trip in a tensor of all trips. `of`: the operation that reads or writes there.
   template <class Where>
   [[nodiscard]] kernels::product_rows_at in_trip(int tensor, Where const& where, int of) const {
-    extents const& all = nodes_[at(tensor)].shape;
-    auto const& loop = loop_named(operands_[at(nodes_[at(of)].first_operand)]);
+    extents const& all = nodes_[tensor].shape;
+    auto const& loop = loop_named(operands_[nodes_[of].first_operand]);
     int const trip = where.reversed ? loop.trips - 1 - loop.trip : loop.trip;
     return {address_of(tensor) + trip * stride(all, where.axis), stride(all, where.axis == 0 ? 1 : 0)};
   }
@@ -319,13 +317,13 @@ class list_runner : list_rows<Arch> {
   void step(operations::loop_end const&) {
     // Every state has been read: now it may change.
     for (int id = top().loop + 1; id < id_; ++id)
-      if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.template is<operations::next>() &&
-          operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
-        int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
+      if (nodes_[id].operand_count == 3 && nodes_[id].what.template is<operations::next>() &&
+          operands_[nodes_[id].first_operand] == top().loop && memory_[id] != nullptr) {
+        int const state = operands_[nodes_[id].first_operand + 1];
         if (by_sample_)
-          copy(begin_of_part(id), begin_of_part(state), size(shape_of_part(nodes_[at(id)].shape)));
+          copy(begin_of_part(id), begin_of_part(state), size(shape_of_part(nodes_[id].shape)));
         else
-          copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
+          copy(memory_[id], memory_[state], size(nodes_[id].shape));
       }
     if (++top().trip < top().trips)
       jump_ = top().begin;  // and the groups of the first trip are repeated

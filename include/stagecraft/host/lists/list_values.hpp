@@ -28,31 +28,30 @@ class list_values {
   list_values(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory)
       : nodes_(nodes), operands_(operands), memory_(memory) {}
 
-  [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
-  [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] node const& here() const { return nodes_[id_]; }
+  [[nodiscard]] int read(int index) const { return operands_[here().first_operand + index]; }
 
   // What the operation writes and reads: of the samples that are worked on, or of all.
   [[nodiscard]] extents shape() const { return by_sample_ ? shape_of_part(here().shape) : here().shape; }
-  [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[at(id_)]; }
+  [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[id_]; }
   [[nodiscard]] extents shape_of(int index) const {
-    extents const& whole = nodes_[at(read(index))].shape;
+    extents const& whole = nodes_[read(index)].shape;
     return takes_part(index) ? shape_of_part(whole) : whole;
   }
   [[nodiscard]] float* x(int index) const {
-    return takes_part(index) ? begin_of_part(read(index)) : memory_[at(read(index))];
+    return takes_part(index) ? begin_of_part(read(index)) : memory_[read(index)];
   }
   [[nodiscard]] bool takes_part(int index) const {
-    return by_sample_ && operations::is_taken_by_sample(here(), index, nodes_[at(read(index))].shape);
+    return by_sample_ && operations::is_taken_by_sample(here(), index, nodes_[read(index)].shape);
   }
   [[nodiscard]] extents shape_of_part(extents of) const {
     if (of.rank > 0) of[0] = of[0] / part_.of * part_.count;
     return of;
   }
   [[nodiscard]] float* begin_of_part(int id) const {
-    float* const begin = memory_[at(id)];
-    if (places_[at(id)].in == operations::storage::samples) return begin;
-    return begin + nodes_[at(id)].shape.size() / part_.of * part_.first;
+    float* const begin = memory_[id];
+    if (places_[id].in == operations::storage::samples) return begin;
+    return begin + nodes_[id].shape.size() / part_.of * part_.first;
   }
   static std::int64_t size(extents const& shape) { return shape.size(); }
 
@@ -67,7 +66,7 @@ class list_values {
     int const own = axis - (rank - shape.rank);
     return own < 0 || shape.lengths[own] == 1 ? 0 : stride(shape, own);
   }
-  [[nodiscard]] float* address_of(int id) const { return by_sample_ ? begin_of_part(id) : memory_[at(id)]; }
+  [[nodiscard]] float* address_of(int id) const { return by_sample_ ? begin_of_part(id) : memory_[id]; }
 
   // Loops. The trip of the innermost one that runs is at the top.
   struct running {

@@ -23,12 +23,11 @@ class list_workspace {
     std::int64_t kept = 0;
     int loop = -1;  // the outermost
     for (int const id : order) {
-      node const& of = nodes[at(id)];
+      node const& of = nodes[id];
       if (loop < 0 && of.what.template is<operations::loop>()) loop = id;
-      if (of.what.template is<operations::loop_end>() && operands[at(of.first_operand)] == loop) loop = -1;
+      if (of.what.template is<operations::loop_end>() && operands[of.first_operand] == loop) loop = -1;
       if ((loop >= 0 && is_packed_in(loop, of, operands)) || (in_parts && is_product_with_weight(of, nodes, operands)))
-        kept +=
-            kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[at(operands[at(of.first_operand)])].shape));
+        kept += kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[operands[of.first_operand]].shape));
     }
     return kept + of_single(nodes, operands, order);
   }
@@ -45,9 +44,9 @@ class list_workspace {
                                                         std::span<int const> order) {
     std::int64_t largest = 0;
     for (int const id : order) {
-      node const& of = nodes[at(id)];
+      node const& of = nodes[id];
       if (of.operand_count == 0) continue;
-      auto const floats = of_node(of, nodes[at(operands[at(of.first_operand)])].shape);
+      auto const floats = of_node(of, nodes[operands[of.first_operand]].shape);
       if (floats > largest) largest = floats;
     }
     return largest;
@@ -65,20 +64,18 @@ class list_workspace {
   }
   /// Whether a product in a loop has one right operand for all trips, which is packed once.
   [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
-    return of.what.template is<operations::product>() && of.shape.rank == 2 &&
-           operands[at(of.first_operand + 1)] < loop;
+    return of.what.template is<operations::product>() && of.shape.rank == 2 && operands[of.first_operand + 1] < loop;
   }
   /// Whether a product's right operand is a weight.
   [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, std::span<node const> nodes,
                                                              std::span<int const> operands) {
     if (!of.what.template is<operations::product>() || of.shape.rank != 2) return false;
-    int right = operands[at(of.first_operand + 1)];
-    while (is_alias(nodes[at(right)].what)) right = operands[at(nodes[at(right)].first_operand)];
-    return nodes[at(right)].what.template is<operations::weight>();
+    int right = operands[of.first_operand + 1];
+    while (is_alias(nodes[right].what)) right = operands[nodes[right].first_operand];
+    return nodes[right].what.template is<operations::weight>();
   }
 
  private:
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
 };
 
 }  // namespace stagecraft

@@ -41,11 +41,9 @@ class plan_runner {
   void backward(tensors const& where) { run(plan_.backward, plan_.backward_places, plan_.backward_workspace, where); }
 
   /// Where an operation's value lies after its step.
-  [[nodiscard]] float const* address(int id) const { return addresses_[at(id)]; }
+  [[nodiscard]] float const* address(int id) const { return addresses_[id]; }
 
  private:
-  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
   void run(std::span<int const> order, std::span<operations::place const> places, std::int64_t of_values,
            tensors const& where) {
     for (std::size_t id = 0; id < places.size(); ++id) addresses_[id] = find(places[id], where);
@@ -55,8 +53,8 @@ class plan_runner {
   float* find(operations::place const& place, tensors const& where) const {
     switch (place.in) {
       case operations::storage::constant:
-        return const_cast<float*>(&plan_.nodes[at(place.index)].what.as<operations::constant>().value);
-      case operations::storage::input: return const_cast<float*>(where.inputs[at(place.index)]);
+        return const_cast<float*>(&plan_.nodes[place.index].what.as<operations::constant>().value);
+      case operations::storage::input: return const_cast<float*>(where.inputs[place.index]);
       case operations::storage::output: return where.output;
       case operations::storage::output_gradient: return const_cast<float*>(where.output_gradient);
       case operations::storage::kept: return kept_ + place.offset;

@@ -76,7 +76,7 @@ constexpr pooling_kernel find_pooling_kernel() {
   constexpr auto const* forward = node.what.template if_is<operations::pooling>();
   constexpr auto const* backward = node.what.template if_is<operations::pooling_gradient>();
   if constexpr (forward != nullptr || backward != nullptr) {
-    constexpr auto const& image = Plan.nodes[static_cast<std::size_t>(operand_of(Plan, static_cast<int>(Id), 0))].shape;
+    constexpr auto const& image = Plan.nodes[operand_of(Plan, static_cast<int>(Id), 0)].shape;
     constexpr auto found = [] {
       std::pair<bool, kernels::pooling_shape> result{};
       result.first =

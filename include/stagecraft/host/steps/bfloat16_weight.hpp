@@ -17,11 +17,10 @@ template <class Plan, int Call>
 struct bfloat16_weight {
   using architecture = typename Plan::architecture;
   static constexpr auto const& layer = Plan::graph.layer_of(Call);
-  static constexpr int input = Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input)];
+  static constexpr int input = Plan::graph.inputs[Plan::graph.call(Call).first_input];
   /// Whether training asks for the gradient of the input: an input of the model has none.
   static constexpr bool has_gradient =
-      !only_infers<Plan::training> &&
-      !Plan::graph.call(Plan::program.calls[static_cast<std::size_t>(input)].root).is_input;
+      !only_infers<Plan::training> && !Plan::graph.call(Plan::program.calls[input].root).is_input;
   /// A product of an even number of inputs, and of units for the gradient, whose layer has this call alone.
   static constexpr bool multiplies_pairs = [] {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
@@ -31,14 +30,14 @@ struct bfloat16_weight {
                          !same_type(layer.type, tag_of<layers::dense>)) {
       return false;
     } else {
-      constexpr auto const& info = Plan::graph.parameters[static_cast<std::size_t>(layer.first_parameter)];
+      constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
       if constexpr (layer.call_count != 1 || !info.trainable || info.rows() % 2 != 0 || info.columns() % 2 != 0 ||
-                    Plan::program.calls[static_cast<std::size_t>(input)].stored != dtype::bfloat16)
+                    Plan::program.calls[input].stored != dtype::bfloat16)
         return false;
       else
         return kernels::packed_matrix<info.rows() / 2, info.columns(), architecture>::size +
                    (has_gradient ? kernels::packed_matrix<info.columns() / 2, info.rows(), architecture>::size : 0) <=
-               Plan::weights.size[static_cast<std::size_t>(layer.first_parameter)];
+               Plan::weights.size[layer.first_parameter];
     }
   }();
 };

@@ -27,7 +27,7 @@ struct host_call {
   static constexpr bool trains = Plan::trains && planned.needs_gradient;
 
   [[nodiscard]] static constexpr int input_call(int index) {
-    return Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
+    return Plan::graph.inputs[Plan::graph.call(Call).first_input + index];
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index) {
     return Plan::graph.call(input_call(index)).shape;
@@ -38,7 +38,7 @@ struct host_call {
 
   /// Whether the gradient of an input is wanted at all.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
-    return Plan::program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;
+    return Plan::program.calls[input_call(index)].needs_gradient;
   }
   /// Whether it is to be added to what is there; else what is there is not defined.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
@@ -47,7 +47,7 @@ struct host_call {
   /// The activation behind an input whose gradient the backward step of this call applies to the gradient of the input;
   /// `linear` if there is none. Such an input's gradient is written, not added to.
   [[nodiscard]] static constexpr activation applied_activation(int index) {
-    auto const& source = Plan::program.calls[static_cast<std::size_t>(input_call(index))];
+    auto const& source = Plan::program.calls[input_call(index)];
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
   /// The same for the gradients of the weights.
@@ -55,7 +55,7 @@ struct host_call {
   static constexpr int first_parameter = Plan::graph.layer_of(Call).first_parameter;
   static constexpr int parameter_count = Plan::graph.layer_of(Call).parameter_count;
   [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
-    return Plan::graph.parameters[static_cast<std::size_t>(first_parameter + index)];
+    return Plan::graph.parameters[first_parameter + index];
   }
 
   /// Whether the gradient of a weight is wanted: not of a frozen layer's.
@@ -87,16 +87,15 @@ struct host_call {
   }
   /// Floats that a weight takes in its layout.
   [[nodiscard]] static constexpr long long stored_floats(int index) {
-    return parameter_info(index).layout == parameter_layout::plain
-               ? parameter_info(index).size()
-               : Plan::weights.size[static_cast<std::size_t>(first_parameter + index)];
+    return parameter_info(index).layout == parameter_layout::plain ? parameter_info(index).size()
+                                                                   : Plan::weights.size[first_parameter + index];
   }
   /// What updates a weight of the layer.
   template <int Index>
   static constexpr auto optimizer =
       detail::optimizer_of_weight<typename Plan::job::described, static_cast<std::size_t>(first_parameter + Index)>;
   [[nodiscard]] static constexpr long long weight_offset(int index) {
-    return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
+    return Plan::weights.offset[first_parameter + index];
   }
 
   /// The samples of this step, which come first in the batch: what is behind them in a partial batch repeats one of
@@ -136,7 +135,7 @@ struct host_call {
   template <class Place>
   [[nodiscard]] float* address(Place const& place, [[maybe_unused]] int of, [[maybe_unused]] long long room) const {
     if constexpr (is_half(Plan::stored))
-      if (is_half(Plan::program.calls[static_cast<std::size_t>(of)].stored)) return memory.widened + room;
+      if (is_half(Plan::program.calls[of].stored)) return memory.widened + room;
     return Plan::address(memory, place);
   }
 };

@@ -85,8 +85,7 @@ plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::
 
 /// The plan of a call's steps. `Call` is a host_call.
 template <class Call>
-class plan_of_call : public decltype(plan_type_of_call<Call>(
-                         std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{})) {};
+class plan_of_call : public decltype(plan_type_of_call<Call>(std::make_index_sequence<Call::input_count>{})) {};
 /// A call on a tile has the plan of the call on the host.
 template <class Call>
   requires requires { typename Call::constants; }
@@ -111,12 +110,9 @@ class traced_layer {
   static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins};
   static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins};
 
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
-  static constexpr int operand(int id, int index) {
-    return plan.operands[at(plan.nodes[at(id)].first_operand + index)];
-  }
+  static constexpr int operand(int id, int index) { return plan.operands[plan.nodes[id].first_operand + index]; }
   static constexpr operations::extents const& shape_of(int id, int index) {
-    return plan.nodes[at(operand(id, index))].shape;
+    return plan.nodes[operand(id, index)].shape;
   }
 
   /// Whether the backward step updates a table's rows, so that the table's gradient is not made.
@@ -136,7 +132,7 @@ class traced_layer {
     std::array<int, count> ids{};
     std::size_t next = 0;
     for (int i = 0; i < Call::parameter_count; ++i)
-      if (updates_rows(i)) ids[next++] = plan.gradients[at(Call::input_count + i)];
+      if (updates_rows(i)) ids[next++] = plan.gradients[Call::input_count + i];
     return ids;
   }();
 
@@ -145,7 +141,7 @@ class traced_layer {
   static constexpr std::int64_t shared_floats = [] {
     std::int64_t floats = std::max(plan.forward_workspace, plan.backward_workspace);
     for (int const id : rows_updates)
-      floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[at(id)].shape[0], shape_of(id, 1).size()));
+      floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[id].shape[0], shape_of(id, 1).size()));
     return floats;
   }();
   static constexpr bool has_large_maps = [] {
@@ -191,15 +187,14 @@ class traced_layer {
     run(call, forward_step);
     constexpr auto floats = static_cast<long long>(Call::batch) * Call::size;
     call.divide([](Call const& part) {
-      if (float const* const result = shared_address(part, forward_step.places[at(plan.output)]);
-          result != part.output()) {
+      if (float const* const result = shared_address(part, forward_step.places[plan.output]); result != part.output()) {
         auto const [first, last] = part.elements(floats);
         std::copy(result + first, result + last, part.output() + first);
       }
       if constexpr (plan.updates.size() > 0)
         for (auto const& [weight, value] : plan.updates) {
-          auto const [first, last] = part.elements(plan.nodes[at(value)].shape.size());
-          float const* const from = shared_address(part, forward_step.places[at(value)]);
+          auto const [first, last] = part.elements(plan.nodes[value].shape.size());
+          float const* const from = shared_address(part, forward_step.places[value]);
           std::copy(from + first, from + last, part.mutable_weight(weight) + first);
         }
     });
@@ -217,7 +212,7 @@ class traced_layer {
     });
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
       (update_rows<static_cast<int>(Parameter)>(call), ...);
-    }(std::make_index_sequence<at(Call::parameter_count)>{});
+    }(std::make_index_sequence<Call::parameter_count>{});
   }
 
  private:
@@ -230,21 +225,21 @@ class traced_layer {
       });
       call.divide([](Call const& part) {
         constexpr auto optimizer = Call::template optimizer<Parameter>;
-        constexpr int rows = operand(plan.gradients[at(Call::input_count + Parameter)], 0);
+        constexpr int rows = operand(plan.gradients[Call::input_count + Parameter], 0);
         auto const offset = Call::weight_offset(Parameter);
         kernels::update_function<optimizer, arch> const function(part.memory.learning_rate, part.memory.update);
         kernels::updated_weights<optimizer, arch> const weights{part.memory.weights + offset,
                                                                 part.memory.slots + offset, Call::plan::weights.floats};
-        chains_of<Parameter>(part).update(function, weights, shared_address(part, backward_step.places[at(rows)]),
+        chains_of<Parameter>(part).update(function, weights, shared_address(part, backward_step.places[rows]),
                                           part.share());
       });
     }
   }
   template <int Parameter>
   static kernels::row_chains<arch> chains_of(Call const& part) {
-    constexpr int id = plan.gradients[at(Call::input_count + Parameter)];
-    constexpr auto const& table = plan.nodes[at(id)].shape;
-    return {{.indices = shared_address(part, backward_step.places[at(operand(id, 1))]),
+    constexpr int id = plan.gradients[Call::input_count + Parameter];
+    constexpr auto const& table = plan.nodes[id].shape;
+    return {{.indices = shared_address(part, backward_step.places[operand(id, 1)]),
              .count = shape_of(id, 1).size(),
              .rows = table[0],
              .width = table.size() / table[0]},
@@ -253,7 +248,7 @@ class traced_layer {
 
   static void run(Call const& call, step const& what) {
     for (auto const& segment : what.segments) {
-      auto const order = what.order.subspan(at(segment.begin), at(segment.end - segment.begin));
+      auto const order = what.order.subspan(segment.begin, segment.end - segment.begin);
       call.divide([&](Call const& part) {
         switch (segment.kind) {
           case operations::segment_kind::by_sample: return run_samples(part, what, order);
@@ -307,7 +302,7 @@ class traced_layer {
     using operations::storage;
     switch (where.in) {
       case storage::constant:
-        return const_cast<float*>(&plan.nodes[at(where.index)].what.template as<operations::constant>().value);
+        return const_cast<float*>(&plan.nodes[where.index].what.template as<operations::constant>().value);
       case storage::input: return const_cast<float*>(call.input(where.index));
       case storage::weight: return Call::parameter_count > 0 ? const_cast<float*>(call.weight(where.index)) : nullptr;
       case storage::output: return call.output();
@@ -329,13 +324,13 @@ class traced_layer {
   }
   /// This part of the gradient of leaf `index`, or zeros.
   static void give(Call const& part, int index, bool adds, float* to) {
-    int const id = plan.gradients[at(index)];
+    int const id = plan.gradients[index];
     auto const [first, last] = part.elements(leaf_floats(index));
     if (id < 0) {
       if (!adds) std::fill(to + first, to + last, 0.0F);
       return;
     }
-    float const* const from = shared_address(part, backward_step.places[at(id)]);
+    float const* const from = shared_address(part, backward_step.places[id]);
     if (from == to) return;
     if (adds)
       kernels::scaled_add<true, arch>(1.0F, from + first, to + first, last - first);

@@ -44,7 +44,7 @@ class transfers_of_layer {
     constexpr operations::transfer_list operator()() const {
       auto const traced = trace_it();
       operations::transfers const found(traced);
-      return found.backward(Input, row_of(traced.list.node_of(traced.inputs[static_cast<std::size_t>(Input)]).shape));
+      return found.backward(Input, row_of(traced.list.node_of(traced.inputs[Input]).shape));
     }
   };
 };
@@ -55,8 +55,7 @@ transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), C
     transfers_type(std::index_sequence<Input...>);
 /// The walks of a host_call, or of what has its interface.
 template <class Call>
-using transfers_of_call =
-    decltype(transfers_type<Call>(std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{}));
+using transfers_of_call = decltype(transfers_type<Call>(std::make_index_sequence<Call::input_count>{}));
 
 template <class Call>
 class transfer_layer {
@@ -77,7 +76,7 @@ class transfer_layer {
   static void backward(Call const& call) {
     [&]<std::size_t... Input>(std::index_sequence<Input...>) {
       (input_backward<static_cast<int>(Input)>(call), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{});
+    }(std::make_index_sequence<Call::input_count>{});
   }
 
  private:
@@ -109,7 +108,7 @@ class transfer_layer {
       return ((Call::input_call(Before) == Call::input_call(Input) &&
                call.input_gradient(Before) == call.input_gradient(Input)) ||
               ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(Input)>{});
+    }(std::make_index_sequence<Input>{});
   }
 };
 

@@ -19,7 +19,7 @@ constexpr bool casts_input(int input) {
     return false;
   } else {
     auto const& program = Plan::program;
-    int const root = program.calls[static_cast<std::size_t>(input)].root;
+    int const root = program.calls[input].root;
     return !same_type(Plan::graph.layer_of(Call).type, tag_of<layers::embedding>) &&
            Plan::graph.call(root).type == dtype::float32 && !is_half(value_types_of<typename Plan::job>[input]);
   }
@@ -34,9 +34,7 @@ struct widened_step {
   [[nodiscard]] static constexpr long long floats_of(int call) {
     return (static_cast<long long>(Plan::program.batch) * Plan::graph.call(call).shape.size() + 15) / 16 * 16;
   }
-  [[nodiscard]] static constexpr int input_call(int index) {
-    return Plan::graph.inputs[static_cast<std::size_t>(node.first_input + index)];
-  }
+  [[nodiscard]] static constexpr int input_call(int index) { return Plan::graph.inputs[node.first_input + index]; }
   [[nodiscard]] static constexpr long long input(int index) {
     long long offset = 0;
     for (int i = 0; i < index; ++i) offset += floats_of(input_call(i));

@@ -70,6 +70,8 @@ class hdf5_file {
   [[nodiscard]] std::vector<std::string> texts(std::string const& group, std::string const& attribute) const;
   /// An array of numbers. Throws E5061 if there is none.
   [[nodiscard]] stored_array array(std::string const& path) const;
+  /// A whole number at a path. Throws E5061 if there is none.
+  [[nodiscard]] std::int64_t whole_number(std::string const& path) const;
 
   [[noreturn]] void damaged(std::string const& place, std::string const& what) const;
 
@@ -234,6 +236,20 @@ inline stored_array hdf5_file::array(std::string const& path) const {
   if (count > 0 && H5Dread(id, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, result.values.data()) < 0)
     damaged(path, "is damaged");
   return result;
+}
+
+inline std::int64_t hdf5_file::whole_number(std::string const& path) const {
+  if (!has_array(path)) damaged(path, "is not there, or no number");
+  hdf5_handle const id(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
+  hdf5_handle const type(H5Dget_type(id), H5Tclose), space(H5Dget_space(id), H5Sclose);
+  hdf5_handle const creation(H5Dget_create_plist(id), H5Pclose);
+  if (id < 0 || type < 0 || space < 0 || creation < 0) damaged(path, "is damaged");
+  std::int64_t number = 0;
+  if (H5Tget_class(type) != H5T_INTEGER || elements_of(hdf5_shape_of(space)) != 1 ||
+      H5Pget_layout(creation) == H5D_VIRTUAL || H5Pget_external_count(creation) > 0 ||
+      H5Dread(id, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &number) < 0 || number < 0)
+    damaged(path, "is no whole number from 0");
+  return number;
 }
 
 }  // namespace stagecraft::io

@@ -7,6 +7,7 @@
 #include <stagecraft/io/keras/hdf5_handle.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <hdf5.h>
 #include <string>
 #include <vector>
@@ -68,6 +69,17 @@ class hdf5_writer {
     auto const values = to_floats(tensor);
     if (!values.empty() && H5Dwrite(array, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
       check(-1, path);
+  }
+
+  /// One whole number at a path; its groups are made.
+  void add_number(std::string const& path, std::int64_t number) {
+    if (auto const slash = path.rfind('/'); slash != std::string::npos) add_group(path.substr(0, slash));
+    hdf5_handle const space(H5Screate(H5S_SCALAR), &H5Sclose), creation(H5Pcreate(H5P_DATASET_CREATE), &H5Pclose);
+    H5Pset_obj_track_times(creation, false);
+    hdf5_handle const place(H5Dcreate2(file_, path.c_str(), H5T_STD_I64LE, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+                            &H5Dclose);
+    check(place, path);
+    if (H5Dwrite(place, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &number) < 0) check(-1, path);
   }
 
   /// The file's bytes.

@@ -65,7 +65,8 @@ class keras_config_writer {
     auto class_name = entry.at("class_name").get<std::string>();
     json config = entry.at("config");
     auto const name = config.value("name", "");
-    if (class_name == "RecomputationCheckpoint") {  // what it does is no part of what a model computes
+    // What these do is no part of what a model computes.
+    if (class_name == "RecomputationCheckpoint" || class_name == "CaptureUpstreamGradients") {
       class_name = "Activation";
       config["activation"] = "linear";
     }

@@ -8,6 +8,7 @@
 #include <stagecraft/io/keras/bundle_layers.hpp>
 #include <stagecraft/io/keras/hdf5_writer.hpp>
 #include <stagecraft/io/keras/keras_config.hpp>
+#include <stagecraft/io/keras/write_keras_training.hpp>
 #include <cstddef>
 #include <set>
 #include <span>
@@ -68,14 +69,23 @@ inline void write_bytes(std::string const& path, std::span<std::byte const> byte
   replace_file(path, [&](file_writer& to) { to.write(bytes); });
 }
 
-/// Writes what Keras 2's `model.save("digits.h5")` writes, without the optimizer.
+/// Writes what Keras 2's `model.save("digits.h5")` writes: the optimizer and its numbers, too, where both have it
+/// (keras_training_of says why not).
 inline void write_keras_h5(std::string const& path, bundle_contents const& contents) {
   hdf5_writer file(path);
   auto const config = keras_config(contents.model, keras_version::keras_2, path);
   file.add_text("", "backend", "tensorflow");
   file.add_text("", "keras_version", written_keras_2);
   file.add_text("", "model_config", config.dump());
+  auto const training = keras_training_of(contents);
+  if (!training.config.is_null()) file.add_text("", "training_config", training.config.dump());
   add_keras_2_weights(file, "model_weights", contents, path);
+  if (!training.config.is_null()) {
+    auto const tree = layers_of(contents, path);
+    std::vector<keras_weight const*> weights;
+    tree.root().append_weights(weights);
+    add_keras_2_optimizer(file, contents, training, weights);
+  }
   write_bytes(path, file.finish());
 }
 

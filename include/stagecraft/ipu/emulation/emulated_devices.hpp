@@ -37,7 +37,7 @@ struct emulated_devices {
   void begin(counted_pass& what, int device, host_memory& memory, bool is_run) {
     if (is_run) ++what.runs;
     memory.counted = &what.cost;
-    if constexpr (machine::checked) memory.tiles = devices[static_cast<std::size_t>(device)].get();
+    if constexpr (machine::checked) memory.tiles = devices[device].get();
   }
 };
 

@@ -42,13 +42,12 @@ struct ipu_policy : host_policy {
   }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, host_memory& memory) {
-    own.begin((trains ? own.counted.training : own.counted.inference)[static_cast<std::size_t>(pass)], device, memory,
-              true);
-    memory.held_gradients = own.held_gradients[static_cast<std::size_t>(device)].data();
+    own.begin((trains ? own.counted.training : own.counted.inference)[pass], device, memory, true);
+    memory.held_gradients = own.held_gradients[device].data();
   }
   template <class Sizes>
   static void begin_update(replica_memory<Sizes>& own, int device, host_memory& memory, bool first) {
-    own.begin(own.counted.updates[static_cast<std::size_t>(device)], device, memory, first);
+    own.begin(own.counted.updates[device], device, memory, first);
   }
 
   template <class Plan, int Call, bool Backward, class OnHost>

@@ -6,7 +6,6 @@
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
-#include <cstddef>
 
 namespace stagecraft {
 
@@ -48,7 +47,7 @@ struct ipu_step {
 template <class Plan>
 void count_addition(host_memory const& memory, pass_addition const& added) {
   lowered_step step;
-  auto const type = detail::value_types_of<typename Plan::job>[static_cast<std::size_t>(added.call)];
+  auto const type = detail::value_types_of<typename Plan::job>[added.call];
   int const sum = step.temporary(added.floats, type), part = step.temporary(added.floats, type);
   append_map(step, map_function::add, sum, {{sum}, {part}});
   *memory.counted += cost_of(step, step.operations[0], Plan::machine::target);

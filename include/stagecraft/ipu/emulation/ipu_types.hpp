@@ -4,6 +4,7 @@
 
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/ipu/emulation/half_storage.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
@@ -18,9 +19,7 @@ struct ipu_types {
   template <int Call>
   static constexpr bool computes_halves = detail::computed_type_of<job, Call> == dtype::float16;
   /// The value of a call, and its gradient.
-  [[nodiscard]] static constexpr bool is_half(int call) {
-    return detail::value_types_of<job>[static_cast<std::size_t>(call)] == dtype::float16;
-  }
+  [[nodiscard]] static constexpr bool is_half(int call) { return detail::value_types_of<job>[call] == dtype::float16; }
   [[nodiscard]] static constexpr bool is_half_weight(std::size_t weight) {
     return detail::variable_types_of<job>[weight] == dtype::float16;
   }

@@ -24,8 +24,7 @@ namespace detail {
 constexpr auto written_tensors(lowered_step const& step) {
   std::array<bool, lowered_step::most_tensors> written{};
   for (int k = 0; k < step.operation_count; ++k)
-    for (int i = 0; i < step.operations[k].output_count; ++i)
-      written[static_cast<std::size_t>(step.operations[k].outputs[i])] = true;
+    for (int i = 0; i < step.operations[k].output_count; ++i) written[step.operations[k].outputs[i]] = true;
   return written;
 }
 
@@ -43,7 +42,7 @@ void with_constant(int index, Function const& function) {
       0,
       (static_cast<int>(I) == index ? (function.template operator()<I>(), 0) : 0)...
     };
-  }(std::make_index_sequence<static_cast<std::size_t>(Count)>{});
+  }(std::make_index_sequence<Count>{});
 }
 
 }  // namespace detail
@@ -53,7 +52,7 @@ template <class Place>
 std::array<std::int64_t, lowered_step::most_tensors> offsets_of(lowered_step const& step, Place const& place) {
   std::array<std::int64_t, lowered_step::most_tensors> offsets{};
   for (int i = 0; i < step.tensor_count; ++i)
-    if (step.tensors[i].role != tensor_role::temporary) offsets[static_cast<std::size_t>(i)] = place(step.tensors[i]);
+    if (step.tensors[i].role != tensor_role::temporary) offsets[i] = place(step.tensors[i]);
   return offsets;
 }
 
@@ -69,7 +68,7 @@ operation_cost run_step(tile_machine& machine, lowered_step const& step, std::in
   machine.begin_step(step, layout, offsets, step_offset, values);
   for (int tensor = 0; tensor < step.tensor_count; ++tensor) {
     if (step.tensors[tensor].role == tensor_role::temporary) continue;
-    elements.assign(static_cast<std::size_t>(step.tensors[tensor].elements), 0.0F);
+    elements.assign(step.tensors[tensor].elements, 0.0F);
     if (load(step.tensors[tensor], elements.data())) machine.load(tensor, elements.data());
   }
   for (int k = 0; k < step.operation_count; ++k) {
@@ -80,8 +79,8 @@ operation_cost run_step(tile_machine& machine, lowered_step const& step, std::in
       run_operation(machine, step.operations[k]);
   }
   for (int tensor = 0; tensor < step.tensor_count; ++tensor) {
-    if (!written[static_cast<std::size_t>(tensor)] || step.tensors[tensor].role == tensor_role::temporary) continue;
-    elements.resize(static_cast<std::size_t>(step.tensors[tensor].elements));
+    if (!written[tensor] || step.tensors[tensor].role == tensor_role::temporary) continue;
+    elements.resize(step.tensors[tensor].elements);
     machine.store(tensor, elements.data());
     store(step.tensors[tensor], elements.data());
   }

@@ -11,6 +11,7 @@
 #include <stagecraft/plan/logits.hpp>
 #include <stagecraft/plan/pipeline_flow.hpp>
 #include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>

@@ -108,7 +108,7 @@ struct lowered_call_variant {
 
   /// The type of what another call gives. Where it is not this one's, the step begins with a cast.
   [[nodiscard]] static constexpr dtype input_type(int index = 0) {
-    return detail::value_types_of<Job>[static_cast<std::size_t>(input_call(index))];
+    return detail::value_types_of<Job>[input_call(index)];
   }
 
   // Tensors of the step.

@@ -69,7 +69,7 @@ template <auto Optimizer, class Append>
 constexpr void for_each_norm(Append const& append) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (append.template operator()<static_cast<int>(I)>(), ...);
-  }(std::make_index_sequence<static_cast<std::size_t>(norms_of<Optimizer>.count)>{});
+  }(std::make_index_sequence<norms_of<Optimizer>.count>{});
 }
 
 /// Whether a weight's gradient has been summed over the calls of its layer before its update, for the norm of all.

@@ -8,6 +8,7 @@
 #include <stagecraft/ipu/placement/saved_on_tiles.hpp>
 #include <stagecraft/ipu/placement/tile_place.hpp>
 #include <stagecraft/plan/device_buffers.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +54,7 @@ struct variables_on_tiles {
 
   /// Of one of the graph's weights.
   [[nodiscard]] static constexpr dtype variable_type(parameter const& weight) {
-    return variable_types_of<Job>[static_cast<std::size_t>(&weight - graph.parameters.data())];
+    return variable_types_of<Job>[&weight - graph.parameters.data()];
   }
   [[nodiscard]] static constexpr bool is_remote(bool wanted, std::int64_t elements, dtype type) {
     return wanted && elements * size_of(type) >= Job::machine::config.optimizations.minimum_remote_tensor_size;

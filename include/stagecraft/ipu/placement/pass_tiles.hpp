@@ -6,6 +6,7 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/placement/device_tiles.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>

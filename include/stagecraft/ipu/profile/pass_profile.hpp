@@ -10,6 +10,7 @@
 #include <stagecraft/ipu/placement/tile_code.hpp>
 #include <stagecraft/ipu/profile/replica_ring.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <array>
 #include <bit>
 #include <cstddef>

@@ -90,8 +90,7 @@ constexpr auto list_pass_times(std::index_sequence<Pass...>) {
   return std::array{pass_time_of<Job, static_cast<int>(Pass)>...};
 }
 template <class Job>
-inline constexpr auto pass_times =
-    list_pass_times<Job>(std::make_index_sequence<static_cast<std::size_t>(planning_timetable<Job>.passes())>{});
+inline constexpr auto pass_times = list_pass_times<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
 
 /// A timetable with so few micro-batches that its slots can be looked at, and what is between it and the whole one: a
 /// number of blocks of slots in its middle that are all alike, since in each of them the same passes follow each other
@@ -140,7 +139,7 @@ constexpr auto find_slot_time(int slot) {
   std::array<std::int64_t, devices> host{}, streaming{};
   bool sends = false;
   for (int pass = 0; pass < table.passes(); ++pass) {
-    auto const& own = passes[static_cast<std::size_t>(pass)];
+    auto const& own = passes[pass];
     auto const device = static_cast<std::size_t>(own.device);
     auto const add = [&](pass_share const& share) {
       result.busy[device] += share.work;
@@ -180,8 +179,7 @@ inline constexpr auto few_slot_times = [] {
   constexpr auto devices = static_cast<std::size_t>(short_timetable_of<typename Job::planned>.table.devices());
   std::array<slot_time<devices>, slots_at_once> result{};
   int const slots = short_timetable_of<typename Job::planned>.table.slots();
-  for (int i = 0; i < slots_at_once && First + i < slots; ++i)
-    result[static_cast<std::size_t>(i)] = find_slot_time<Job>(First + i);
+  for (int i = 0; i < slots_at_once && First + i < slots; ++i) result[i] = find_slot_time<Job>(First + i);
   return result;
 }();
 
@@ -190,17 +188,15 @@ constexpr auto list_slot_times(std::index_sequence<Part...>) {
   return std::array{&few_slot_times<Job, static_cast<int>(Part) * slots_at_once>...};
 }
 template <class Job>
-inline constexpr auto slot_times =
-    list_slot_times<Job>(std::make_index_sequence<static_cast<std::size_t>(
-                             ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once))>{});
+inline constexpr auto slot_times = list_slot_times<Job>(
+    std::make_index_sequence<ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once)>{});
 
 }  // namespace detail
 
 /// A slot of the timetable, or, of a long one, of short_timetable_of.
 template <class Job>
 constexpr auto const& slot_time_of(int slot) {
-  return (*detail::slot_times<Job>[static_cast<std::size_t>(slot / detail::slots_at_once)])[static_cast<std::size_t>(
-      slot % detail::slots_at_once)];
+  return (*detail::slot_times<Job>[slot / detail::slots_at_once])[slot % detail::slots_at_once];
 }
 
 }  // namespace stagecraft

@@ -163,7 +163,7 @@ struct processor_complaint {
 }
 
 /// Ends the program if the processor lacks any of the sets.
-inline void require_processor(instruction_sets needed) {
+[[gnu::cold]] inline void require_processor(instruction_sets needed) {
   processor_complaint const complaint = complain_about_processor(needed, instruction_sets_of_processor());
   if (complaint.length == 0) return;
   std::fputs(complaint.text, stderr);

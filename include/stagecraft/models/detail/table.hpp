@@ -29,7 +29,7 @@ class table_text {
   table_text& append(long long number) { return append(fixed_text<20>().append(number).view()); }
   table_text& append(int number) { return append(static_cast<long long>(number)); }
   /// A number with a comma between thousands, as Python's "{:,}".
-  table_text& append_with_commas(long long number) {
+  [[gnu::cold]] table_text& append_with_commas(long long number) {
     auto const digits = fixed_text<20>().append(number);
     for (std::size_t i = 0; i < digits.length; ++i) {
       if (i > 0 && (digits.length - i) % 3 == 0) append(',');
@@ -63,12 +63,12 @@ class table_printer {
     print_({line.data(), line.size()});
   }
   /// `Model: "mlp"`.
-  void title(std::string_view before, std::string_view name) const {
+  [[gnu::cold]] void title(std::string_view before, std::string_view name) const {
     table_text text(before);
     line(text.append(": \"").append(name).append('"').view());
   }
   /// What is not given stays blank.
-  void row(std::initializer_list<std::string_view> cells) const {
+  [[gnu::cold]] void row(std::initializer_list<std::string_view> cells) const {
     table_text text;
     auto cell = cells.begin();
     for (std::size_t i = 0; i < ends_.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <stagecraft/report/profile_data.hpp>
 #include <cstddef>
 #include <cstdint>

@@ -38,7 +38,7 @@ class learning_rate_scheduler : public callback {
     }
   }
 
-  void on_epoch_begin(int epoch, logs&) override {
+  [[gnu::cold]] void on_epoch_begin(int epoch, logs&) override {
     double const rate = schedule_(epoch, static_cast<double>(model().learning_rate()));
     if (rate - rate != 0) {
       stagecraft::detail::throw_data_error(

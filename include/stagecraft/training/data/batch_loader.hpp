@@ -34,7 +34,7 @@ class batch_loader {
                                                    "validation_data.sample_weight"};
 
   /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
-  explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
+  [[gnu::cold]] explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
     std::array<shape, Session::input_count()> inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
     check_shapes(names.x, x, inputs);
@@ -43,8 +43,8 @@ class batch_loader {
   }
 
   /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
-  batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
-               std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
+  [[gnu::cold]] batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
+                             std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
       : batch_loader(x, names) {
     y_ = y;
     std::array<shape, outputs> targets;

@@ -78,7 +78,7 @@ struct array_name {
 /// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing
 /// or too many, as in Keras.
 /// \param argument the argument's name, for example "x", "y" or "validation_data.y"
-inline void check_shapes(char const* argument, sample_set const& found, std::span<shape const> expected) {
+[[gnu::cold]] inline void check_shapes(char const* argument, sample_set const& found, std::span<shape const> expected) {
   int const count = static_cast<int>(expected.size());
   if (found.size() != count) {
     detail::throw_data_error("E4010", "%s: expected %d %s, found %d", argument, count, count == 1 ? "array" : "arrays",
@@ -103,16 +103,16 @@ inline void check_shapes(char const* argument, sample_set const& found, std::spa
 }
 
 /// E4003: at least `needed` samples; `reason` says why, in brackets, with a blank before.
-inline void check_count(char const* argument, std::ptrdiff_t found, std::ptrdiff_t needed = 1,
-                        char const* reason = "") {
+[[gnu::cold]] inline void check_count(char const* argument, std::ptrdiff_t found, std::ptrdiff_t needed = 1,
+                                      char const* reason = "") {
   if (found >= needed) return;
   detail::throw_data_error("E4003", "%s: expected at least %td %s%s, found %td", argument, needed,
                            needed == 1 ? "sample" : "samples", reason, found);
 }
 
 /// E4002: all arrays of both sets have the same number of samples.
-inline void check_lengths(char const* first_argument, sample_set const& first, char const* second_argument,
-                          sample_set const& second) {
+[[gnu::cold]] inline void check_lengths(char const* first_argument, sample_set const& first,
+                                        char const* second_argument, sample_set const& second) {
   for (int i = 0; i < first.size() + second.size(); ++i) {
     bool const in_first = i < first.size();
     sample_set const& set = in_first ? first : second;
@@ -139,7 +139,8 @@ inline void check_labels(char const* argument, sample_source const& labels, int 
 }
 
 /// E4005: one weight per sample, shape (samples) or (samples, 1). Nothing given is fine.
-inline void check_sample_weight(char const* argument, sample_source const& weights, std::ptrdiff_t samples) {
+[[gnu::cold]] inline void check_sample_weight(char const* argument, sample_source const& weights,
+                                              std::ptrdiff_t samples) {
   if (!weights.given()) return;
   if (weights.sample_size() != 1) {
     detail::throw_data_error("E4005", "%s: expected one number per sample, found samples of shape %s", argument,
@@ -155,7 +156,8 @@ inline void check_sample_weight(char const* argument, sample_source const& weigh
 /// sample without a class: one whose target, rounded if it is a single number, is behind the last class. An empty list
 /// is fine.
 /// \param targets what `row_weights` will take the classes from
-inline void check_class_weight(std::vector<class_weight_entry> const& weights, sample_source const& targets = {}) {
+[[gnu::cold]] inline void check_class_weight(std::vector<class_weight_entry> const& weights,
+                                             sample_source const& targets = {}) {
   if (weights.empty()) return;
   int const classes = static_cast<int>(weights.size());
   for (class_weight_entry const& entry : weights) {
@@ -201,7 +203,8 @@ inline void check_class_weight(std::vector<class_weight_entry> const& weights, s
 /// E4019: what a stateful model keeps belongs to a sample's place in the batch, so that all batches are full ones. They
 /// may be more than are asked for.
 /// \param batch_size what `batch_size_to_use` gives
-inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int batch_size, int compiled) {
+[[gnu::cold]] inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int batch_size,
+                                             int compiled) {
   if (batch_size == compiled && samples % compiled == 0) return;
   detail::throw_data_error(
       "E4019", "%s: expected full batches of %d samples for a stateful model, found %td samples in batches of %d",
@@ -209,7 +212,7 @@ inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int
 }
 
 /// E4011: an option that counts is at least `least`.
-inline void check_at_least(char const* option, int found, int least) {
+[[gnu::cold]] inline void check_at_least(char const* option, int found, int least) {
   if (found < least) detail::throw_data_error("E4011", "%s: expected at least %d, found %d", option, least, found);
 }
 

@@ -33,7 +33,7 @@ class row_weights {
   [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
 
   /// Writes one weight per row.
-  void gather(std::span<std::int32_t const> rows, float* destination) const {
+  [[gnu::noinline]] void gather(std::span<std::int32_t const> rows, float* destination) const {
     if (sample_weight_.given()) {
       sample_weight_.gather(rows, destination);
     } else {

@@ -87,7 +87,7 @@ class sample_set {
   }
 
   /// One more array.
-  void add(sample_source source) {
+  [[gnu::cold, gnu::noinline]] void add(sample_source source) {
     if (size_ < few_.size()) {
       few_[size_++] = std::move(source);
       return;

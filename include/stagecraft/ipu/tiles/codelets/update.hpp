@@ -42,15 +42,14 @@ inline auto given_everywhere(tile_operation const& operation, step_values const&
     given[update_tracer::first_norm + i] = static_cast<double>(values.norms[i]);
   int const first = weight_operands(operation);
   for (int i = first; i < operation.input_count; ++i)
-    given[static_cast<std::size_t>(operation.sizes[update_first_norm + i - first])] =
-        static_cast<double>(operands[static_cast<std::size_t>(i)][0]);
+    given[operation.sizes[update_first_norm + i - first]] = static_cast<double>(operands[i][0]);
   return given;
 }
 
 /// An optimizer's step on a tile's piece of a weight. `operands`: the weight, its gradient, its slots, norms.
 inline void run_optimizer(tile_operation const& operation, step_values const& values, std::vector<tile_view> operands) {
   formula_codelet const codelet(*operation.formula, given_everywhere(operation, values, operands));
-  operands.resize(static_cast<std::size_t>(weight_operands(operation)));
+  operands.resize(weight_operands(operation));
   std::vector<tile_view> results = operands;
   results.erase(results.begin() + 1);
   codelet.run(
@@ -64,7 +63,7 @@ inline void run_optimizer(tile_operation const& operation, step_values const& va
 inline void add_tiles(tile_machine& machine, tile_operation const& operation, std::vector<tile_view> const& sums) {
   int const tiles = static_cast<int>(sums.size());
   auto const all = machine.allocate(0, tiles, dtype::float32);
-  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[static_cast<std::size_t>(tile)], 0, 1);
+  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[tile], 0, 1);
   machine.end_exchange();
   auto const work = added_sums(operation, tiles, machine.target());
   machine.count_flops(work.flops);
@@ -112,9 +111,8 @@ inline void run_norm(tile_machine& machine, tile_operation const& operation,
     int const number = static_cast<int>(tile);
     sums.push_back(machine.allocate(number, 1, dtype::float32));
     bool const is_operand = is_norm_of_operand(operation);
-    auto const of = is_operand
-                        ? own[static_cast<std::size_t>(operation.formula->steps[operation.formula->results[0]].index)]
-                        : machine.allocate(number, own[0].size(), dtype::float32);
+    auto const of = is_operand ? own[operation.formula->steps[operation.formula->results[0]].index]
+                               : machine.allocate(number, own[0].size(), dtype::float32);
     auto const work = update_work(machine.step(), operation, own[0].size(), machine.target());
     machine.count_flops(work.flops);
     machine.vertex("Norm", number, work.cycles, [&] {

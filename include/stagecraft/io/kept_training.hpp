@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What another program's file holds of a training, and how a trainer takes it over.
+#pragma once
+
+#include <stagecraft/engine/training_progress.hpp>
+#include <stagecraft/io/detail/config_differences.hpp>
+#include <stagecraft/io/detail/keras_positions.hpp>
+#include <stagecraft/io/detail/match_weights.hpp>
+#include <stagecraft/io/stored_tensor.hpp>
+#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft::io {
+
+/// A model's weights, and the optimizer that trained them.
+struct kept_training {
+  /// What an optimizer keeps with a weight; those of one slot are in the order of the trained weights.
+  struct slot {
+    std::string name;   ///< the library's: "m"
+    std::string layer;  ///< the weight's, as far as the file says it
+    stored_tensor values;
+  };
+  tensor_file weights;
+  std::string optimizer;  ///< its name here, or Keras's if it has none here; empty: the file has none
+  json options = json::object();
+  std::vector<slot> slots;
+  std::vector<std::string> unknown;  ///< numbers of the optimizer that have no counterpart here
+  std::int64_t updates = 0;          ///< of the weights
+};
+
+/// Whether Keras's value of an optimizer's option is that of the library, where nothing is 0.
+[[nodiscard]] inline bool is_same_option(json const& own, json const& found) {
+  auto const number = [](json const& value) {
+    return value.is_number() ? value.get<float>() : value.is_boolean() && value.get<bool>() ? 1.0F : 0.0F;
+  };
+  return (own.is_number() || own.is_boolean() || own.is_null()) &&
+         (found.is_number() || found.is_boolean() || found.is_null()) && number(own) == number(found);
+}
+
+/// Takes over the optimizer of a file: its numbers of each trained weight, which are `paths.size()` times
+/// `names.size()`, slots of a weight beside each other; the weight updates; the learning rate, unless it is a
+/// schedule's. `own` is the trainer's optimizer. Throws file_error E5120 with all that does not fit, before anything is
+/// changed.
+inline void take_optimizer(kept_training const& from, json const& own, std::vector<std::string> const& paths,
+                           std::vector<std::string> const& names, std::vector<weight_array>& numbers,
+                           training_progress& progress, std::string const& path) {
+  auto const stop = [&](std::string const& what) {
+    refuse("E5120", path, "training cannot go on from this file, load_weights reads the weights alone: " + what);
+  };
+  auto const mine = own.value("class_name", "");
+  if (from.optimizer.empty()) stop("it holds no optimizer");
+  if (from.optimizer != mine)
+    stop("its optimizer is " + value_text(from.optimizer) + ", the trainer's " + value_text(mine));
+  std::vector<std::string> wrong;
+  auto const options = own.value("config", json::object());
+  for (auto const& [key, value] : from.options.items()) {
+    static constexpr std::array<std::string_view, 5> others{"name", "jit_compile", "is_legacy_optimizer",
+                                                            "ema_momentum", "ema_overwrite_frequency"};
+    if (std::find(others.begin(), others.end(), key) != others.end()) continue;
+    auto const ours = options.value(key, json());
+    if (key == "learning_rate" && (value.is_number() || ours.is_object())) continue;
+    if (!is_same_option(ours, value))
+      wrong.push_back("option " + key + " is " + value_text(ours) + ", in the file " + value_text(value));
+  }
+  for (auto const& each : from.unknown) wrong.push_back("'" + each + "' of the file has no counterpart here");
+  for (std::size_t slot = 0; slot < names.size(); ++slot) {
+    std::size_t weight = 0;
+    for (auto const& each : from.slots) {
+      if (each.name != names[slot]) continue;
+      if (weight == paths.size()) {
+        wrong.push_back("'" + each.values.name + "' of the file is of no weight that is trained here");
+        break;
+      }
+      auto& to = numbers[weight * names.size() + slot];
+      auto const what = leads_through(paths[weight], each.layer) ? difference_of(each.values, to)
+                                                                 : "is another weight's than '" + paths[weight] + "'";
+      if (what.empty())
+        to.values = to_floats(each.values);
+      else
+        wrong.push_back("'" + each.values.name + "' " + what);
+      ++weight;
+    }
+    if (weight < paths.size())
+      wrong.push_back("the file has " + std::to_string(weight) + " weights with the number '" + names[slot] +
+                      "', the model trains " + std::to_string(paths.size()));
+  }
+  for (auto const& each : from.slots) {
+    // Keras 2.15's SGD writes the last movement down where it has no momentum, and makes no use of it.
+    if (each.name == "momentum" && is_same_option(options.value("momentum", json()), 0)) continue;
+    if (std::find(names.begin(), names.end(), each.name) == names.end())
+      wrong.push_back("'" + each.values.name + "' of the file has no counterpart in this optimizer");
+  }
+  std::string text;
+  constexpr std::size_t most = 20;
+  for (std::size_t i = 0; i < wrong.size() && i < most; ++i) text += "\n  " + wrong[i];
+  if (wrong.size() > most) text += "\n  and " + std::to_string(wrong.size() - most) + " more";
+  if (!wrong.empty()) stop("its optimizer is not the trainer's:" + text);
+  progress.updates = from.updates;
+  progress.steps = static_cast<std::uint64_t>(from.updates);
+  if (auto const rate = from.options.find("learning_rate");
+      rate != from.options.end() && rate->is_number() && options.value("learning_rate", json()).is_number())
+    progress.learning_rate = rate->get<float>();
+}
+
+}  // namespace stagecraft::io
