@@ -102,8 +102,8 @@ void convert_command::run() const {
   if (options.batch_per_step > 0) how["iterations"] = options.batch_per_step;
   auto machine = machine_of(options);
   if (shards.stages() > 1) {
-    how["solution"] = {{"device_mapping", shards.device_mapping}, {"pipeline_mapping", io::json::object()}};
-    for (auto const& [layer, stage] : shards.pipeline_mapping) how["solution"]["pipeline_mapping"][layer] = stage;
+    auto& solution = how["solution"] = {{"device_mapping", shards.device_mapping}};
+    for (auto const& [layer, stage] : shards.pipeline_mapping) solution["pipeline_mapping"][layer] = stage;
   }
   if (options.embedded_runtime_save_config)
     how["runtime_api_timeout_us"] = options.embedded_runtime_save_config->runtime_api_timeout_us;
@@ -128,9 +128,10 @@ void convert_command::run() const {
   if (auto const header = processing_header(place); !header.empty())
     fs::copy_file(fs::path(from) / header, fs::path(place) / header);
   if (options.pipeline_cfg) {
-    auto const solution = find_pipeline(
-        *options.pipeline_cfg,
-        {.folder = place, .machine = machine, .batch_per_step = options.batch_per_step, .compiler = {compile.compiler, compile.include}});
+    auto const solution = find_pipeline(*options.pipeline_cfg, {.folder = place,
+                                                                .machine = machine,
+                                                                .batch_per_step = options.batch_per_step,
+                                                                .compiler = {compile.compiler, compile.include}});
     how = read_json_file(place + "/application.json");
     machine.num_ipus = solution.num_ipus();
     write_machine();

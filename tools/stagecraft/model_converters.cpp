@@ -34,7 +34,7 @@ std::vector<int> connected_groups(source_model const& model, std::vector<bool> c
   return group;
 }
 
-/// Places one group of calls behind one tensor: what goes in, and what others read of it.
+/// Calls that are a GELU together: the tensor that they read, and the one that others read of them.
 struct gelu_group {
   std::vector<int> calls;
   std::optional<source_tensor> input, output;
