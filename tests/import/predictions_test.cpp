@@ -159,6 +159,7 @@ TEST_CASE("a training goes on from Keras's files, with the optimizer's numbers")
     for (auto const& each : model.get_weights()) check_close(each.values, file, name + ":" + std::to_string(weight++));
 
     sc::save_model(model, folder + "again.h5");
+    sc::save_model(model, folder + "bundle");  // for check_export.py
     sc::trainer<trained, adam> again(8);
     again.load(folder + "again.h5");
     CHECK(again.get_weights() == model.get_weights());
