@@ -9,11 +9,14 @@
 #include "expected/mlp.hpp"
 #include "expected/mobilenet.hpp"
 #include "expected/nested.hpp"
+#include "expected/opset_18.hpp"
 #include "expected/resnet.hpp"
 #include "expected/shared.hpp"
+#include "expected/torch_attention.hpp"
 #include "expected/torch_cnn.hpp"
 #include "expected/torch_mixer.hpp"
 #include "expected/torch_mlp.hpp"
+#include "expected/torch_parts.hpp"
 #include "expected/torch_resnet.hpp"
 #include "expected/torch_words.hpp"
 
@@ -192,4 +195,7 @@ TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
   check_model<models::torch_words, 2>("torch_words", nothing);
   check_model<models::torch_mixer, 3>("torch_mixer", nothing);
   check_model<models::by_hand, 4, 2>("by_hand", nothing);
+  check_model<models::torch_attention, 3>("torch_attention", nothing);
+  check_model<models::torch_parts, 4>("torch_parts", nothing);
+  check_model<models::opset_18, 4>("opset_18", nothing);
 }
