@@ -74,6 +74,7 @@ class reader {
     bool const begins_with_input = entries.front().value("class_name", "") == "InputLayer";
     auto const name = begins_with_input ? first.value("name", "input_1") : std::string("input_1");
     source_tensor last = add_input(model, name, input_shape, given, 0);
+    if (begins_with_input) model.layers.back().config = first;
     std::set<std::string> names{name};
     for (auto const& entry : entries) {
       if (&entry == &entries.front() && begins_with_input) continue;
@@ -222,6 +223,7 @@ class reader {
       auto const shape = config.contains("batch_shape") ? config.find("batch_shape") : config.find("batch_input_shape");
       auto const tensor = add_input(model, inputs[i].layer, shape == config.end() ? nullptr : &*shape, given, i);
       int const layer = model.calls[static_cast<std::size_t>(tensor.call)].layer;
+      model.layers[static_cast<std::size_t>(layer)].config = config;
       index[inputs[i].layer] = layer;
       call_of[{layer, 0}] = tensor.call;
     }
