@@ -161,6 +161,13 @@ shown = subprocess.run([TOOL, "show", to], stdout=subprocess.PIPE, text=True).st
 if half not in shown or ".on_host()" not in shown:
     failures.append(f"show: {shown}")
 
+# The program that asks for costs is compiled.
+cfg = {"converter": "manual", "manual_pipeline_config": [["first", "drop"], ["middle", "last"]], "device_info": [0, 1],
+       "solution_dir": "solution", "profiling_enable": False}
+gives("pipeline_cfg", "--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime, "--batch_per_step", "2",
+      "--pipeline_cfg", json.dumps(cfg), application=["sc::stages<0, 0, 1, 1>, sc::device_mapping<0, 1>",
+                                                      ".auto_select_ipus = 2", ".steps_per_execution = 4"])
+
 # What is refused.
 refuses("converted twice", "E5133", source=to.name)
 (scratch / "full").mkdir()
