@@ -2,6 +2,7 @@
 // Applications: one that CMake has compiled, one that a program exports; what is refused; and the same outputs as the
 // predictor's.
 #include <stagecraft/ipu.hpp>
+#include <stagecraft/serving/application.hpp>
 #include <stagecraft/serving/export.hpp>
 
 #include "scores.hpp"
@@ -31,6 +32,9 @@ namespace {
 
 inline constexpr auto inference = sc::inference{.batch_size = 3, .steps_per_execution = 4};
 using model_type = sc::predictor<applications::staged, inference>;
+
+inline constexpr auto equal_names = serving::application_options{.output_names = {"one", "one"}};
+static_assert(serving::detail::application_problem<model_type::session_type, equal_names>.code == 5093);
 
 std::string const folder = STAGECRAFT_APPLICATION;
 
@@ -124,6 +128,7 @@ TEST_CASE("a trained model is exported, compiled by the machine's compiler, and 
   CHECK(contains(refusal({}), "the batch size is not known: set batch_size"));
   CHECK(contains(refusal({.batch_size = 2, .output_names = {"one"}}),
                  "output_names has 1 names, but there are 2 outputs [E5093]"));
+  CHECK(contains(refusal({.batch_size = 2, .output_names = {"one", "one"}}), "output_names has 'one' twice [E5093]"));
   CHECK_FALSE(fs::exists(place));
   CHECK(contains(refusal({.batch_size = 2, .tool = "/none/stagecraft"}),
                  "the program '/none/stagecraft' compiles applications, and cannot be started: No such file"));

@@ -112,13 +112,17 @@ with tempfile.TemporaryDirectory() as scratch:
     refused("format", "--inputs", "pixels", text="--inputs \"pixels\" format is incorrect. Please follow\"<input_key>=<filename>\", "
             "or\"<input_key>=<filename>[<variable_name>]\"")
     refused("format", "--inputs", "pixels=a[b", text="format is incorrect")
-    refused("format", "--input_exprs", "pixels", text="--input_exprs \"pixels\" format is incorrect. Please follow \"<input_key>=<python expression>\"")
+    refused("format", "--input_exprs", "pixels", text="--input_exprs \"pixels\" format is incorrect. Please follow\"<input_key>=<python expression>\"")
+    refused("format", "--input_exprs", "pixels;size", text="--input_exprs \"pixels;size\" format is incorrect.")
     for text in "__import__('os')", "open('x')", "1 +", "[1, [2]", "np.exp(1)", "1 2", "(" * 100 + ")" * 100, "np.zeros((99999, 99999))", \
             "[1, 2] * 2", "[[1]] + [[2]]", "-[1]", "np.ones(2).astype(", "np.ones(2).astype([float[)", "np.zeros((2**20, -1, 0))", \
             "np.ones(4).reshape(-1, -1)", "np.ones(3).reshape(-1, 0)", "np.arange(0, 1, 0)", "np.arange(1e300)", "{1: 2}", "'a", "1e999":
         refused(text, "--input_exprs", f"size={text}", text=f"Expression \"{text}\" is not a valid python literal.")
     refused("examples", "--input_examples", "all={'size': [1]}", text="tf.Example input must be a list of dictionaries, but \"{'size': [1]}\" is <class 'dict'>")
-    refused("examples", "--input_examples", "all=[{'size': 1}]", text="feature value must be a list")
+    refused("examples", "--input_examples", "all=[{'size': 1}]", text="feature value must be a list, but size: \"1\" is <class 'int'> [E5095]")
+    refused("examples", "--input_examples", "all=[{'size': 'a'}]", text="feature value must be a list, but size: \"a\" is <class 'str'> [E5095]")
+    refused("examples", "--input_examples", "all=2.5", text="tf.Example input must be a list of dictionaries, but \"2.5\" is <class 'float'> [E5095]")
+    refused("examples", "--input_examples", "all='a'", text="tf.Example input must be a list of dictionaries, but \"a\" is <class 'str'> [E5095]")
     refused("variable", "--inputs", f"{two}[none]", text=f"Input file {scratch}/two.npz does not contain variable with name \"none\".")
     refused("arrays", "--inputs", two, text=f"Input file {scratch}/two.npz contains more than one ndarrays. Please specify the name of ndarray to use.")
     refused("pickle", "--inputs", f"pixels={scratch}/pickle.npy", text="[E5013]")
@@ -126,8 +130,11 @@ with tempfile.TemporaryDirectory() as scratch:
     refused("shape", "--input_exprs", "pixels=np.ones((1, 3, 2));size=[[1, 2]]", text="input \"pixels\" has shape (1, 3, 2), expected (None, 2, 3)")
     refused("samples", "--input_exprs", "pixels=np.ones((2, 2, 3));size=[[1, 2]]", text="input \"size\" has 1 samples, the ones before 2")
     ok = ["--input_exprs", "pixels=np.ones((1, 2, 3));size=[[1, 2]]"]
-    refused("tag", *ok, "--tag_set", "train", text="MetaGraphDef associated with tags 'train' could not be found in SavedModel")
-    refused("signature", *ok, "--signature_def", "other", text="No SignatureDef with key 'other' found in MetaGraphDef.")
+    refused("tag", *ok, "--tag_set", "train", text="MetaGraphDef associated with tag-set train could not be found in the SavedModel. Please use one of the following tag-sets: "
+            "['serve'] [E5095]")
+    refused("worker", *ok, "--worker", "grpc://localhost:8470", text="--worker grpc://localhost:8470: sessions of TensorFlow run on workers")
+    refused("debugger", *ok, "--tf_debug", text="--tf_debug: TensorFlow's debugger")
+    refused("signature", *ok, "--signature_def", "other", text="Could not find signature \"other\". Please choose from: serving_default [E5095]")
     refused("folder", *ok, folder="none", text="[E5087]")
     for option, value in ("--num_ipus", "0"), ("--matmul_amp", "1.5"), ("--conv_amp", "-1"), ("--matmul_partial_type", "double"), ("--conv_partial_type", "x"):
         refused(option, *ok, option, value, text=option)
@@ -162,6 +169,60 @@ with tempfile.TemporaryDirectory() as scratch:
         expect("steps", err, text)
     if len(list((scratch / "stagecraft").glob("*/steps.hpp"))) != 2:
         failures.append("the header with the steps is not in the cache")
+
+# `show` and `scan`: what TensorFlow 2.21's saved_model_cli prints of a SavedModel with these inputs and outputs.
+SIGNATURE = """\
+The given SavedModel SignatureDef contains the following input(s):
+  inputs['image'] tensor_info:
+      dtype: DT_FLOAT
+      shape: (-1, 2, 3)
+      name: serving_default_image:0
+  inputs['size'] tensor_info:
+      dtype: DT_FLOAT
+      shape: (-1, 2)
+      name: serving_default_size:0
+The given SavedModel SignatureDef contains the following output(s):
+  outputs['other'] tensor_info:
+      dtype: DT_FLOAT
+      shape: (-1, 1)
+      name: StatefulPartitionedCall:1
+  outputs['scores'] tensor_info:
+      dtype: DT_FLOAT
+      shape: (-1, 4)
+      name: StatefulPartitionedCall:0
+Method name is: tensorflow/serving/predict
+"""
+OPS = "The MetaGraph with tag set ['serve'] contains the following ops: {'Functional', 'InputLayer', 'Flatten', 'Dense', 'Concatenate'}\n"
+TAG_SETS = "The given SavedModel contains the following tag-sets:\n'serve'\n"
+KEYS = "The given SavedModel MetaGraphDef contains SignatureDefs with the following keys:\nSignatureDef key: \"serving_default\"\n"
+
+
+def said(command, folder, *arguments):
+    result = subprocess.run([TOOL, command, "--dir", FOLDER / folder, *arguments], capture_output=True, text=True)
+    return result.stdout + result.stderr
+
+
+for command, folder, arguments, expected in (
+        ("show", "exported/1", [], TAG_SETS),
+        ("show", "exported/1", ["--list_ops"], "--list_ops must be paired with a tag-set or with --all.\n" + TAG_SETS),
+        ("show", "exported/1", ["--tag_set", "serve"], KEYS),
+        ("show", "exported/1", ["--tag_set", "serve", "--list_ops"], OPS + KEYS),
+        ("show", "exported/1", ["--tag_set", "serve", "--signature_def", "serving_default"], SIGNATURE),
+        ("show", "exported/1", ["--all"], "\nMetaGraphDef with tag-set: 'serve' contains the following SignatureDefs:\n\nsignature_def['serving_default']:\n" +
+         "".join("  " + line for line in SIGNATURE.splitlines(True)) + OPS),
+        ("show", "scores", ["--tag_set", "serve", "--list_ops"],
+         f"stagecraft: {FOLDER}/scores has no model.json: an application alone is compiled, and has no operations to list [E5190]\n"),
+        ("show", "exported/1", ["--tag_set", "x"], "stagecraft: MetaGraphDef associated with tag-set x could not be found in the SavedModel. "
+         "Please use one of the following tag-sets: ['serve'] [E5095]\n"),
+        ("show", "exported/1", ["--tag_set", "serve", "--signature_def", "x"],
+         "stagecraft: Could not find signature \"x\". Please choose from: serving_default [E5095]\n"),
+        ("show", "none", [], f"stagecraft: SavedModel file does not exist at: {FOLDER}/none [E5095]\n"),
+        ("scan", "exported/1", [], "MetaGraph with tag set ['serve'] does not contain the default denylisted ops: {'WriteFile', 'ReadFile', 'PrintV2'}\n"),
+        ("scan", "exported/1", ["--tag_set", "serve", "--op_denylist", "Dense, none,Flatten"],
+         "MetaGraph with tag set ['serve'] contains the following denylisted ops: {'Dense', 'Flatten'}\n")):
+    found = said(command, folder, *arguments)
+    if found != expected:
+        failures.append(f"{command} {folder} {arguments}:\n{found}\ninstead of\n{expected}")
 
 for failure in failures:
     print(failure)

@@ -8,6 +8,7 @@ import http.client
 import json
 import math
 import pathlib
+import select
 import shutil
 import socket
 import ssl
@@ -118,6 +119,14 @@ def check_apis(server):
             ("no JSON", 400, "JSON Parse error", "POST", PREDICT, "{\"instances\": [1,"),
             ("deep JSON", 400, "nested too deeply", "POST", PREDICT, "[" * 100000),
             ("many keys", 400, "an object has more than 1000 keys", "POST", PREDICT, {str(i): i for i in range(200000)}),
+            ("ends", 400, "JSON Parse error: the text ends at byte", "POST", PREDICT, "{\"instances\": "),
+            ("more", 400, "JSON Parse error: expected the end", "POST", PREDICT, json.dumps({"instances": [ROW]}) + " 1"),
+            ("a number", 400, "JSON Parse error: expected ','", "POST", PREDICT, "{\"instances\": [{\"size\": [01, 2]}]}"),
+            ("a word", 400, "JSON Parse error: expected a value", "POST", PREDICT, "{\"instances\": [nul]}"),
+            ("a large number", 400, "JSON Parse error: a number is out of range", "POST", PREDICT, "{\"instances\": [{\"size\": [1e999, 2]}]}"),
+            ("a control character", 400, "a text has a control character", "POST", PREDICT, "{\"inst\nances\": 1}"),
+            ("half a character", 400, "half a character", "POST", PREDICT, "{\"\\ud800\": 1}"),
+            ("twice", 400, "input 'size' is given twice", "POST", PREDICT, "{\"instances\": [{\"size\": [1, 2], \"size\": [1, 2]}]}"),
             ("no object", 400, "expected a JSON object", "POST", PREDICT, [1]),
             ("neither", 400, "either 'instances' or 'inputs'", "POST", PREDICT, {}),
             ("both", 400, "either 'instances' or 'inputs'", "POST", PREDICT, {"instances": [ROW], "inputs": {}}),
@@ -196,6 +205,18 @@ def check_limits(base):
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as slow:
             slow.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
             check("slow", until_closed(slow).startswith(b"HTTP/1.1 408"))
+        # A byte now and then is no progress: the time is the whole request's, headers and all.
+        for what, sent in ("slow headers", b"POST /v1/models/scores:predict HTTP/1.1\r\n"), \
+                ("a slow body", b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as slow:
+                begin = time.time()
+                slow.sendall(sent)
+                with contextlib.suppress(OSError):
+                    while time.time() < begin + 5 and not select.select([slow], [], [], 0.05)[0]:
+                        slow.sendall(b"a")
+                found = until_closed(slow)
+                check(what, found.startswith(b"HTTP/1.1 408") and found.count(b"HTTP/1.1") == 1 and b"did not come in 300 ms" in found and
+                      time.time() < begin + 3, found, time.time() - begin)
         # What is not read is not taken for the next request: the connection is closed.
         body = b"GET /v2 HTTP/1.1\r\n\r\n"
         for what, expected, head in (("endless", 413, b"POST /v2 HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\n" + bytes(2 << 20)),
@@ -221,6 +242,37 @@ def check_limits(base):
             caller.join()
         check("queue and time", sorted(answers) == [503, 504], answers)
         check("afterwards", server.ask("POST", PREDICT, {"instances": [ROW, ROW, ROW]})[0] == 200)
+
+
+def memory(server, what):
+    """VmRSS or VmHWM, in bytes."""
+    for line in pathlib.Path(f"/proc/{server.process.pid}/status").read_text().splitlines():
+        if line.startswith(what):
+            return int(line.split()[1]) * 1024
+
+
+def check_memory(base):
+    row = {"pixels": [[i % 10 for i in range(3)]] * 2, "size": [1, 2]}
+    body = json.dumps({"instances": [row] * 80000}, separators=(",", ":"))
+    with serve("--model_name", "scores", "--model_base_path", base, "--max_bytes_in_flight", len(body) + 100) as server:
+        server.ask("POST", PREDICT, {"instances": [ROW]})
+        before = memory(server, "VmHWM")
+        status, found = server.ask("POST", PREDICT, body)
+        grown = (memory(server, "VmHWM") - before) / len(body)
+        # The text, its numbers, and an answer that is as long again; as a tree of values it would be thirty times the text.
+        check("memory", status == 200 and len(found["predictions"]) == 80000 and grown < 8, status, grown)
+        # As long as one request is coming, another one may find too little room.
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as first:
+            first.sendall(b"POST %s HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body[:-1].encode())
+            time.sleep(1)  # the server has read it by then
+            deadline = time.time() + 5
+            status = 200
+            while status == 200 and time.time() < deadline:
+                status, found = server.ask("POST", PREDICT, {"instances": [ROW] * 10})
+            check("bytes in flight", status == 503 and "as many as they may have" in found["error"] and server.headers["Retry-After"] == "1", status, found)
+            first.sendall(body[-1:].encode())
+            check("the first one", first.recv(100).startswith(b"HTTP/1.1 200"))
+        check("room again", server.ask("POST", PREDICT, {"instances": [ROW] * 10})[0] == 200)
 
 
 def check_security(base, scratch):
@@ -320,6 +372,7 @@ with tempfile.TemporaryDirectory() as scratch:
         status, found = server.ask("POST", "/v1/models/exported:predict", {"instances": [image]})
         check("two models", status == 200 and set(found["predictions"][0]) == {"scores", "other"}, found)
     check_limits(FOLDER / "scores")
+    check_memory(FOLDER / "scores")
     check_security(FOLDER / "scores", scratch)
     check_load(scratch / "models")
 

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
+using sc::job;
 using namespace sc::layers;  // NOLINT: as a program writes it
 
 namespace {
@@ -24,17 +25,17 @@ using enum sc::gradient_accumulation_reduction_method;
 
 /// The code of the first rule that options break in any trainer, 0 if they break none.
 template <class M, sc::pipelining_options Options, int StepsPerExecution = 720, int Replicas = 0>
-constexpr int code = sc::detail::training_problem<sc::job<M, sc::training{.steps_per_execution = StepsPerExecution,
+constexpr int code = sc::detail::training_problem<job<M, sc::training{.steps_per_execution = StepsPerExecution,
                                                                   .pipeline = Options,
                                                                   .num_replicas = Replicas}>>.code;
 /// The same where the model is trained, and not only evaluated.
 template <class M, sc::pipelining_options Options>
 constexpr int fit_code =
-    sc::detail::fit_problem<sc::job<M, sc::training{.steps_per_execution = 720, .pipeline = Options}>>.code;
+    sc::detail::fit_problem<job<M, sc::training{.steps_per_execution = 720, .pipeline = Options}>>.code;
 template <class M, sc::pipelining_options Options, int StepsPerExecution>
 constexpr int inference_code = [] {
   constexpr sc::training evaluated{.steps_per_execution = StepsPerExecution, .pipeline = Options};
-  return sc::detail::inference_problem<sc::job<M, evaluated>>.code;
+  return sc::detail::inference_problem<job<M, evaluated>>.code;
 }();
 
 template <int Steps, sc::schedule Schedule>
@@ -112,14 +113,14 @@ constexpr auto both = sc::training{.steps_per_execution = 24,
                                    .pipeline = {.gradient_accumulation_steps_per_replica = 12,
                                                 .recomputation_mode = sc::recomputation_mode::automatic},
                                    .gradient_accumulation = {.gradient_accumulation_steps_per_replica = 8}};
-static_assert(!sc::detail::training_problem<sc::job<three, both>>.failed());
-static_assert(!sc::detail::training_problem<sc::job<plain, both>>.failed(), "there, nothing of pipeline holds");
+static_assert(!sc::detail::training_problem<job<three, both>>.failed());
+static_assert(!sc::detail::training_problem<job<plain, both>>.failed(), "there, nothing of pipeline holds");
 constexpr auto one_kind =
     sc::training{.pipeline = {.schedule = sequential},
                  .gradient_accumulation = {.reduction_method = sc::gradient_accumulation_reduction_method::mean}};
-static_assert(!sc::detail::training_problem<sc::job<three, one_kind>>.failed());
-static_assert(sc::detail::fit_problem<sc::job<three, one_kind>>.code == 2026);
-static_assert(!sc::detail::training_problem<sc::job<plain, one_kind>>.failed());
+static_assert(!sc::detail::training_problem<job<three, one_kind>>.failed());
+static_assert(sc::detail::fit_problem<job<three, one_kind>>.code == 2026);
+static_assert(!sc::detail::training_problem<job<plain, one_kind>>.failed());
 
 // Machines.
 template <int Devices>
@@ -158,7 +159,7 @@ static_assert(code<in_one_stage, accumulated<4, sc::grouped>> == 0);
 
 TEST_CASE("the number of steps is explained with batch serialization") {
   constexpr auto training = sc::training{.steps_per_execution = 12, .pipeline = serialized<4>};
-  constexpr auto const& problem = sc::detail::training_problem<sc::job<three_on_one, training>>;
+  constexpr auto const& problem = sc::detail::training_problem<job<three_on_one, training>>;
   CHECK(
       problem.text.view() ==
       "the training has steps_per_execution 12, which is not a multiple of 24, gradient_accumulation_steps_per_replica "

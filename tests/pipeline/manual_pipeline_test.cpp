@@ -12,6 +12,7 @@
 #include <string_view>
 
 namespace sc = stagecraft;
+using sc::pipelined_model;
 using sc::detail::stage_problem;
 using namespace sc::layers;
 
@@ -99,7 +100,7 @@ static_assert(stage_at<resnet_stages>("pool1_pool") == 0 && stage_at<resnet_stag
 // Errors.
 template <class M, sc::detail::stage_argument... Argument>
 constexpr int code_of =
-    stage_problem<sc::pipelined_model<M, sc::detail::stages_by_name<Argument...>{}, sc::device_mapping<>>>.code;
+    stage_problem<pipelined_model<M, sc::detail::stages_by_name<Argument...>{}, sc::device_mapping<>>>.code;
 static_assert(code_of<mlp, ".*", "dense_1", "dense_2"> == 0);
 static_assert(code_of<mlp, "flatten", "dense_"> == 2050);
 static_assert(code_of<mlp, ".*", "conv1"> == 2051);
@@ -123,7 +124,7 @@ static_assert(code_of<mlp, ".*"> == 2008);
 // Solution files.
 template <auto const& Text, class M = mlp,
           auto Devices = sc::detail::devices_with<sc::detail::stages_of_solution<Text>>>
-constexpr int code_of_file = stage_problem<sc::pipelined_model<M, sc::solution_file<Text>, Devices>>.code;
+constexpr int code_of_file = stage_problem<pipelined_model<M, sc::solution_file<Text>, Devices>>.code;
 
 inline constexpr char in_any_order[] = R"(/* of a tool */ {"pipeline_mapping":
   {"dense_2": 1, "dense" : 0, "dense_1": 1, // the others
@@ -203,21 +204,21 @@ TEST_CASE("stages by name of ResNet-50 are those that a loop over its calls give
 
 TEST_CASE("messages show the pattern, the stage and the layer") {
   auto const text = [](auto const& problem) { return problem.text.view(); };
-  using unmatched = sc::pipelined_model<mlp, sc::detail::stages_by_name<"flatten", "dense_">{}, sc::device_mapping<>>;
+  using unmatched = pipelined_model<mlp, sc::detail::stages_by_name<"flatten", "dense_">{}, sc::device_mapping<>>;
   CHECK(text(stage_problem<unmatched>) ==
         "layer 'dense' is matched by no pattern of manual_pipeline; each layer needs a stage "
         "(sc::unmatched_in_stage<0>, after the patterns, is that of all others) [E2050]");
-  using unread = sc::pipelined_model<mlp, sc::detail::stages_by_name<".*", "dense_[12">{}, sc::device_mapping<>>;
+  using unread = pipelined_model<mlp, sc::detail::stages_by_name<".*", "dense_[12">{}, sc::device_mapping<>>;
   CHECK(text(stage_problem<unread>) ==
         "the pattern 'dense_[12' of pipeline stage 1 cannot be read as a regular expression: a '[' has no ']' "
         "(character 7) [E2052]");
-  using empty = sc::pipelined_model<mlp, sc::detail::stages_by_name<".*", "dense_", "dense_1", "dense_2">{},
-                                    sc::device_mapping<>>;
+  using empty =
+      pipelined_model<mlp, sc::detail::stages_by_name<".*", "dense_", "dense_1", "dense_2">{}, sc::device_mapping<>>;
   CHECK(text(stage_problem<empty>) ==
         "no layer is left in pipeline stage 1: what its pattern 'dense_' matches, later patterns match, too, such as "
         "layer 'dense_1', which is in stage 2; the last pattern that matches counts [E2005]");
 
-  using twice_sent = sc::pipelined_model<mlp, sc::solution_file<too_large>, sc::device_mapping<>>;
+  using twice_sent = pipelined_model<mlp, sc::solution_file<too_large>, sc::device_mapping<>>;
   CHECK(text(stage_problem<twice_sent>) ==
         "the solution file has '99999999999999999999' as the stage of layer 'dense'; it is a whole number [E3041]");
 }

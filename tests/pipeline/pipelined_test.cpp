@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace sc = stagecraft;
+using sc::pipelined_model;
 using sc::detail::stage_problem;
 using namespace sc::layers;
 
@@ -33,7 +34,7 @@ struct branches : sc::functional<branches> {
   }
 };
 template <auto Devices>
-using forked = sc::pipelined_model<branches, sc::stages<0, 1, 2, 3, 3>, Devices>;
+using forked = pipelined_model<branches, sc::stages<0, 1, 2, 3, 3>, Devices>;
 using in_parallel = forked<sc::device_mapping<0, sc::parallel<2, 1>, 0>>;
 static_assert(!stage_problem<in_parallel>.failed() && sc::pipeline_stages<in_parallel> == 4);
 static_assert(sc::device_of<in_parallel, 1> == 2 && sc::device_of<in_parallel, 2> == 1 &&
@@ -73,11 +74,11 @@ static_assert(stages_as<sc::stages<0, sc::stages<0, 1>, 2>> == std::array{0, 0, 
 static_assert(stages_as<sc::stages<0, sc::stages<1, sc::stages<1, 2>>, 3>> == std::array{0, 1, 1, 2, 3});
 static_assert(stages_as<sc::stages<0, sc::stages<0, 1, 1>, 2>> == std::array{0, 0, 1, 1, 2});
 static_assert(stages_as<sc::stages<0, 1, 2, 3, 4>> == std::array{0, 1, 2, 3, 4});
-static_assert(stage_problem<sc::pipelined_model<nested, sc::stages<0, 1, 1, 1>, sc::device_mapping<>>>.code == 2001);
+static_assert(stage_problem<pipelined_model<nested, sc::stages<0, 1, 1, 1>, sc::device_mapping<>>>.code == 2001);
 static_assert(
-    stage_problem<sc::pipelined_model<nested, sc::stages<0, sc::stages<0, 0, 1, 1>, 1>, sc::device_mapping<>>>.code ==
+    stage_problem<pipelined_model<nested, sc::stages<0, sc::stages<0, 0, 1, 1>, 1>, sc::device_mapping<>>>.code ==
     2001);
-static_assert(stage_problem<sc::pipelined_model<nested, sc::stages<sc::stages<0>, 0, 1>, sc::device_mapping<>>>.code ==
+static_assert(stage_problem<pipelined_model<nested, sc::stages<sc::stages<0>, 0, 1>, sc::device_mapping<>>>.code ==
               2001);
 
 // A function edits the present assignment: the ResNet-50 of the guide.
@@ -127,7 +128,7 @@ struct calls_twice : sc::functional<calls_twice> {
 };
 template <auto Assignment, class M = calls_twice>
 constexpr int code_of_written =
-    sc::detail::stage_problem<sc::pipelined_model<M, Assignment, sc::device_mapping<0, 0>>>.code;
+    sc::detail::stage_problem<pipelined_model<M, Assignment, sc::device_mapping<0, 0>>>.code;
 static_assert(code_of_written<two_written<sc::functional_layer_pipeline_stage_assignment>> == 0);
 static_assert(code_of_written<two_written<sc::model_layer_pipeline_stage_assignment>> == 2016);
 static_assert(code_of_written<std::array{sc::functional_layer_pipeline_stage_assignment("dense", 1, 0),

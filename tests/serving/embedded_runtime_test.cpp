@@ -141,6 +141,50 @@ TEST_CASE("the first sample waits for others as long as it may, and not when the
   CHECK(std::chrono::steady_clock::now() - begin >= 50ms);
 }
 
+TEST_CASE("a call with many samples lets others go first after each batch that it fills") {
+  auto const make_call = [](std::int64_t samples) {
+    auto call = std::make_shared<serving::detail::call_record>();
+    call->samples = samples;
+    return call;
+  };
+  auto const large = make_call(9), small = make_call(1), second = make_call(5);
+  serving::detail::call_queue queue;
+  for (auto const& call : {large, small, second}) queue.push(call);
+  std::int64_t left = 0;
+  auto const batch = [&] {
+    serving::detail::call_batch taken;
+    queue.take(taken, 4, left);
+    std::vector<std::vector<std::int64_t>> parts;
+    for (auto const& each : taken) parts.push_back({each.call->samples, each.first, each.count});
+    return parts;
+  };
+  using parts = std::vector<std::vector<std::int64_t>>;
+  CHECK_FALSE(queue.has_begun());
+  CHECK(batch() == parts{{9, 0, 4}});
+  CHECK(batch() == parts{{1, 0, 1}, {5, 0, 3}});
+  CHECK(queue.has_begun());
+  CHECK(queue.samples() == 7);
+  queue.push(make_call(2));
+  std::vector<serving::detail::call_pointer> dropped;
+  queue.take_all(dropped, false);  // as stop does: of those two something is in a batch
+  REQUIRE(dropped.size() == 1);
+  CHECK(dropped[0]->samples == 2);
+  CHECK(batch() == parts{{9, 4, 4}});
+  CHECK(batch() == parts{{5, 3, 2}, {9, 8, 1}});
+  CHECK((queue.empty() && queue.samples() == 0 && !queue.has_begun()));
+  for (auto const samples : {9, 3, 7}) queue.push(make_call(samples));
+  (void)batch();
+  (void)batch();
+  queue.take_begun(dropped = {});  // as a failure does
+  CHECK(dropped.size() == 2);
+  CHECK(queue.empty());
+
+  auto engine = make_engine(2, 4, 1, {.runtime_api_timeout_us = 200, .batch_timeout_us = 200000});
+  auto reply = engine.submit(numbers(0, 20001), 20001);
+  for (int i = 0; i < 20; ++i) check_doubled(engine.call(numbers(7 * i, 3), 3), 7 * i, 3);
+  check_doubled(reply.get(), 0, 20001);
+}
+
 TEST_CASE("errors reach the calls that were in the execution, and no others") {
   auto engine = make_engine(1, 100, 1);
   CHECK_THROWS_WITH_AS((void)engine.call(numbers(-1, 1), 1), "a division by zero [E4104] [E5084]",

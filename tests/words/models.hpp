@@ -77,7 +77,8 @@ struct recurrent_model : sc::functional<recurrent_model> {
     auto steps = masking()(dense(1, sc::relu)(reshape(3, 4)(flatten()(x)[{sc::all(), sc::slice(0, 12)}])));
     auto decoded = lstm(3, {.return_sequences = true, .return_state = true})(steps, h, memory);
     auto [both, forward, backward] = bidirectional(gru(2, {.return_state = true}))(decoded);
-    return dense(2)(concatenate()(flatten()(a), flatten()(b), c, both, backward));
+    auto kept = capture_upstream_gradients()(dense(2)(both));
+    return dense(2)(concatenate()(flatten()(a), flatten()(b), c, kept, backward));
   }
 };
 

@@ -3,10 +3,12 @@
 // code; 2 the command line is wrong.
 #include "commands.hpp"
 #include "compile_command.hpp"
+#include "convert_command.hpp"
 #include "pipeline_command.hpp"
 #include "progress.hpp"
 #include "run_command.hpp"
 #include "serve/serve_command.hpp"
+#include "signature_command.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/version.hpp>
@@ -47,20 +49,19 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> shapes;
   auto const add_file = [&](CLI::App& command, std::string& file) {
-    command
-        .add_option("file", file,
-                    "A model that Keras has saved, .h5, .keras or a SavedModel's folder, an .onnx file, "
-                    "TensorFlow.js's model.json, or a folder that save_model has written")
-        ->required();
+    auto* const own = command.add_option("file", file,
+                                         "A model that Keras has saved, .h5, .keras or a SavedModel's folder, an .onnx "
+                                         "file, TensorFlow.js's model.json, or a folder that save_model has written");
     command.add_option("--input-shape", shapes,
                        "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
                        "each input");
+    return own;
   };
 
   std::string architecture;
   tool::import_command import;
   auto* const import_app = app.add_subcommand("import", "Writes a model as a header, its weights, and a test of both");
-  add_file(*import_app, import.file);
+  add_file(*import_app, import.file)->required();
   import_app->add_option("--output,-o", import.output, "Where to, without an ending; default: beside the file");
   import_app->add_option("--architecture", architecture,
                          "Of a file of weights alone, such as .weights.h5: a file with what model.to_json() returns");
@@ -75,11 +76,15 @@ int main(int argc, char** argv) {
 
   tool::show_command show;
   auto* const show_app = app.add_subcommand("show", "Prints inputs, outputs, layers and weights of a model");
-  add_file(*show_app, show.file);
+  auto* const show_file = add_file(*show_app, show.file);
+  auto const signatures = tool::add_signature_options(*show_app);
+  show_file->excludes("--dir");
 
   tool::add_compile_command(app);
+  tool::add_convert_command(app);
   tool::add_pipeline_command(app);
   tool::add_run_command(app);
+  tool::add_scan_command(app);
   tool::add_serve_command(app);
 
   try {
@@ -88,7 +93,11 @@ int main(int argc, char** argv) {
     import.options.architecture = architecture;
     if (import_app->parsed()) import.run();
     if (export_app->parsed()) export_.run();
-    if (show_app->parsed()) show.run();
+    if (show_app->parsed() && show.file.empty() && signatures->dir.empty()) throw CLI::RequiredError("file, or --dir");
+    if (show_app->parsed() && !signatures->dir.empty())
+      signatures->run();
+    else if (show_app->parsed())
+      show.run();
     return 0;
   } catch (CLI::ParseError const& problem) {
     return app.exit(problem) == 0 ? 0 : 2;

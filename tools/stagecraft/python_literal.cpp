@@ -180,7 +180,10 @@ class reader {
     while (!takes('}')) {
       auto key = quoted();
       expect(':');
-      result.dictionary.push_back({std::move(key), sum()});
+      skip();
+      auto const begin = at_;
+      auto value = sum();
+      result.dictionary.push_back({std::move(key), std::move(value), text_.substr(begin, at_ - begin)});
       if (!takes(',')) {
         expect('}');
         break;
@@ -325,5 +328,20 @@ class reader {
 }  // namespace
 
 python_value read_python(std::string const& text) { return reader(text).read(); }
+
+std::string python_type(python_value const& value, std::string const& source) {
+  auto const word = [&] {
+    switch (value.what) {
+      case kind::dictionary: return "dict";
+      case kind::text: return "str";
+      case kind::list: return source.starts_with('(') ? "tuple" : "list";
+      case kind::array: break;
+    }
+    if (!value.shape.empty()) return !value.is_sequence ? "numpy.ndarray" : source.starts_with('(') ? "tuple" : "list";
+    if (source == "True" || source == "False") return "bool";
+    return source.find_first_of(".eE/") == std::string::npos ? "int" : "float";
+  };
+  return std::string("<class '") + word() + "'>";
+}
 
 }  // namespace stagecraft::tool

@@ -25,7 +25,11 @@ struct python_value {
 struct python_value::entry {
   std::string key;
   python_value value;
+  std::string source;  ///< the value as it is written
 };
+
+/// Python's words for a value's type, such as "<class 'list'>"; `source`: the value as it is written.
+[[nodiscard]] std::string python_type(python_value const& value, std::string const& source);
 
 /// Reads numbers, True, False, texts, lists, tuples and dictionaries; `+ - * /`, parentheses; np.array, ones, zeros,
 /// full, arange, linspace and random.rand; `.reshape(...)`, `.astype(...)`. At most 2^28 numbers. Throws file_error

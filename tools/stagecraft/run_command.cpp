@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run_command.hpp"
 
+#include "application_cache.hpp"
 #include "array_text.hpp"
-#include "compile_command.hpp"
 #include "run_inputs.hpp"
+#include "signature_command.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
-#include <stagecraft/io/detail/byte_source.hpp>
-#include <stagecraft/io/detail/crc32.hpp>
 #include <stagecraft/io/npy.hpp>
 #include <stagecraft/serving/application_file.hpp>
 #include <stagecraft/serving/engine.hpp>
-#include <stagecraft/version.hpp>
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,61 +24,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string cache_folder() {
-  if (char const* const own = std::getenv("XDG_CACHE_HOME"); own != nullptr && *own != '\0')
-    return std::string(own) + "/stagecraft";
-  char const* const home = std::getenv("HOME");
-  return (home == nullptr ? fs::temp_directory_path().string() : std::string(home) + "/.cache") + "/stagecraft";
-}
-
-/// The folder of the same model as an application for IPUs: compiled once for each model and machine.
-std::string application_on_ipus(std::string const& dir, application_machine const& machine) {
-  std::string key = "stagecraft " + std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
-                    std::to_string(version_patch) + " ipus " + std::to_string(machine.num_ipus) + " " +
-                    std::to_string(machine.matmul_amp) + " " + std::to_string(machine.conv_amp) + " " +
-                    machine.matmul_partial_type + " " + machine.conv_partial_type;
-  std::vector<std::string> names{"model.json", "application.json"};
-  if (fs::exists(dir + "/application.json"))
-    if (auto header = processing_header(dir); !header.empty()) names.push_back(std::move(header));
-  for (auto const& name : names) {
-    if (!fs::exists(dir + "/" + name))
-      throw file_error("E5095", "--init_ipu: " + dir + " has no " + name +
-                                    ": only exported models are compiled for another machine");
-    io::byte_source const source(dir + "/" + name);
-    auto const bytes = source.read(0, source.size());
-    key += " " + std::to_string(io::crc32_of(bytes)) + " " + std::to_string(bytes.size());
-  }
-  char text[16];
-  std::snprintf(text, sizeof text, "%08x", static_cast<unsigned>(io::crc32_of(std::as_bytes(std::span(key)))));
-  auto const place = cache_folder() + "/" + text;
-  auto const is_current = [&] {
-    if (!fs::exists(place + "/application.so") || !fs::exists(place + "/key")) return false;
-    io::byte_source const source(place + "/key");
-    auto const bytes = source.read(0, source.size());
-    return std::string(reinterpret_cast<char const*>(bytes.data()), bytes.size()) == key;
-  };
-  if (is_current()) return place;
-  fs::create_directories(place);
-  for (auto const& name : names)
-    fs::copy_file(dir + "/" + name, place + "/" + name, fs::copy_options::overwrite_existing);
-  compile_command compile;
-  compile.folder = place;
-  compile.machine = machine;
-  compile.is_silent = true;
-  compile.run();
-  io::replace_file(place + "/key", [&](io::file_writer& to) { to.write(std::string_view(key)); });
-  return place;
-}
-
 }  // namespace
 
 void run_command::run() const {
+  if (!worker.empty())
+    throw file_error("E5190",
+                     "--worker " + worker +
+                         ": sessions of TensorFlow run on workers, by gRPC; applications run here, and on another "
+                         "machine behind `stagecraft serve`, which is asked by HTTP");
+  if (tf_debug)
+    throw file_error(
+        "E5190",
+        "--tf_debug: TensorFlow's debugger shows the tensors of a graph's nodes; an application is compiled, "
+        "and has the model's inputs and outputs alone");
   auto const given = read_run_inputs(inputs, input_exprs, input_examples);
-  if (tag_set != "serve")
-    throw file_error("E5095", "MetaGraphDef associated with tags '" + tag_set +
-                                  "' could not be found in SavedModel, with available tags '[{'serve'}]'.");
-  if (signature_def != "serving_default")
-    throw file_error("E5095", "No SignatureDef with key '" + signature_def + "' found in MetaGraphDef.");
+  check_signature(tag_set, signature_def);
   auto const place = machine.init_ipu ? application_on_ipus(dir, machine) : dir;
   serving::application_file const file(place);
   auto const& known = file.description();
@@ -126,6 +82,8 @@ void add_run_command(CLI::App& app) {
                   "Lists of dictionaries, whose keys are inputs: 'all=[{\"x\": [1, 2], \"y\": [3]}]'");
   own->add_option("--outdir", command->outdir, "Saves each output there, as <output_key>.npy");
   own->add_flag("--overwrite", command->overwrite, "Overwrites what is there");
+  own->add_flag("--tf_debug", command->tf_debug, "TensorFlow's debugger, which applications do not have: an error");
+  own->add_option("--worker", command->worker, "A worker of TensorFlow, which applications do not have: an error");
   own->add_flag("--init_ipu", machine.init_ipu,
                 "Runs on emulated IPUs, for which the model is compiled once, and kept in the cache");
   own->add_option("--num_ipus", machine.num_ipus, "How many")->capture_default_str()->check(CLI::Range(1, 64));

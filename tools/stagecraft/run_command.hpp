@@ -22,10 +22,13 @@ struct run_command {
   std::string input_examples;                     ///< all=[{"image":[0, ...]}]
   std::string outdir;                             ///< where outputs are saved
   bool overwrite = false;                         ///< outputs that are there
+  bool tf_debug = false;                          ///< E5190
+  std::string worker;                             ///< E5190
   application_machine machine;                    ///< with init_ipu, emulated IPUs
 
   /// Throws file_error E5095 with saved_model_cli's words for what is wrong with the arguments, E5001, E5013 to E5015
-  /// files that cannot be read, E5041 that cannot be written; serving_error of the application.
+  /// files that cannot be read, E5041 that cannot be written, E5190 what applications do not have; serving_error of the
+  /// application.
   void run() const;
 };
 

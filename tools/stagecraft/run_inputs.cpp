@@ -87,36 +87,42 @@ void read_file(std::string const& given, std::map<std::string, run_array>& to) {
   }
 }
 
-std::pair<std::string, std::string> key_and_text(std::string const& given, char const* option) {
+/// `all`: of which `given` is a part.
+std::pair<std::string, std::string> key_and_text(std::string const& given, std::string const& all, char const* option) {
   auto const equals = given.find('=');
   if (equals == std::string::npos)
-    refuse("--" + std::string(option) + " \"" + given +
-           "\" format is incorrect. Please follow \"<input_key>=<python expression>\"");
+    refuse("--" + std::string(option) + " \"" + all +
+           "\" format is incorrect. Please follow\"<input_key>=<python expression>\"");
   return {trimmed(given.substr(0, equals)), trimmed(given.substr(equals + 1))};
 }
 
 /// Features of the examples are inputs.
-void read_examples(std::string const& given, std::map<std::string, run_array>& to) {
-  auto const [key, text] = key_and_text(given, "input_examples");
+void read_examples(std::string const& given, std::string const& all, std::map<std::string, run_array>& to) {
+  auto const [key, text] = key_and_text(given, all, "input_examples");
   auto const value = read_python(text);
-  bool const is_list = value.what == python_value::kind::list;
-  if (!is_list || value.items.empty())
-    refuse("tf.Example input must be a list of dictionaries, but \"" + text + "\" is " +
-           (value.what == python_value::kind::dictionary ? "<class 'dict'>"
-            : value.what == python_value::kind::text     ? "<class 'str'>"
-                                                         : "<class 'list'>"));
+  auto const refuse_value = [&, &text = text] {
+    refuse("tf.Example input must be a list of dictionaries, but \"" +
+           (value.what == python_value::kind::text ? value.text : text) + "\" is " + python_type(value, text));
+  };
+  if (value.what != python_value::kind::list || value.items.empty()) refuse_value();
   for (auto const& example : value.items)
-    if (example.what != python_value::kind::dictionary)
-      refuse("tf.Example input must be a list of dictionaries, but \"" + text + "\" is <class 'list'>");
-  for (auto const& [feature, first] : value.items[0].dictionary) {
+    if (example.what != python_value::kind::dictionary) refuse_value();
+  for (auto const& [feature, first, source_of_first] : value.items[0].dictionary) {
     run_array array;
     for (auto const& example : value.items) {
       python_value const* found = nullptr;
-      for (auto const& [name, each] : example.dictionary)
-        if (name == feature) found = &each;
+      std::string source;
+      for (auto const& [name, each, as_written] : example.dictionary)
+        if (name == feature) {
+          found = &each;
+          source = each.what == python_value::kind::text ? each.text : as_written;
+        }
       if (found == nullptr) refuse("an example has no feature \"" + feature + "\", which the first one has");
-      if (found->what != python_value::kind::array || found->shape.empty())
-        refuse("feature value must be a list, but feature \"" + feature + "\" is none");
+      auto const type = python_type(*found, source);
+      if (type != "<class 'list'>")
+        refuse("feature value must be a list, but " + feature + ": \"" + source + "\" is " + type);
+      if (found->what != python_value::kind::array)
+        refuse("feature \"" + feature + "\" holds something else than numbers");
       if (array.shape.empty()) {
         array.shape = found->shape;
         array.shape.insert(array.shape.begin(), static_cast<std::int64_t>(value.items.size()));
@@ -142,7 +148,7 @@ std::map<std::string, run_array> read_run_inputs(std::string const& inputs, std:
   std::map<std::string, run_array> result;
   for (auto const& part : split(inputs, ';', false)) read_file(trimmed(part), result);
   for (auto const& part : split(input_exprs, ';', true)) {
-    auto const [key, text] = key_and_text(part, "input_exprs");
+    auto const [key, text] = key_and_text(part, input_exprs, "input_exprs");
     if (result.contains(key))
       std::fprintf(stderr,
                    "WARNING: input_key %s has been specified with both --inputs and --input_exprs options. Value in "
@@ -150,7 +156,7 @@ std::map<std::string, run_array> read_run_inputs(std::string const& inputs, std:
                    key.c_str());
     result[key] = array_of(read_python(text), text);
   }
-  for (auto const& part : split(input_examples, ';', true)) read_examples(part, result);
+  for (auto const& part : split(input_examples, ';', true)) read_examples(part, input_examples, result);
   return result;
 }
 

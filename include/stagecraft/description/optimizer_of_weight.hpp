@@ -5,6 +5,7 @@
 
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/models/model_graph.hpp>
+#include <stagecraft/optimizers/captured_gradient.hpp>
 #include <stagecraft/optimizers/weight_decay.hpp>
 #include <string_view>
 #include <type_traits>
@@ -23,13 +24,16 @@ constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph,
 template <class Job, std::size_t Weight>
 constexpr auto find_optimizer_of_weight() {
   constexpr auto optimizer = Job::training.optimizer;
-  if constexpr (excludes_weights<std::remove_cv_t<decltype(optimizer)>>())
+  constexpr parameter const& weight = Job::graph.parameters[Weight];
+  if constexpr (weight.is_captured())
+    return optimizers::detail::captured_gradient<std::remove_cv_t<decltype(optimizer)>>{optimizer};
+  else if constexpr (excludes_weights<std::remove_cv_t<decltype(optimizer)>>())
     return optimizer_of(optimizer, full_name(Job::graph, static_cast<int>(Weight)));
   else
     return optimizer;
 }
 
-/// The training's optimizer, without what the weight is excluded from.
+/// The training's optimizer, without what the weight is excluded from; of a gradient that is kept, that keeps it.
 template <class Job, std::size_t Weight>
 inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<Job, Weight>();
 

@@ -284,10 +284,13 @@ class pipeline_update {
   static constexpr bool is_trained() {
     return Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient;
   }
-  /// How many numbers the weights have that are trained.
+  /// How many numbers the weights have that are trained, or whose gradients decide on what losses are multiplied by.
   static constexpr std::int64_t gradients = []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
     return (std::int64_t{0} + ... +
-            (is_trained<Parameter>() ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()} : 0));
+            (is_trained<Parameter>() &&
+                     (!Sizes::loss_scale.captured_only || Plan::graph.parameters[Parameter].is_captured())
+                 ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()}
+                 : 0));
   }(parameters{});
   /// Whether its update has not been carried out with its gradient.
   template <std::size_t Parameter>

@@ -77,7 +77,7 @@ struct graph_view {
   /// Whether a layer keeps something of each sample from batch to batch: Keras's `stateful`.
   [[nodiscard]] constexpr bool is_stateful() const {
     for (parameter const& each : parameters)
-      if (each.between_batches) return true;
+      if (each.between_batches && !each.trainable) return true;
     return false;
   }
   /// The weights of a layer.

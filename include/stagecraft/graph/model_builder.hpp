@@ -129,15 +129,9 @@ class model_builder {
   growing_array<int> own_losses;                   // those of them that the model's code adds
 
  private:
-  struct type_counter {
-    type_tag const* type;
-    int layers;
-    int name;  // its class's counter of names, or -1
-  };
-
   constexpr int add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type,
                           bool is_part = false);
-  constexpr type_counter& counter_of(type_tag const* type);
+  constexpr detail::type_counter& counter_of(type_tag const* type);
   constexpr void take_name(std::string_view what, fixed_name const& name);
   constexpr int instance_of(detail::model_description const& model);
   constexpr bool is_layer_again(int known, detail::call_record const& record);
@@ -183,10 +177,10 @@ class model_builder {
   growing_array<detail::model_instance> instances_;
   growing_array<detail::instance_scope> scopes_;
   detail::layer_names names_;
-  growing_array<type_counter> type_counters_;
+  growing_array<detail::type_counter> type_counters_;
 };
 
-constexpr model_builder::type_counter& model_builder::counter_of(type_tag const* type) {
+constexpr detail::type_counter& model_builder::counter_of(type_tag const* type) {
   for (auto& counter : type_counters_)
     if (same_type(counter.type, type)) return counter;
   type_counters_.push_back({type, 0, -1});

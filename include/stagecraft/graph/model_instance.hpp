@@ -6,6 +6,7 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <stagecraft/graph/symbolic_tensor.hpp>
+#include <stagecraft/graph/type_tag.hpp>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -45,6 +46,13 @@ struct nested_frame {
   std::span<symbolic_tensor const> bound;  // what its inputs are given
   std::size_t next_bound = 0;
   int scope = 0;
+};
+
+/// How many layers of a type there are.
+struct type_counter {
+  type_tag const* type = nullptr;
+  int layers = 0;
+  int name = -1;  // its class's counter of names, or -1
 };
 
 }  // namespace stagecraft::detail

@@ -30,6 +30,8 @@ struct parameter {
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
   /// What a stateful layer keeps of each sample from batch to batch: the first axis of its shape is the batch, its
   /// layer changes it in evaluation and prediction as well, and weights, counts and files leave it out.
+  /// If it is `trainable`, it is what capture_upstream_gradients keeps of a batch, and updates put its gradient in its
+  /// place.
   bool between_batches = false;
 
   /// A weight with Keras's three options for it.
@@ -57,6 +59,8 @@ struct parameter {
   /// between batches even if the layer is frozen.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
+  /// Whether it is a gradient that is kept.
+  [[nodiscard]] constexpr bool is_captured() const noexcept { return between_batches && trainable; }
   /// How many of its numbers Keras's `count_params` counts.
   [[nodiscard]] constexpr int counted_size() const noexcept { return between_batches ? 0 : size(); }
   /// Of a matrix: the last axis, and all others together.

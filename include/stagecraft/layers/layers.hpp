@@ -16,6 +16,7 @@
 #include <stagecraft/layers/average_pooling3d.hpp>
 #include <stagecraft/layers/batch_normalization.hpp>
 #include <stagecraft/layers/bidirectional.hpp>
+#include <stagecraft/layers/capture_upstream_gradients.hpp>
 #include <stagecraft/layers/category_encoding.hpp>
 #include <stagecraft/layers/center_crop.hpp>
 #include <stagecraft/layers/concatenate.hpp>

@@ -43,14 +43,14 @@ class tracer {
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
   /// What a layer keeps of each sample from batch to batch, (batch, ...): 0 at first, then what `update` says in any
-  /// step. It has no gradient. Errors: E1087 a model whose inputs fix no batch size; E1070 more axes than a weight has.
-  constexpr tensor state(std::string_view name, extents const& shape) {
-    parameter described{.name = name, .shape = {}, .trainable = false, .between_batches = true};
+  /// step. It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070 many axes.
+  constexpr tensor state(std::string_view name, extents const& shape, bool captured = false) {
+    parameter described{.name = name, .shape = {}, .trainable = captured, .between_batches = true};
     for (int const length : shape) described.shape.push_back(length);
     if (shape.rank > stagecraft::shape::max_rank) list_->fail("state '", name, "' has shape ", shape);
-    tensor const kept = weight(described);
-    list_->node_of(kept.id).has_gradient = false;
-    return kept;
+    int const kept = weight(described).id;
+    list_->node_of(kept).has_gradient = captured;
+    return {list_, kept};
   }
   /// What `inside` gives; the weights that it makes are named "name/kernel" and so on: TensorFlow's name_scope.
   template <class Inside>

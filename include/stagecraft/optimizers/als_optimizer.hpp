@@ -34,25 +34,36 @@ struct als_optimizer {
   bool accumulate_statistics_over_update_period = true;
   /// If a larger share of the gradients overflows, the factor falls, else it grows; above 0 and below 1.
   float ratio_threshold = 10e-6F;
+  /// Whether only gradients count that layers::capture_upstream_gradients keeps, or those of weights as well.
+  bool captured_grads_only = false;
   /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "als_optimizer";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
-    constexpr float largest_half = 65504;
     check(gradient.list->problem);
-    ops.count_overflows(gradient, largest_half);
+    count(ops, captured_grads_only ? none(gradient) : gradient);
     gradient = gradient * (1 / ops.loss_scale());
     optimizer.update(ops, weight, stagecraft::detail::prepared_gradient(optimizer, ops, gradient));
+  }
+  /// What becomes of a gradient that is kept (optimizers/captured_gradient.hpp).
+  constexpr void update_captured(auto& ops, auto kept, auto gradient) const {
+    count(ops, gradient);
+    optimizer.update(ops, none(kept), stagecraft::detail::prepared_gradient(optimizer, ops, none(kept)));
+    ops.update(kept, gradient);
   }
 
   friend constexpr bool operator==(als_optimizer const&, als_optimizer const&) = default;
 
  private:
+  static constexpr void count(auto& ops, operations::tensor gradient) {
+    constexpr float largest_half = 65504;
+    ops.count_overflows(gradient, largest_half);
+  }
+  static constexpr operations::tensor none(operations::tensor of) { return operations::number(*of.list, 0); }
   static constexpr bool is_power_of_two(float x) {
-    for (; x > 1; x /= 2) {
-    }
+    while (x > 1 && x <= 3.4e38F) x /= 2;  // not for ever, if it is infinite
     return x == 1;
   }
   /// E4089.

@@ -12,12 +12,13 @@ namespace detail {
 
 /// How the factor changes; `growth_steps` 0: not at all.
 struct loss_scale_rule {
-  float initial_scale = 1;    ///< of the first update
-  int growth_steps = 0;       ///< updates before it grows
-  float growth = 2;           ///< by which it is multiplied or divided
-  float limit = 3.4e38F;      ///< it stays below
-  float ratio_threshold = 0;  ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
-  bool accumulates = false;   ///< whether the gradients of all updates count for that share, or those of the last one
+  float initial_scale = 1;     ///< of the first update
+  int growth_steps = 0;        ///< updates before it grows
+  float growth = 2;            ///< by which it is multiplied or divided
+  float limit = 3.4e38F;       ///< it stays below
+  float ratio_threshold = 0;   ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
+  bool accumulates = false;    ///< whether the gradients of all updates count for that share, or those of the last one
+  bool captured_only = false;  ///< whether those of weights do not
 };
 
 }  // namespace detail
@@ -72,7 +73,8 @@ constexpr loss_scale_rule loss_scale_rule_of(O const& optimizer) {
             optimizer.increase_factor,
             optimizer.max_loss_scaling_factor,
             optimizer.ratio_threshold,
-            optimizer.accumulate_statistics_over_update_period};
+            optimizer.accumulate_statistics_over_update_period,
+            optimizer.captured_grads_only};
   else if constexpr (requires { optimizer.optimizer.learning_rate; })
     return loss_scale_rule_of(optimizer.optimizer);
   else

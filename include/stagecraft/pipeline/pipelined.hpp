@@ -67,24 +67,6 @@ struct staging {
 template <class M>
 constexpr auto current_assignment();
 
-/// The devices of a device mapping; none of anything else.
-template <class Mapping>
-constexpr auto devices_of() {
-  if constexpr (requires { std::remove_cvref_t<Mapping>::devices; })
-    return std::remove_cvref_t<Mapping>::devices;
-  else
-    return std::array<int, 0>{};
-}
-
-/// Which stages of a device mapping work at the same time as the one before; none of anything else.
-template <class Mapping>
-constexpr auto stages_beside_of() {
-  if constexpr (requires { std::remove_cvref_t<Mapping>::beside; })
-    return std::remove_cvref_t<Mapping>::beside;
-  else
-    return std::array<bool, 0>{};
-}
-
 template <class M, auto Assignment, auto Devices>
 struct staging<pipelined_model<M, Assignment, Devices>> {
   static constexpr auto devices = devices_of<decltype(Devices)>();

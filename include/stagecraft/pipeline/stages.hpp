@@ -120,6 +120,24 @@ inline constexpr device_list<Device...> device_mapping{};
 
 namespace detail {
 
+/// The devices of a device mapping; none of anything else.
+template <class Mapping>
+constexpr auto devices_of() {
+  if constexpr (requires { std::remove_cvref_t<Mapping>::devices; })
+    return std::remove_cvref_t<Mapping>::devices;
+  else
+    return std::array<int, 0>{};
+}
+
+/// Which stages of a device mapping work at the same time as the one before; none of anything else.
+template <class Mapping>
+constexpr auto stages_beside_of() {
+  if constexpr (requires { std::remove_cvref_t<Mapping>::beside; })
+    return std::remove_cvref_t<Mapping>::beside;
+  else
+    return std::array<bool, 0>{};
+}
+
 /// A stage list written out: numbers, and marks where a nested list begins and ends.
 struct stage_token {
   static constexpr int begin = -1000001, end = -1000002;

@@ -97,6 +97,12 @@ inline constexpr diagnostic application_problem = [] {
   if (Options.output_names.count != 0 && Options.output_names.count != outputs)
     problem.report(5093, "output_names has ", Options.output_names.count, " names, but there are ", outputs,
                    " outputs");
+  for (int i = 0; i < Options.output_names.count; ++i)
+    for (int other = 0; other < i; ++other)
+      if (Options.output_names.names[i].view() == Options.output_names.names[other].view()) {
+        problem.report(5093, "output_names has '", Options.output_names.names[i].view(), "' twice");
+        return problem;
+      }
   return problem;
 }();
 
@@ -228,7 +234,7 @@ class interface_specs {
 ///
 /// which CMake compiles by `stagecraft_add_application(digits SOURCES digits.cpp)`, and `stagecraft compile` by itself.
 /// Iterations are the steps_per_execution. Errors: those of a predictor; E5090 steps that do not fit the model, E5093
-/// output_names of another number than its outputs.
+/// output_names of another number than its outputs, or equal ones.
 template <Model M, auto Inference, auto Options = application_options<>{}, class Machine = host<>>
 class application {
   using predictor_type = predictor<M, Inference, Machine>;

@@ -27,9 +27,10 @@
 namespace stagecraft::serving {
 
 /// Samples of calls become batches of the compiled size, in the order in which the calls came; a call may have any
-/// number of samples. An execution begins with the first of them and goes on while there are batches; when it has had
-/// its iterations, the next one begins. A pipeline that is starved is fed with dummy batches after
-/// runtime_api_timeout_us, so that what is in it comes out, and an idle engine does nothing at all.
+/// number of samples, and after each batch that it fills it lets the others go first. An execution begins with the
+/// first of them and goes on while there are batches; when it has had its iterations, the next one begins. A pipeline
+/// that is starved is fed with dummy batches after runtime_api_timeout_us, so that what is in it comes out, and an idle
+/// engine does nothing at all.
 ///
 /// A call is answered once: by its outputs, or by one error. What goes wrong in an execution is the error of the calls
 /// with samples in it, and of no other. Any thread may call any function at any time, but for the destructor.
@@ -241,7 +242,7 @@ class engine {
       counts_.left_calls += queue_.drop_left(now);
       if (!queue_.empty()) {
         auto const full = queue_.front().arrival + std::chrono::microseconds(options_.batch_timeout_us);
-        if (leaves_ || now >= full || queue_.samples() >= description().batch_size) return true;
+        if (leaves_ || now >= full || queue_.has_begun() || queue_.samples() >= description().batch_size) return true;
         wake_.wait_until(lock, full);
       } else if (in_flight_ > 0) {
         if (leaves_ || now >= starved) return true;

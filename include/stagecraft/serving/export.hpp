@@ -32,6 +32,7 @@ template <class M, class Session>
     io::refuse("E5093", place,
                "output_names has " + std::to_string(options.output_names.size()) + " names, but there are " +
                    std::to_string(Session::output_count) + " outputs");
+  serving::detail::check_output_names(place, options.output_names);
   io::unfinished_export folder(place);
   folder.prepare(options.purge_export_dir);
   auto const wanted = iterations > 0 ? iterations : Session::described::training.steps_per_execution;

@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/serving/program.hpp>
 #include <stagecraft/training/predictor.hpp>
@@ -26,11 +27,19 @@ struct no_more_batches {};
   return {std::move(name), {of.begin(), of.end()}};
 }
 
+/// E5093: callers find outputs by their names.
+inline void check_output_names(std::string const& owner, std::vector<std::string> const& names) {
+  for (auto name = names.begin(); name != names.end(); ++name)
+    if (std::find(names.begin(), name, *name) != name)
+      throw file_error("E5093", owner + ": output_names has '" + *name + "' twice");
+}
+
 /// What a session's program is. Inputs have the names of their layers; outputs those that are given or, as in
 /// Graphcore's export, "output_0", "output_1".
 template <class Session>
 [[nodiscard]] program_description describe_session(std::string name,
                                                    std::vector<std::string> const& output_names = {}) {
+  check_output_names(name, output_names);
   program_description result{.name = std::move(name),
                              .batch_size = Session::batch,
                              .iterations = Session::described::training.steps_per_execution,

@@ -11,7 +11,8 @@ namespace stagecraft {
 struct export_options {
   /// Samples of a batch. 0: what the model's inputs say; if they do not, E5092.
   int batch_size = 0;
-  /// Names of the outputs; none: "output_0", "output_1" and so on. Another number than the outputs' is E5093.
+  /// Names of the outputs; none: "output_0", "output_1" and so on. Another number than the outputs', and equal
+  /// ones, are E5093.
   std::vector<std::string> output_names = {};
   /// A C++ header with the steps below, which is copied to the folder.
   std::string processing_header = {};

@@ -58,7 +58,7 @@ template <class M>
 inline constexpr auto trained_weight_order = [] {
   constexpr auto count = [] {
     std::size_t trained = 0;
-    for (auto const& weight : graph_of<M>.parameters) trained += weight.trainable ? 1 : 0;
+    for (auto const& weight : graph_of<M>.parameters) trained += weight.trainable && !weight.is_captured() ? 1 : 0;
     return trained;
   }();
   std::array<int, count> result{};

@@ -120,6 +120,14 @@ class trained_model : public trainable {
     return detail::copy_weights<M, detail::states_of_layer<M, Name>>(*session_);
   }
 
+  /// The gradient that a layers::capture_upstream_gradients of this name has kept: (batch, ...), that of the last
+  /// weight update, as it came by: multiplied by what the loss is multiplied by, and added up over micro-batches and
+  /// replicas as gradients of weights are. Zeros before the first update. Errors: as above.
+  template <fixed_name Name>
+  [[nodiscard]] weight_array captured_gradients() const {
+    return get_states<Name>().front();
+  }
+
   /// A weight as an xtensor expression over the model's own memory, nothing is copied:
   /// `model.template weight<"dense/kernel">()`, shape (inputs, units). Reads and writes; with several replicas the
   /// first one's, which the others take over when the next run begins. E4032 for an unknown name.

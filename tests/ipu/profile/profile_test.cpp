@@ -14,6 +14,7 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 using sc::execution_mode;
+using sc::job;
 
 namespace {
 
@@ -46,12 +47,12 @@ constexpr std::int64_t batch = 8;
 constexpr auto alone = sc::profile<network, plain, one_ipu>;
 template <int Pass, int Call, bool Backward>
 constexpr std::int64_t step_cycles =
-    sc::step_cost_of<sc::job<network, plain, execution_mode::training, one_ipu>, Pass, Call, Backward>.cost.cycles();
+    sc::step_cost_of<job<network, plain, execution_mode::training, one_ipu>, Pass, Call, Backward>.cost.cycles();
 constexpr std::int64_t all_steps =
     step_cycles<0, 1, false> + step_cycles<0, 2, false> + step_cycles<0, 3, false> + step_cycles<0, 4, false> +
     step_cycles<0, 5, false> + step_cycles<1, 5, true> + step_cycles<1, 4, true> + step_cycles<1, 3, true> +
     step_cycles<1, 2, true> + step_cycles<1, 1, true> +
-    sc::loss_cost_of<sc::job<network, plain, execution_mode::training, one_ipu>, 0>.cost.cycles();
+    sc::loss_cost_of<job<network, plain, execution_mode::training, one_ipu>, 0>.cost.cycles();
 // Inputs, class numbers and scales come, the loss goes: they go on at 7 GiB per second.
 constexpr std::int64_t host_bytes = (batch * 64 + batch + batch + 1) * 4;
 constexpr std::int64_t kilobytes_per_second = 7LL * 1024 * 1024 * 1024 / 1000;
@@ -78,13 +79,13 @@ static_assert(alone.latency_cycles() == alone.pass(0).work().cycles() + alone.pa
 // bytes. But for 16 x 10, which is the left operand of its product: 8 input channels of one column are for 1 tile. The
 // five biases are mapped linearly, one vector of two elements for the first tiles.
 constexpr auto const& kernel_of_4 =
-    *sc::detail::planned_weights<sc::job<network, plain, execution_mode::training, one_ipu>>[6];
+    *sc::detail::planned_weights<job<network, plain, execution_mode::training, one_ipu>>[6];
 static_assert(kernel_of_4.plan.partition.field_split.width == batch && kernel_of_4.plan.in_chans_per_group == 8 &&
               kernel_of_4.plan.out_chans_per_group == 16 && kernel_of_4.tiles == 32 * 16 / 16);
 constexpr auto const& kernel_of_5 =
-    *sc::detail::planned_weights<sc::job<network, plain, execution_mode::training, one_ipu>>[8];
+    *sc::detail::planned_weights<job<network, plain, execution_mode::training, one_ipu>>[8];
 static_assert(kernel_of_5.plan.transform.swap_operands && kernel_of_5.tiles == 16 * 10 / 8);
-static_assert(sc::detail::planned_weights<sc::job<network, plain, execution_mode::training, one_ipu>>[9] == nullptr);
+static_assert(sc::detail::planned_weights<job<network, plain, execution_mode::training, one_ipu>>[9] == nullptr);
 constexpr std::int64_t weight_bytes = 4 * 16 * 4 + 8 * 4 + 5 * 8;
 static_assert(alone.memory(0).weights == weight_bytes);
 static_assert(alone.memory(0).optimizer_state == 2 * weight_bytes, "adam has two numbers per weight");
@@ -281,7 +282,7 @@ std::int64_t cycles_of_slots() {
     (
         [&] {
           auto& all = sent_by.emplace_back();
-          for (auto const& own : sc::pass_plan_of<sc::job<M, Training, Mode>, static_cast<int>(Pass)>.transfers)
+          for (auto const& own : sc::pass_plan_of<job<M, Training, Mode>, static_cast<int>(Pass)>.transfers)
             if (own.device >= 0) all.push_back({profile.pass(Pass).device, own.device, own.floats * 4});
         }(),
         ...);

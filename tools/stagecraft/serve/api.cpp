@@ -17,7 +17,7 @@ http_response error_response(int status, std::string const& text) {
   return {.status = status, .body = body + "}\n"};
 }
 
-http_response answer(server_state& state, http_request const& request) {
+http_response answer(server_state& state, http_request request) {
   try {
     if (request.path == "/metrics" || request.path == "/monitoring/prometheus/metrics")
       return {.body = state.metrics.text(state.models), .content_type = "text/plain; version=0.0.4"};

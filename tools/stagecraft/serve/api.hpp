@@ -40,11 +40,11 @@ struct server_state {
 };
 
 /// Answers a request. Nothing is thrown.
-[[nodiscard]] http_response answer(server_state& state, http_request const& request);
+[[nodiscard]] http_response answer(server_state& state, http_request request);
 
-/// Of requests under /v1 and /v2; throw http_error.
-[[nodiscard]] http_response answer_rest(server_state& state, http_request const& request);
-[[nodiscard]] http_response answer_kserve(server_state& state, http_request const& request);
+/// Of requests under /v1 and /v2, whose bodies they free once they are read; throw http_error.
+[[nodiscard]] http_response answer_rest(server_state& state, http_request& request);
+[[nodiscard]] http_response answer_kserve(server_state& state, http_request& request);
 
 /// {"error": text}.
 [[nodiscard]] http_response error_response(int status, std::string const& text);

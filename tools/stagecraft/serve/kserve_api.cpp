@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // KServe's version 2, the Open Inference Protocol, with its extension of binary tensors.
 #include "serve/api.hpp"
+#include "serve/json_reader.hpp"
 #include "serve/tensor_json.hpp"
 
+#include <stagecraft/io/detail/option_json.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 #include <stagecraft/version.hpp>
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace stagecraft::tool {
@@ -31,134 +34,223 @@ std::optional<element_type> type_of(std::string const& name) {
   return std::nullopt;
 }
 
-template <class Type>
-Type value_of(json const& object, char const* key, Type const& otherwise) {
-  auto const found = object.find(key);
-  if (found == object.end()) return otherwise;
-  try {
-    return found->template get<Type>();
-  } catch (json::exception const&) {
-    throw http_error{400, "'" + std::string(key) + "' is not as it should be"};
-  }
+[[noreturn]] void fail_of_value(std::string const& key) {
+  throw http_error{400, "'" + key + "' is not as it should be"};
 }
-json const& parameters_of(json const& object) {
-  static json const none = json::object();
-  auto const found = object.find("parameters");
-  if (found == object.end()) return none;
-  if (!found->is_object()) throw http_error{400, "'parameters' is no object"};
-  return *found;
+std::string text_of(json_reader& reader, std::string const& key) {
+  if (reader.next() != json_reader::kind::text) fail_of_value(key);
+  return reader.read_text();
+}
+std::int64_t integer_of(json_reader& reader, std::string const& key) {
+  std::int64_t value = 0;
+  if (!reader.read_integer(value)) fail_of_value(key);
+  return value;
+}
+bool boolean_of(json_reader& reader, std::string const& key) {
+  if (reader.next() != json_reader::kind::boolean) fail_of_value(key);
+  return reader.read_boolean();
+}
+/// Calls `each(key)` before the values of parameters.
+template <class Each>
+void read_parameters(json_reader& reader, Each const& each) {
+  if (reader.next() != json_reader::kind::object) throw http_error{400, "'parameters' is no object"};
+  reader.read_object(each);
+}
+/// Calls `each()` before the items of a list of objects.
+template <class Each>
+void read_objects(json_reader& reader, char const* what, char const* list, Each const& each) {
+  if (reader.next() != json_reader::kind::list) throw http_error{400, "'" + std::string(list) + "' is no list"};
+  (void)reader.read_list([&] {
+    if (reader.next() != json_reader::kind::object) throw http_error{400, std::string(what) + " is no object"};
+    each();
+  });
 }
 
-/// Numbers in lists, or one after the other.
-void flatten(json const& value, std::vector<float>& to) {
-  if (!value.is_array()) {
-    if (!append_tensor(value, {}, to)) throw http_error{400, "'data' holds something that is no number"};
-    return;
-  }
-  for (auto const& item : value) flatten(item, to);
-}
-
-struct found_input {
+/// An input as it is given; its keys come in any order.
+struct given_input {
+  std::string name, type;
   std::vector<std::int64_t> shape;
+  std::int64_t binary_size = -1;
+  bool has_data = false;
   std::vector<float> values;
 };
+/// An output that is asked for.
+struct wanted_output {
+  std::string name;
+  std::optional<bool> is_binary;
+};
+struct infer_request {
+  std::string id;
+  bool has_inputs = false, has_outputs = false, all_binary = false;
+  std::vector<given_input> inputs;
+  std::vector<wanted_output> outputs;
 
-found_input read_input(json const& input, std::string_view& binary) {
-  auto const name = value_of<std::string>(input, "name", "");
-  auto const type_name = value_of<std::string>(input, "datatype", "");
-  auto const type = type_of(type_name);
-  if (!type) throw http_error{400, "input '" + name + "' has datatype '" + type_name + "', which is not taken"};
-  found_input result;
-  result.shape = value_of<std::vector<std::int64_t>>(input, "shape", {});
+  void read(std::string_view text, std::size_t most_inputs, std::size_t most_outputs) {
+    json_reader::read_all(text, [&](json_reader& reader) { read(reader, most_inputs, most_outputs); });
+    if (!has_inputs) throw http_error{400, expected_inputs};
+  }
+
+ private:
+  static constexpr char const* expected_inputs = "expected an object with a list 'inputs'";
+
+  void read(json_reader& reader, std::size_t most_inputs, std::size_t most_outputs) {
+    if (reader.next() != json_reader::kind::object) throw http_error{400, expected_inputs};
+    reader.read_object([&](std::string const& key) {
+      if (key == "id") {
+        id = text_of(reader, key);
+      } else if (key == "parameters") {
+        read_parameters(reader, [&](std::string const& name) {
+          if (name == "binary_data_output")
+            all_binary = boolean_of(reader, name);
+          else
+            reader.skip();
+        });
+      } else if (key == "inputs") {
+        if (reader.next() != json_reader::kind::list || has_inputs) throw http_error{400, expected_inputs};
+        has_inputs = true;
+        read_objects(reader, "an input", "inputs", [&] {
+          if (inputs.size() == most_inputs) throw http_error{400, "there are more inputs than the model's"};
+          read_input(reader, inputs.emplace_back());
+        });
+      } else if (key == "outputs") {
+        if (std::exchange(has_outputs, true)) throw http_error{400, "'outputs' is given twice"};
+        read_objects(reader, "an output", "outputs", [&] {
+          if (outputs.size() == most_outputs) throw http_error{400, "more outputs are asked for than the model has"};
+          read_output(reader, outputs.emplace_back());
+        });
+      } else {
+        reader.skip();
+      }
+    });
+  }
+
+  static void read_input(json_reader& reader, given_input& input) {
+    reader.read_object([&](std::string const& key) {
+      if (key == "name") {
+        input.name = text_of(reader, key);
+      } else if (key == "datatype") {
+        input.type = text_of(reader, key);
+      } else if (key == "shape") {
+        if (reader.next() != json_reader::kind::list) fail_of_value(key);
+        input.shape.clear();
+        (void)reader.read_list([&] {
+          if (input.shape.size() == 32) fail_of_value(key);
+          input.shape.push_back(integer_of(reader, key));
+        });
+      } else if (key == "parameters") {
+        read_parameters(reader, [&](std::string const& name) {
+          if (name == "binary_data_size")
+            input.binary_size = integer_of(reader, name);
+          else
+            reader.skip();
+        });
+      } else if (key == "data") {
+        input.has_data = true;
+        input.values.clear();
+        if (!reader.append_all(input.values)) throw http_error{400, "'data' holds something that is no number"};
+      } else {
+        reader.skip();
+      }
+    });
+  }
+  static void read_output(json_reader& reader, wanted_output& output) {
+    reader.read_object([&](std::string const& key) {
+      if (key == "name")
+        output.name = text_of(reader, key);
+      else if (key == "parameters")
+        read_parameters(reader, [&](std::string const& name) {
+          if (name == "binary_data")
+            output.is_binary = boolean_of(reader, name);
+          else
+            reader.skip();
+        });
+      else
+        reader.skip();
+    });
+  }
+};
+
+/// The numbers of an input, as many as its shape has; binary ones are taken from the front of what is left of them.
+std::vector<float> values_of(given_input& input, std::string_view& binary) {
+  auto const& name = input.name;
+  auto const type = type_of(input.type);
+  if (!type) throw http_error{400, "input '" + name + "' has datatype '" + input.type + "', which is not taken"};
   std::int64_t size = 1;
-  for (auto const length : result.shape) {
+  for (auto const length : input.shape) {
     if (length < 0 || (length > 0 && size > (std::int64_t{1} << 40) / length))
       throw http_error{400, "input '" + name + "' has a shape that cannot be"};
     size *= length;
   }
-  if (auto const bytes = value_of<std::int64_t>(parameters_of(input), "binary_data_size", -1); bytes >= 0) {
+  if (auto const bytes = input.binary_size; bytes >= 0) {
     if (bytes != size * static_cast<std::int64_t>(size_of(*type)) || bytes > static_cast<std::int64_t>(binary.size()))
       throw http_error{400, "input '" + name + "': binary_data_size is " + std::to_string(bytes) + ", expected " +
                                 std::to_string(size * static_cast<std::int64_t>(size_of(*type))) + " of " +
                                 std::to_string(binary.size()) + " bytes that are left"};
-    stored_tensor tensor{name, *type, result.shape, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
+    stored_tensor tensor{name, *type, input.shape, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
     if (bytes > 0) std::memcpy(tensor.bytes.data(), binary.data(), tensor.bytes.size());
     binary.remove_prefix(tensor.bytes.size());
-    result.values = io::to_floats(tensor);
-  } else {
-    auto const data = input.find("data");
-    if (data == input.end()) throw http_error{400, "input '" + name + "' has no data"};
-    flatten(*data, result.values);
+    input.values = io::to_floats(tensor);
+  } else if (!input.has_data) {
+    throw http_error{400, "input '" + name + "' has no data"};
   }
-  if (static_cast<std::int64_t>(result.values.size()) != size)
-    throw http_error{400, "input '" + name + "' has " + std::to_string(result.values.size()) + " numbers, expected " +
+  if (static_cast<std::int64_t>(input.values.size()) != size)
+    throw http_error{400, "input '" + name + "' has " + std::to_string(input.values.size()) + " numbers, expected " +
                               std::to_string(size)};
-  return result;
+  return std::move(input.values);
 }
 
-http_response infer(server_state& state, model_path const& path, http_request const& http) {
+http_response infer(server_state& state, model_path const& path, http_request& http) {
   auto const version = find_version(state, path.model, path.version);
   auto const& known = version.engine->description();
   auto const json_length = http.json_length < 0 ? http.body.size() : static_cast<std::size_t>(http.json_length);
   if (json_length > http.body.size()) throw http_error{400, "Inference-Header-Content-Length is more than there is"};
-  auto const request = parse_request(std::string_view(http.body).substr(0, json_length));
+  infer_request request;
+  request.read(std::string_view(http.body).substr(0, json_length), known.inputs.size(), known.outputs.size());
   auto binary = std::string_view(http.body).substr(json_length);
-  auto const given = request.is_object() ? request.find("inputs") : request.end();
-  if (!request.is_object() || given == request.end() || !given->is_array())
-    throw http_error{400, "expected an object with a list 'inputs'"};
 
   std::vector<std::vector<float>> inputs(known.inputs.size());
   std::int64_t samples = -1;
-  for (auto const& each : *given) {
-    if (!each.is_object()) throw http_error{400, "an input is no object"};
-    auto const name = value_of<std::string>(each, "name", "");
+  for (auto& each : request.inputs) {
     auto const spec =
-        std::find_if(known.inputs.begin(), known.inputs.end(), [&](auto const& one) { return one.name == name; });
-    if (spec == known.inputs.end()) throw http_error{400, "there is no input '" + name + "'"};
-    auto found = read_input(each, binary);
+        std::find_if(known.inputs.begin(), known.inputs.end(), [&](auto const& one) { return one.name == each.name; });
+    if (spec == known.inputs.end()) throw http_error{400, "there is no input '" + each.name + "'"};
+    auto values = values_of(each, binary);
     auto expected = spec->shape;
-    expected.insert(expected.begin(), found.shape.empty() ? 0 : found.shape[0]);
-    if (found.shape != expected || found.shape[0] < 1)
-      throw http_error{400, "input '" + name + "' has shape " + io::shape_text(found.shape) + ", expected a batch of " +
-                                io::shape_text(spec->shape)};
-    if (samples >= 0 && samples != found.shape[0]) throw http_error{400, "inputs have different numbers of samples"};
-    samples = found.shape[0];
-    inputs[static_cast<std::size_t>(spec - known.inputs.begin())] = std::move(found.values);
+    expected.insert(expected.begin(), each.shape.empty() ? 0 : each.shape[0]);
+    if (each.shape != expected || each.shape[0] < 1)
+      throw http_error{400, "input '" + each.name + "' has shape " + io::shape_text(each.shape) +
+                                ", expected a batch of " + io::shape_text(spec->shape)};
+    if (samples >= 0 && samples != each.shape[0]) throw http_error{400, "inputs have different numbers of samples"};
+    samples = each.shape[0];
+    inputs[static_cast<std::size_t>(spec - known.inputs.begin())] = std::move(values);
   }
   if (!binary.empty())
     throw http_error{400, std::to_string(binary.size()) + " bytes behind the JSON belong to no input"};
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].empty()) throw http_error{400, "input '" + known.inputs[i].name + "' is missing"};
+  std::string().swap(http.body);
 
   // Which outputs, and which of them in binary; all, in JSON, unless it is said.
-  bool const all_binary = value_of(parameters_of(request), "binary_data_output", false);
   std::vector<std::pair<std::size_t, bool>> wanted;
-  if (auto const named = request.find("outputs"); named != request.end()) {
-    if (!named->is_array()) throw http_error{400, "'outputs' is no list"};
-    for (auto const& each : *named) {
-      if (!each.is_object()) throw http_error{400, "an output is no object"};
-      auto const name = value_of<std::string>(each, "name", "");
-      auto const spec =
-          std::find_if(known.outputs.begin(), known.outputs.end(), [&](auto const& one) { return one.name == name; });
-      if (spec == known.outputs.end()) throw http_error{400, "there is no output '" + name + "'"};
-      auto const place = static_cast<std::size_t>(spec - known.outputs.begin());
-      if (std::any_of(wanted.begin(), wanted.end(), [&](auto const& one) { return one.first == place; }))
-        throw http_error{400, "output '" + name + "' is asked for twice"};
-      wanted.emplace_back(place, value_of(parameters_of(each), "binary_data", all_binary));
-    }
-  } else {
-    for (std::size_t i = 0; i < known.outputs.size(); ++i) wanted.emplace_back(i, all_binary);
+  for (auto const& each : request.outputs) {
+    auto const spec = std::find_if(known.outputs.begin(), known.outputs.end(),
+                                   [&](auto const& one) { return one.name == each.name; });
+    if (spec == known.outputs.end()) throw http_error{400, "there is no output '" + each.name + "'"};
+    auto const place = static_cast<std::size_t>(spec - known.outputs.begin());
+    if (std::any_of(wanted.begin(), wanted.end(), [&](auto const& one) { return one.first == place; }))
+      throw http_error{400, "output '" + each.name + "' is asked for twice"};
+    wanted.emplace_back(place, each.is_binary.value_or(request.all_binary));
   }
-
-  auto const id = value_of<std::string>(request, "id", "");
+  if (!request.has_outputs)
+    for (std::size_t i = 0; i < known.outputs.size(); ++i) wanted.emplace_back(i, request.all_binary);
 
   auto const outputs = call_version(state, version, std::move(inputs), samples);
   std::string text = "{\"model_name\": ", bytes;
   write_text(path.model, text);
   text += ", \"model_version\": \"" + std::to_string(version.number) + "\"";
-  if (!id.empty()) {
+  if (!request.id.empty()) {
     text += ", \"id\": ";
-    write_text(id, text);
+    write_text(request.id, text);
   }
   text += ", \"outputs\": [";
   bool is_first = true;
@@ -201,7 +293,7 @@ json tensors_of(std::vector<serving::tensor_spec> const& specs) {
 
 }  // namespace
 
-http_response answer_kserve(server_state& state, http_request const& request) {
+http_response answer_kserve(server_state& state, http_request& request) {
   bool const reads = request.method == "GET";
   auto const dump = [](json const& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; };
   if (reads && request.path == "/v2")

@@ -2,8 +2,10 @@
 // TensorFlow Serving's REST API:
 // https://github.com/tensorflow/serving/blob/master/tensorflow_serving/g3doc/api_rest.md.
 #include "serve/api.hpp"
+#include "serve/json_reader.hpp"
 #include "serve/tensor_json.hpp"
 
+#include <stagecraft/io/detail/option_json.hpp>
 #include <algorithm>
 #include <utility>
 
@@ -19,73 +21,125 @@ std::string shape_text(std::vector<std::int64_t> const& shape) {
   return text + ")";
 }
 
-void append_input(serving::tensor_spec const& spec, json const& value, std::vector<std::int64_t> const& shape,
-                  std::vector<float>& to) {
-  if (!append_tensor(value, shape, to))
-    throw http_error{400, "input '" + spec.name + "': expected numbers of shape " + shape_text(shape) +
-                              ", found something of shape " + shape_text(shape_of_json(value))};
-}
+/// Reads the samples of a request, by rows or by columns, as they come.
+class predict_request {
+ public:
+  explicit predict_request(std::vector<serving::tensor_spec> const& specs) : inputs(specs.size()), specs_(specs) {}
 
-void check_names(json const& given, std::vector<serving::tensor_spec> const& inputs) {
-  for (auto const& [name, value] : given.items())
-    if (std::none_of(inputs.begin(), inputs.end(), [&, &key = name](auto const& input) { return input.name == key; }))
-      throw http_error{400, "there is no input '" + name + "'"};
-}
-json const& input_named(json const& given, std::string const& name) {
-  auto const found = given.find(name);
-  if (found == given.end()) throw http_error{400, "input '" + name + "' is missing"};
-  return *found;
-}
-
-http_response predict(server_state& state, served_version const& version, std::string const& body) {
-  auto const request = parse_request(body);
-  if (!request.is_object()) throw http_error{400, "Malformed request: expected a JSON object"};
-  if (auto const name = request.find("signature_name");
-      name != request.end() && *name != "serving_default" && *name != "")
-    throw http_error{400, "Serving signature name: " + name->dump() + " not found in signature def"};
-  bool const has_rows = request.contains("instances");
-  if (has_rows == request.contains("inputs"))
-    throw http_error{400, "Malformed request: expected either 'instances' or 'inputs'"};
-
-  auto const& known = version.engine->description();
-  auto const& specs = known.inputs;
-  std::vector<std::vector<float>> inputs(specs.size());
+  std::vector<std::vector<float>> inputs;
   std::int64_t samples = 0;
-  if (has_rows) {
-    auto const& rows = request["instances"];
-    if (!rows.is_array() || rows.empty()) throw http_error{400, "'instances' is no list, or an empty one"};
-    samples = static_cast<std::int64_t>(rows.size());
-    for (std::size_t i = 0; i < specs.size(); ++i)  // a number takes two characters at least
-      inputs[i].reserve(std::min(static_cast<std::size_t>(specs[i].size()) * rows.size(), body.size() / 2));
-    for (auto const& row : rows) {
-      if (row.is_object()) check_names(row, specs);
-      if (!row.is_object() && specs.size() != 1)
-        throw http_error{400, "the model has " + std::to_string(specs.size()) +
-                                  " inputs: each instance is an object with their names"};
-      for (std::size_t i = 0; i < specs.size(); ++i)
-        append_input(specs[i], row.is_object() ? input_named(row, specs[i].name) : row, specs[i].shape, inputs[i]);
-    }
-  } else {
-    auto const& columns = request["inputs"];
-    if (columns.is_object()) check_names(columns, specs);
-    if (!columns.is_object() && specs.size() != 1)
-      throw http_error{
-          400, "the model has " + std::to_string(specs.size()) + " inputs: 'inputs' is an object with their names"};
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-      auto const& column = columns.is_object() ? input_named(columns, specs[i].name) : columns;
-      auto const count = column.is_array() ? static_cast<std::int64_t>(column.size()) : 0;
-      if (count == 0) throw http_error{400, "input '" + specs[i].name + "' is no list, or an empty one"};
-      if (i > 0 && count != samples)
-        throw http_error{400, "input '" + specs[i].name + "' has " + std::to_string(count) +
-                                  " samples, the ones before " + std::to_string(samples)};
-      samples = count;
-      auto shape = specs[i].shape;
-      shape.insert(shape.begin(), count);
-      append_input(specs[i], column, shape, inputs[i]);
-    }
+  bool has_rows = false;
+
+  void read(std::string const& body) {
+    json_reader::read_all(body, [&](json_reader& reader) { read(body, reader); });
+    if (!has_rows && !has_columns_) throw http_error{400, expected_one};
   }
 
-  auto const outputs = call_version(state, version, std::move(inputs), samples);
+ private:
+  static constexpr char const* expected_one = "Malformed request: expected either 'instances' or 'inputs'";
+
+  void read(std::string const& body, json_reader& reader) {
+    if (reader.next() != json_reader::kind::object) throw http_error{400, "Malformed request: expected a JSON object"};
+    reader.read_object([&](std::string const& key) {
+      bool const are_rows = key == "instances";
+      if (key == "signature_name") return check_signature(reader);
+      if (!are_rows && key != "inputs") return reader.skip();
+      if (has_rows || has_columns_) throw http_error{400, expected_one};
+      (are_rows ? has_rows : has_columns_) = true;
+      reserve(body);
+      if (are_rows)
+        read_rows(reader);
+      else
+        read_columns(reader);
+    });
+  }
+
+  static void check_signature(json_reader& reader) {
+    if (reader.next() == json_reader::kind::null) return reader.skip();
+    auto const name = reader.next() == json_reader::kind::text ? reader.read_text() : "?";
+    if (name != "serving_default" && !name.empty())
+      throw http_error{400, "Serving signature name: \"" + name + "\" not found in signature def"};
+  }
+
+  /// A comma stands between any two numbers: so many there may be, in the inputs according to their sizes.
+  void reserve(std::string const& body) {
+    auto const numbers = static_cast<double>(std::count(body.begin(), body.end(), ',') + 1);
+    double all = 0;
+    for (auto const& spec : specs_) all += static_cast<double>(spec.size());
+    for (std::size_t i = 0; i < specs_.size(); ++i)
+      inputs[i].reserve(static_cast<std::size_t>(numbers * static_cast<double>(specs_[i].size()) / std::max(all, 1.0)) +
+                        1);
+  }
+
+  void append_sample(json_reader& reader, std::size_t input) {
+    auto const begin = reader.here();
+    if (reader.append_tensor(specs_[input].shape, inputs[input])) return;
+    reader.go_to(begin);
+    auto const found = reader.skip_shape();
+    throw http_error{400, "input '" + specs_[input].name + "': expected numbers of shape " +
+                              shape_text(specs_[input].shape) + ", found something of shape " + shape_text(found)};
+  }
+
+  /// Calls `read(input)` before each value of an object with the names of inputs.
+  template <class Read>
+  void read_named(json_reader& reader, Read const& read) {
+    std::vector<bool> is_there(specs_.size());
+    reader.read_object([&](std::string const& name) {
+      auto const found =
+          std::find_if(specs_.begin(), specs_.end(), [&](auto const& spec) { return spec.name == name; });
+      if (found == specs_.end()) throw http_error{400, "there is no input '" + name + "'"};
+      auto const input = static_cast<std::size_t>(found - specs_.begin());
+      if (is_there[input]) throw http_error{400, "input '" + name + "' is given twice"};
+      is_there[input] = true;
+      read(input);
+    });
+    for (std::size_t i = 0; i < specs_.size(); ++i)
+      if (!is_there[i]) throw http_error{400, "input '" + specs_[i].name + "' is missing"};
+  }
+
+  void read_rows(json_reader& reader) {
+    if (reader.next() == json_reader::kind::list)
+      samples = reader.read_list([&] {
+        if (reader.next() == json_reader::kind::object)
+          return read_named(reader, [&](auto i) { append_sample(reader, i); });
+        if (specs_.size() == 1) return append_sample(reader, 0);
+        throw http_error{400, "the model has " + std::to_string(specs_.size()) +
+                                  " inputs: each instance is an object with their names"};
+      });
+    if (samples == 0) throw http_error{400, "'instances' is no list, or an empty one"};
+  }
+
+  void read_columns(json_reader& reader) {
+    if (reader.next() == json_reader::kind::object) return read_named(reader, [&](auto i) { read_column(reader, i); });
+    if (specs_.size() != 1)
+      throw http_error{
+          400, "the model has " + std::to_string(specs_.size()) + " inputs: 'inputs' is an object with their names"};
+    read_column(reader, 0);
+  }
+
+  void read_column(json_reader& reader, std::size_t input) {
+    auto const& name = specs_[input].name;
+    std::int64_t count = 0;
+    if (reader.next() == json_reader::kind::list) count = reader.read_list([&] { append_sample(reader, input); });
+    if (count == 0) throw http_error{400, "input '" + name + "' is no list, or an empty one"};
+    if (samples > 0 && count != samples)
+      throw http_error{400, "input '" + name + "' has " + std::to_string(count) + " samples, the ones before " +
+                                std::to_string(samples)};
+    samples = count;
+  }
+
+  std::vector<serving::tensor_spec> const& specs_;
+  bool has_columns_ = false;
+};
+
+http_response predict(server_state& state, served_version const& version, std::string body) {
+  auto const& known = version.engine->description();
+  predict_request request(known.inputs);
+  request.read(body);
+  std::string().swap(body);
+  auto const samples = request.samples;
+  bool const has_rows = request.has_rows;
+  auto const outputs = call_version(state, version, std::move(request.inputs), samples);
   std::string text = has_rows ? "{\n    \"predictions\": [" : "{\n    \"outputs\": ";
   if (has_rows) {
     for (std::int64_t sample = 0; sample < samples; ++sample) {
@@ -163,14 +217,14 @@ http_response metadata(std::string const& name, served_version const& version) {
 
 }  // namespace
 
-http_response answer_rest(server_state& state, http_request const& request) {
+http_response answer_rest(server_state& state, http_request& request) {
   constexpr std::string_view begin = "/v1/models/";
   auto const path = parse_model_path(std::string_view(request.path).substr(begin.size()));
   bool const reads = request.method == "GET";
   if (path.rest.empty() && reads) return status(state, path);
   if (path.rest == "/metadata" && reads) return metadata(path.model, find_version(state, path.model, path.version));
   if (path.rest == ":predict" && !reads)
-    return predict(state, find_version(state, path.model, path.version), request.body);
+    return predict(state, find_version(state, path.model, path.version), std::move(request.body));
   if ((path.rest == ":classify" || path.rest == ":regress") && !reads)
     throw http_error{501, "applications have tensors, not examples: ask for :predict"};
   throw http_error{404, "Malformed request: " + request.method + " " + request.path};

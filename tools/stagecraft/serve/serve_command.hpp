@@ -23,7 +23,8 @@ struct serve_command {
   int request_time_ms = 30000;         ///< that a call may take; 0: any
   int read_time_ms = 10000;            ///< that a request may take to come
   std::size_t max_body_bytes = std::size_t{64} << 20;
-  double poll_seconds = 1;  ///< between two looks for new versions
+  std::size_t max_bytes_in_flight = std::size_t{1} << 30;  ///< of all bodies that are being read or answered
+  double poll_seconds = 1;                                 ///< between two looks for new versions
   std::string token_file;   ///< with the bearer token that requests must have; empty: none
   std::string certificate;  ///< TLS: a chain of certificates, PEM
   std::string key;          ///< and its key

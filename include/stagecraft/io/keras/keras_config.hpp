@@ -65,7 +65,8 @@ class keras_config_writer {
     auto class_name = entry.at("class_name").get<std::string>();
     json config = entry.at("config");
     auto const name = config.value("name", "");
-    if (class_name == "RecomputationCheckpoint") {  // what it does is no part of what a model computes
+    // What these do is no part of what a model computes.
+    if (class_name == "RecomputationCheckpoint" || class_name == "CaptureUpstreamGradients") {
       class_name = "Activation";
       config["activation"] = "linear";
     }
@@ -83,6 +84,7 @@ class keras_config_writer {
 
   void write_options(std::string_view class_name, json& config, std::string const& where) {
     if (class_name == "Embedding") config.erase("serialization_factor");  // how it is computed
+    for (char const* const key : {"on_host", "converted_from"}) config.erase(key);
     if (class_name == "GroupNormalization") {
       if (config.value("strided_channel_grouping", false))
         problems_.push_back(where + "its groups are strided, those of Keras are blocks of channels");

@@ -23,17 +23,21 @@ struct batch_part {
 };
 using call_batch = std::vector<batch_part>;
 
-/// In the order of their coming; the first one may be partly in batches. Not locked: its owner does that.
+/// In the order of their coming; a call that has filled a batch and has more samples goes behind the others, so that a
+/// large one keeps nobody waiting for longer than a batch. Not locked: its owner does that.
 class call_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
+  /// Whether samples wait whose calls have others in batches: they have waited before.
+  [[nodiscard]] bool has_begun() const noexcept { return begun_ > 0; }
   [[nodiscard]] std::size_t size() const noexcept { return calls_.size(); }
   /// Samples that are in no batch yet.
   [[nodiscard]] std::int64_t samples() const noexcept { return samples_; }
   [[nodiscard]] call_record const& front() const { return *calls_.front(); }
 
   void push(call_pointer call) {
-    samples_ += call->samples;
+    samples_ += call->samples - call->given;
+    begun_ += call->given > 0 ? 1 : 0;
     calls_.push_back(std::move(call));
   }
 
@@ -57,40 +61,43 @@ class call_queue {
     while (room > 0) {
       left += drop_left(now);
       if (calls_.empty()) break;
-      auto& call = *calls_.front();
-      auto const count = std::min(room, call.samples - call.given);
-      taken.push_back({calls_.front(), call.given, count});
-      call.given += count;
+      auto const first = front().given, count = std::min(room, front().samples - first);
+      taken.push_back({calls_.front(), first, count});
+      auto call = pop();
+      call->given += count;
       room -= count;
-      samples_ -= count;
-      if (call.given == call.samples) calls_.pop_front();
+      if (call->given < call->samples) push(std::move(call));
     }
   }
 
-  /// Gives up the first call, if it is partly in batches.
-  void take_begun(std::vector<call_pointer>& to) {
-    if (!calls_.empty() && calls_.front()->given > 0) to.push_back(pop());
-  }
+  /// Gives up the calls that are partly in batches.
+  void take_begun(std::vector<call_pointer>& to) { take_if(to, true); }
   /// Gives up all calls, or those of which nothing is in a batch.
   void take_all(std::vector<call_pointer>& to, bool begun_too) {
-    auto const kept = !begun_too && !calls_.empty() && calls_.front()->given > 0 ? pop() : nullptr;
-    while (!calls_.empty()) to.push_back(pop());
-    if (kept) {
-      calls_.push_back(kept);
-      samples_ += kept->samples - kept->given;
-    }
+    if (begun_too) take_begun(to);
+    take_if(to, false);
   }
 
  private:
   call_pointer pop() {
     auto call = std::move(calls_.front());
     samples_ -= call->samples - call->given;
+    begun_ -= call->given > 0 ? 1 : 0;
     calls_.pop_front();
     return call;
   }
+  void take_if(std::vector<call_pointer>& to, bool is_begun) {
+    for (auto left = calls_.size(); left > 0; --left) {
+      auto call = pop();
+      if ((call->given > 0) == is_begun)
+        to.push_back(std::move(call));
+      else
+        push(std::move(call));
+    }
+  }
 
   std::deque<call_pointer> calls_;
-  std::int64_t samples_ = 0;
+  std::int64_t samples_ = 0, begun_ = 0;
 };
 
 }  // namespace stagecraft::serving::detail

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "application_cache.hpp"
+
+#include "compile_command.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/kernels/simd/processor_check.hpp>
+#include <stagecraft/serving/application_file.hpp>
+#include <stagecraft/version.hpp>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <openssl/evp.h>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::tool {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string cache_folder() {
+  if (char const* const own = std::getenv("XDG_CACHE_HOME"); own != nullptr && *own != '\0')
+    return std::string(own) + "/stagecraft";
+  char const* const home = std::getenv("HOME");
+  return (home == nullptr ? fs::temp_directory_path().string() : std::string(home) + "/.cache") + "/stagecraft";
+}
+
+/// In hexadecimal digits.
+std::string sha256_of(std::string const& bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned size = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
+    throw file_error("E5095", "--init_ipu: OpenSSL has no SHA-256 here");
+  std::string text;
+  for (unsigned i = 0; i < size; ++i) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(digest[i]));
+    text += digits;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string application_on_ipus(std::string const& dir, application_machine const& machine) {
+  std::string key =
+      "stagecraft " + std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
+      std::to_string(version_patch) + " processor " + std::to_string(kernels::detail::instruction_sets_of_processor()) +
+      " ipus " + std::to_string(machine.num_ipus) + " " + std::to_string(machine.matmul_amp) + " " +
+      std::to_string(machine.conv_amp) + " " + machine.matmul_partial_type + " " + machine.conv_partial_type + "\n";
+  std::vector<std::string> names{"model.json", "application.json"};
+  if (fs::exists(dir + "/application.json"))
+    if (auto header = processing_header(dir); !header.empty()) names.push_back(std::move(header));
+  for (auto const& name : names) {
+    if (!fs::exists(dir + "/" + name))
+      throw file_error("E5095", "--init_ipu: " + dir + " has no " + name +
+                                    ": only exported models are compiled for another machine");
+    io::byte_source const source(dir + "/" + name);
+    auto const bytes = source.read(0, source.size());
+    key += name + " " + std::to_string(bytes.size()) + "\n";
+    key.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+  }
+  auto const place = cache_folder() + "/" + sha256_of(key);
+  // It is renamed to its name when it is whole.
+  if (fs::exists(place + "/" + serving::application_file::default_name)) return place;
+  fs::create_directories(place);
+  for (auto const& name : names)
+    fs::copy_file(dir + "/" + name, place + "/" + name, fs::copy_options::overwrite_existing);
+  compile_command compile;
+  compile.folder = place;
+  compile.machine = machine;
+  compile.is_silent = true;
+  compile.run();
+  return place;
+}
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// JSON that is read as it stands in a request, value by value: numbers go straight to where they are needed, and no
+// tree of values is made, which would take twenty times the text's memory.
+#pragma once
+
+#include "serve/api.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// Stands before a value, and goes on behind it with each function. NaN, Infinity and -Infinity are numbers. All
+/// functions throw http_error 400 if the text is no JSON, lists and objects are nested deeper than 32, or an object has
+/// more than 1000 keys; the text is not copied.
+class json_reader {
+ public:
+  enum class kind { object, list, text, number, boolean, null };
+
+  explicit json_reader(std::string_view text) : text_(text) {}
+
+  /// What the next value is.
+  [[nodiscard]] kind next();
+
+  /// Calls `each(key)` before each value of an object, which it must read.
+  template <class Each>
+  void read_object(Each&& each) {
+    begin('{');
+    int keys = 0;
+    for (bool is_first = true; !ends('}', is_first); is_first = false) {
+      if (++keys > most_keys) fail_of_keys();
+      auto const key = read_text();
+      expect(':');
+      each(key);
+    }
+    --depth_;
+  }
+  /// Calls `each()` before each item of a list, which it must read, and returns how many there are.
+  template <class Each>
+  std::int64_t read_list(Each&& each) {
+    begin('[');
+    std::int64_t count = 0;
+    for (; !ends(']', count == 0); ++count) each();
+    --depth_;
+    return count;
+  }
+
+  /// A text without its quotes; what stands for characters is replaced.
+  [[nodiscard]] std::string read_text();
+  [[nodiscard]] bool read_boolean();
+  /// A whole number; false, and nothing is read, if the next value is something else.
+  [[nodiscard]] bool read_integer(std::int64_t& to);
+  /// Numbers, booleans, and texts that stand for NaN and infinities; false if the next value is something else.
+  [[nodiscard]] bool append_number(std::vector<float>& to);
+  /// Numbers of a shape, in lists in lists; false, and it stands somewhere in the value, if that has another shape or
+  /// holds something else.
+  [[nodiscard]] bool append_tensor(std::vector<std::int64_t> const& shape, std::vector<float>& to);
+  /// Numbers in lists of any shape, or one number; false as above.
+  [[nodiscard]] bool append_all(std::vector<float>& to);
+
+  /// The next value, whatever it is.
+  void skip();
+  /// The same; the lengths of lists, as far as first items say.
+  [[nodiscard]] std::vector<std::int64_t> skip_shape();
+  /// Nothing but space may follow.
+  void end();
+
+  /// Calls `read` with a reader of the text. Where it throws http_error, a text that is no JSON is said instead.
+  template <class Read>
+  static void read_all(std::string_view text, Read&& read) {
+    try {
+      json_reader reader(text);
+      read(reader);
+      reader.end();
+    } catch (http_error const&) {
+      json_reader reader(text);
+      reader.skip();
+      reader.end();
+      throw;
+    }
+  }
+
+  /// A place to come back to.
+  struct place {
+    std::size_t at;
+    int depth;
+  };
+  [[nodiscard]] place here() const noexcept { return {at_, depth_}; }
+  void go_to(place const& to) noexcept {
+    at_ = to.at;
+    depth_ = to.depth;
+  }
+
+ private:
+  static constexpr int deepest = 32, most_keys = 1000;
+
+  [[noreturn]] void fail(std::string const& why) const;
+  [[noreturn]] static void fail_of_keys();
+  void skip_space() noexcept;
+  void begin(char bracket);
+  /// Whether a list or object ends; else what separates its items is read.
+  bool ends(char bracket, bool is_first);
+  void expect(char what);
+  [[nodiscard]] bool takes(std::string_view word);
+  /// Where the number that begins here ends.
+  [[nodiscard]] std::size_t end_of_number() const;
+  void append_character(std::string& to);
+  unsigned read_four_digits();
+  bool append_tensor(std::int64_t const* shape, std::size_t rank, std::vector<float>& to);
+  void skip_shape(std::size_t level, std::vector<std::int64_t>& shape);
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace stagecraft::tool
