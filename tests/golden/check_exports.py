@@ -20,6 +20,7 @@ import types
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # compiles sooner what runs once
 
 import numpy as np
 

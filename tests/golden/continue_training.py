@@ -28,7 +28,7 @@ L, NEW, OLD = keras.layers, keras.optimizers, keras.optimizers.legacy
 OPTIMIZERS = {
     "adam": ("adam{}", OLD.Adam(), NEW.Adam()),
     "amsgrad": ("adam{.learning_rate = 0.01F, .amsgrad = true}", OLD.Adam(0.01, amsgrad=True), NEW.Adam(0.01, amsgrad=True)),
-    "sgd": ("sgd{.learning_rate = 0.1F, .momentum = 0.9F}", OLD.SGD(0.1, 0.9), NEW.SGD(0.1, 0.9)),
+    "sgd": ("sgd{.learning_rate = 0.02F, .momentum = 0.9F}", OLD.SGD(0.02, 0.9), NEW.SGD(0.02, 0.9)),
     "nesterov": ("sgd{.momentum = 0.9F, .nesterov = true}", OLD.SGD(momentum=0.9, nesterov=True), NEW.SGD(momentum=0.9, nesterov=True)),
     "plain_sgd": ("sgd{.clipnorm = 0.5F}", OLD.SGD(clipnorm=0.5), NEW.SGD(clipnorm=0.5)),
     "rmsprop": ("rmsprop{.momentum = 0.5F, .centered = true}", *(each.RMSprop(momentum=0.5, centered=True) for each in (OLD, NEW))),

@@ -14,7 +14,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 
 from safetensors_file import read_safetensors
 
@@ -28,11 +27,11 @@ PROGRAM = r"""
 #include <stagecraft/io/weights.hpp>
 #include <cmath>
 #include <cstdio>
-#include "HEADER"
+HEADERS
 namespace sc = stagecraft;
 inline constexpr auto run = sc::inference{.batch_size = 2};
-template <std::size_t Rank> auto recorded(sc::tensor_file const& file, std::string const& name) {
-  auto const* const found = file.find(name);
+template <std::size_t Rank> auto recorded(sc::tensor_file const& file, int input) {
+  auto const* const found = file.find("inputs:" + std::to_string(input));
   std::array<std::size_t, Rank> shape{};
   std::copy(found->shape.begin(), found->shape.end(), shape.begin());
   auto tensor = xt::xtensor<float, Rank>::from_shape(shape);
@@ -64,17 +63,32 @@ double off(auto const& predicted, sc::tensor_file const& file) {
     std::apply([&](auto const&... each) { (look(each), ...); }, predicted);
   return largest;
 }
-int main(int, char** argv) {
-  sc::predictor<models::TYPE, run> model;
-  model.load_weights(argv[1]);
-  for (int i = 3; argv[i] != nullptr; i += 2) {  // values, and the file that Keras has saved
-    sc::predictor<models::TYPE, run> other(7);
+// Arguments: name, weights, where to save, and pairs of recorded values and the file that Keras has saved.
+template <class Model, std::size_t... Ranks> void travel(char** argv) {
+  sc::predictor<Model, run> model;
+  model.load_weights(argv[2]);
+  for (int i = 4; argv[i] != nullptr; i += 2) {
+    sc::predictor<Model, run> other(7);
     other.load_weights(argv[i + 1]);
-    if (other.get_weights() != model.get_weights()) return std::puts("the weights differ"), 1;
+    if (other.get_weights() != model.get_weights()) std::puts("the weights differ"), std::exit(1);
     auto const file = sc::read_safetensors(argv[i]);
-    std::printf("differs by %.1e\n", off(model.predict(INPUTS), file));
+    int input = 0;
+    std::tuple const inputs{recorded<Ranks>(file, input++)...};
+    std::apply([&](auto const&... each) {
+      if constexpr (sizeof...(each) == 1)
+        std::printf("differs by %.1e\n", off(model.predict(each...), file));
+      else
+        std::printf("differs by %.1e\n", off(model.predict(sc::inputs(each...)), file));
+    }, inputs);
   }
-  sc::save_model(model, argv[2]);
+  sc::save_model(model, argv[3]);
+}
+int main(int, char** argv) try {
+  std::string const name = argv[1];
+CALLS
+} catch (std::exception const& why) {
+  std::puts(why.what());
+  return 1;
 }
 """
 
@@ -103,46 +117,35 @@ class Model:
     def __init__(self, name, arguments):
         self.name, self.arguments, self.row = name, arguments, {}
         self.folder = arguments.folder
-        self.headers = {}
 
     def values(self, ending):
         return self.folder / f"{self.name}{ending}_values.safetensors"
 
+    def header(self, ending):
+        return self.folder / f"imported{ending}" / f"{self.name}.hpp"
+
     def import_both(self):
         for ending, file in (("", f"{self.name}.h5"), ("_3", f"{self.name}_3.keras")):
-            output = self.folder / f"imported{ending}" / self.name
+            output = self.header(ending).with_suffix("")
             output.parent.mkdir(exist_ok=True)
             output_of([self.arguments.program, "import", self.folder / file, "--output", output])
-            self.headers[ending] = output.with_suffix(".hpp")
-        texts = [path.read_text().partition("\n")[2] for path in self.headers.values()]
-        weights = [path.with_suffix(".safetensors").read_bytes() for path in self.headers.values()]
-        if weights[0] != weights[1]:
-            raise Failure("the weights of Keras 2 and Keras 3 are imported differently")
-        self.row["lines"] = str(len(texts[0].splitlines()))
-        return texts[0] == texts[1]
+        # What Keras calls a model without a name differs.
+        texts = [re.sub(r"name = .*", "", self.header(ending).read_text().partition("\n")[2]) for ending in ("", "_3")]
+        weights = [self.header(ending).with_suffix(".safetensors").read_bytes() for ending in ("", "_3")]
+        if weights[0] != weights[1] or texts[0] != texts[1]:
+            raise Failure("models of Keras 2 and Keras 3 are imported differently")
+        self.row["lines"] = str(len(self.header("").read_text().splitlines()))
 
-    def compile_and_run(self, endings):
-        """The program of the first header, with the values of these files."""
-        header = self.headers[endings[0]]
-        shapes = read_safetensors(self.values(endings[0]))
-        ranks = [shapes[f"inputs:{i}"].ndim for i in range(sum(name.startswith("inputs") for name in shapes))]
-        inputs = ", ".join(f'recorded<{rank}>(file, "inputs:{i}")' for i, rank in enumerate(ranks))
-        if len(ranks) > 1:
-            inputs = f"sc::inputs({inputs})"
-        names = re.findall(r"^(?:struct|using) (\w+)\b", header.read_text(), re.M)
-        text = PROGRAM.replace("HEADER", str(header)).replace("TYPE", names[-1]).replace("INPUTS", inputs)
-        source, program = (self.folder / f"{self.name}{endings[0]}_program{end}" for end in (".cpp", ""))
-        begin = time.monotonic()
-        if not program.exists() or not source.exists() or source.read_text() != text:
-            source.write_text(text)
-            hdf5 = shlex.split(output_of(["pkg-config", "--cflags", "--libs", "hdf5"]))
-            output_of([*shlex.split(self.arguments.compiler), "-std=c++20", "-march=native", "-I", HERE.parents[1] / "include",
-                       source, "-o", program, *hdf5, "-lzip", "-lz", "-pthread"])
-            self.row["compiled"] = f"{time.monotonic() - begin:.0f} s"
-        files = [each for end in endings for each in (self.values(end), self.folder / (f"{self.name}.h5" if end == "" else f"{self.name}_3.keras"))]
-        said = output_of([program, header.with_suffix(".safetensors"), self.folder / "saved" / self.name, *files])
-        for ending, difference in zip(endings, re.findall(r"differs by (\S+)", said), strict=True):
-            self.row["as Keras 2" if ending == "" else "as Keras 3"] = difference
+    def call(self):
+        recorded = read_safetensors(self.values(""))
+        ranks = [recorded[f"inputs:{i}"].ndim for i in range(sum(name.startswith("inputs") for name in recorded))]
+        kind = re.findall(r"^(?:struct|using) (\w+)\b", self.header("").read_text(), re.M)[-1]
+        return f'  if (name == "{self.name}") travel<models::{kind}, {", ".join(map(str, ranks))}>(argv);'
+
+    def predict(self, program):
+        files = [self.values(""), self.folder / f"{self.name}.h5", self.values("_3"), self.folder / f"{self.name}_3.keras"]
+        said = output_of([program, self.name, self.header("").with_suffix(".safetensors"), self.folder / "saved" / self.name, *files])
+        self.row["as Keras 2"], self.row["as Keras 3"] = re.findall(r"differs by (\S+)", said)
 
     def export(self):
         saved = self.folder / "saved"
@@ -153,16 +156,28 @@ class Model:
             self.row["ONNX Runtime"] = "E5069: " + said.strip().splitlines()[1].strip()
         (saved / f"{self.name}_values.safetensors").write_bytes(self.values("").read_bytes())
 
-    def travel(self):
+    def go(self, *steps):
         try:
-            if self.import_both():
-                self.compile_and_run(["", "_3"])
-            else:  # the names that Keras gives models by itself differ
-                self.compile_and_run(["_3"])
-                self.compile_and_run([""])
-            self.export()
+            for step in steps:
+                if "failed" not in self.row:
+                    step()
         except Failure as problem:
             self.row["failed"] = str(problem)
+
+
+def compile_all(arguments, models):
+    """One program of all models that were imported: the library's headers are read once."""
+    headers = "\n".join(f'#include "{model.header("")}"' for model in models)
+    text = PROGRAM.replace("HEADERS", headers).replace("CALLS", "\n".join(model.call() for model in models))
+    source, program = arguments.folder / "program.cpp", arguments.folder / "program"
+    if program.exists() and source.exists() and source.read_text() == text:
+        return program
+    source.write_text(text)
+    program.unlink(missing_ok=True)
+    hdf5 = shlex.split(output_of(["pkg-config", "--cflags", "--libs", "hdf5"]))
+    output_of([*shlex.split(arguments.compiler), "-std=c++20", "-march=native", "-I", HERE.parents[1] / "include", source, "-o", program,
+               *hdf5, "-lzip", "-lz", "-pthread"])
+    return program
 
 
 COLUMNS = {".h5": "h5", "/model.json": "json", "_js": "js", ".keras": "keras", ".weights.h5": "weights.h5"}
@@ -206,7 +221,10 @@ def main():
     names = arguments.names or sorted(path.stem for path in arguments.folder.glob("*.h5"))
     rows = {name: Model(name, arguments) for name in names}
     for model in rows.values():
-        model.travel()
+        model.go(model.import_both)
+    program = compile_all(arguments, [model for model in rows.values() if "failed" not in model.row])
+    for model in rows.values():
+        model.go(lambda: model.predict(program), model.export)
         print(f"{model.name}: {model.row}", file=sys.stderr, flush=True)
     check_exports(arguments, rows)
     measured = ["as Keras 2", "as Keras 3", *COLUMNS.values()] + ["ONNX Runtime"] * bool(arguments.onnxruntime)

@@ -12,6 +12,7 @@ import shutil
 import sys
 import tarfile
 import zipfile
+import zlib
 
 from program import check, end, run
 
@@ -81,6 +82,21 @@ def import_again(names):
             check(output.with_suffix(".safetensors").read_bytes() == weights, f"{name}{ending}: its weights differ")
 
 
+def check_training():
+    """A training is exported with its optimizer; where Keras has not what it needs, a note says so."""
+    bundle, to = FOLDER / "trained" / "bundle", FOLDER / "trained" / "exported.h5"
+    code, text = run("export", bundle, "--to", to)
+    check(code == 0 and "note" not in text, text)
+    check(to.read_bytes() == (FOLDER / "trained" / "again.h5").read_bytes(), "a training: the tool and the library differ")
+    path = bundle / "training.json"
+    before, key, after = path.read_text().replace("mean_squared_error", "my_loss").rpartition('"crc32": "')
+    text = before + key + "0" * 8 + after[8:]  # its checksum has zeros in its own place
+    path.write_text(before + key + f"{zlib.crc32(text.encode()):08x}" + after[8:])
+    code, text = run("export", bundle, "--to", to)
+    check(code == 0 and "note: the model is there without its optimizer: Keras 2 has no loss 'my_loss' [E5121]" in text, text)
+    check(run("show", to)[0] == 0 and to.stat().st_size < (FOLDER / "trained" / "again.h5").stat().st_size, "a model alone")
+
+
 def main():
     names = sorted(NAMES)
     export_all(names)
@@ -90,6 +106,7 @@ def main():
     check(code == 0 and "inputs['input_1'] shape: (None, 6)" in text and "dense: dense{8, sc::relu} (stage 0)" in text, text)
     check(run("export", SAVED / "mlp", "--to", SAVED / "mlp.txt")[0] == 1, "a format that is not there")
     check(run("export", FOLDER, "--to", SAVED / "none.h5")[0] == 1, "a folder that is no bundle")
+    check_training()
     end()
 
 

@@ -32,7 +32,7 @@ void export_command::run() const {
   shown.end();
   std::printf("wrote %s\n", to.c_str());
   if (auto const note = chosen->note == nullptr ? std::string() : chosen->note(contents); !note.empty())
-    std::printf("note: the model is there without its optimizer: %s\n", note.c_str());
+    std::printf("note: the model is there without its optimizer: %s [E5121]\n", note.c_str());
 }
 
 }  // namespace stagecraft::tool
