@@ -53,6 +53,7 @@ struct buffers {
 struct traffic {
   double read;
   double written;
+  double held = 0;  ///< what the arrays take, if some are read again or written where they are read; else 0
 };
 
 /// Runs what `prepare` returns for the buffers.
@@ -68,6 +69,7 @@ void add(std::string const& name, std::size_t n, traffic bytes, Prepare const& p
     state.counters["bytes/s"] =
         benchmark::Counter(bytes.read + bytes.written, benchmark::Counter::kIsIterationInvariantRate);
     stagecraft::benchmarks::count_bytes(state, bytes.read, bytes.written);
+    if (bytes.held > 0) state.counters["bytes held"] = bytes.held;
   });
 }
 
@@ -218,7 +220,8 @@ void add_update(std::string const& name, std::size_t n, Eigen const& eigen) {
   constexpr unsigned norms = sc::detail::norms_of_round<Optimizer>(0);
   double const floats = 4.0 * static_cast<double>(n);
   constexpr int slots_of_weight = sc::detail::slots_of<Optimizer>;
-  traffic const bytes{floats * (2 + slots_of_weight) * (norms != 0 ? 2 : 1), floats * (1 + slots_of_weight)};
+  traffic const bytes{floats * (2 + slots_of_weight) * (norms != 0 ? 2 : 1), floats * (1 + slots_of_weight),
+                      floats * (2 + slots_of_weight)};
   auto const size = static_cast<std::int64_t>(n);
   add(name + "/stagecraft", n, bytes, [size](buffers& b) {
     return [size, w = b.x.data(), g = b.gradient.data(), slots = b.slots.data()] {
@@ -236,6 +239,43 @@ void add_update(std::string const& name, std::size_t n, Eigen const& eigen) {
     return [size, eigen, w = b.x.data(), g = b.gradient.data(), m = b.slots.data(), v = b.slots.data() + size] {
       eigen(array(w, size), array(m, size), array(v, size), array(g, size));
     };
+  });
+}
+
+/// What an optimizer's generated loop is held against: the same by hand, in registers. `step(w, m, v, g)`.
+template <int Slots, class Step>
+void add_update_by_hand(std::string const& name, std::size_t n, Step const& step) {
+  using value = kernels::batch<>;
+  double const floats = 4.0 * static_cast<double>(n);
+  add(name + "/hand_loop", n, {floats * (2 + Slots), floats * (1 + Slots), floats * (2 + Slots)},
+      [n, step](buffers& b) {
+        return [n, step, w = b.x.data(), g = b.gradient.data(), m = b.slots.data(), v = b.slots.data() + n] {
+          for (std::size_t i = 0; i < n; i += kernels::lanes<>) {
+            value weight = value::load_unaligned(w + i), first = value::load_unaligned(m + i), second(0.0F);
+            if constexpr (Slots > 1) second = value::load_unaligned(v + i);
+            step(weight, first, second, value::load_unaligned(g + i));
+            weight.store_unaligned(w + i);
+            first.store_unaligned(m + i);
+            if constexpr (Slots > 1) second.store_unaligned(v + i);
+          }
+        };
+      });
+}
+
+void add_updates_by_hand(std::string const& size, std::size_t n) {
+  using value = kernels::batch<>;
+  add_update_by_hand<2>("adamw/" + size, n, [](value& w, value& m, value& v, value const& g) {
+    m = m + value(0.1F) * (g - m);
+    v = v + value(0.001F) * (g * g - v);
+    w = w - value(1e-7F) * w - value(0.00063F) * m / (xsimd::sqrt(v) + value(1e-7F));
+  });
+  add_update_by_hand<1>("adagrad/" + size, n, [](value& w, value& a, value&, value const& g) {
+    a = kernels::fused_multiply_add(g, g, a);
+    w = w - value(0.001F) * (g / (xsimd::sqrt(a + value(0.1F)) + value(1e-7F)));
+  });
+  add_update_by_hand<1>("sgdw/" + size, n, [](value& w, value& m, value&, value const& g) {
+    m = value(0.9F) * m - value(0.001F) * g;
+    w = w + m - value(1e-4F) * w;
   });
 }
 
@@ -303,6 +343,8 @@ int main(int argc, char** argv) {
   add_sum("1M", 1U << 20U);
   add_updates("16K", 1U << 14U);
   add_updates("1M", 1U << 20U);
+  add_updates_by_hand("16K", 1U << 14U);
+  add_updates_by_hand("1M", 1U << 20U);
   add_softmax<(1 << 14) / 10, 10>("16K");
   add_softmax<(1 << 20) / 10, 10>("1M");
   add_softmax<(1 << 14) / 1024, 1024>("16K");

@@ -23,10 +23,13 @@ def time_of(entry, real):
 def bandwidth_limit(counters, bandwidths, caches):
     """The least seconds in which a benchmark's bytes can be read and written, and the cache that holds them; or None.
 
-    A written byte costs what it adds to a copy: a byte read and a byte written.
+    A written byte costs what it adds to a copy: a byte read and a byte written. (Where bytes are written in place of
+    those that were read, that is too much: such rows may be above their limit.) `bytes held` is what lies in the cache,
+    if that is not the sum of both.
     """
     read, written = counters.get("bytes read", 0), counters.get("bytes written", 0)
-    level = next((name for name, size in caches if read + written <= size), "memory")
+    held = counters.get("bytes held", read + written)
+    level = next((name for name, size in caches if held <= size), "memory")
     if not read + written or level not in bandwidths["read"] or level not in bandwidths["copy"]:
         return None
     seconds_to_read = 1 / bandwidths["read"][level]

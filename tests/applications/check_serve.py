@@ -190,6 +190,12 @@ def check_apis(server):
     # curl, and what is counted.
     out = subprocess.run(["curl", "-s", "-d", json.dumps({"instances": [ROW]}), f"http://127.0.0.1:{server.port}{PREDICT}"], stdout=subprocess.PIPE).stdout
     check("curl", json.loads(out)["predictions"][0] == first, out)
+    with contextlib.suppress(ImportError):  # where it is installed
+        import requests
+        with requests.Session() as session:
+            for _ in range(2):
+                answer = session.post(f"http://127.0.0.1:{server.port}{PREDICT}", json={"instances": [ROW]}, timeout=10)
+                check("requests", answer.status_code == 200 and answer.json()["predictions"][0] == first, answer.text)
     for path in "/monitoring/prometheus/metrics", "/metrics":
         status, text = server.ask("GET", path)
         for line in 'stagecraft_requests_total{code="200"} ', 'stagecraft_model_samples_total{model="scores",version="1"} ', \

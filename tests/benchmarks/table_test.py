@@ -59,6 +59,10 @@ CANNED = results(
     # Its bytes lie in the second cache: 100 ns to read and 150 ns to write, of a microsecond.
     repetitions("relu/16K/stagecraft", **{"bytes/s": [99.6e9], "bytes read": [40e3], "bytes written": [40e3]}),
     repetitions("relu/16K/eigen", **{"bytes/s": [100e9]}),
+    # More is read and written than lies there, so that the second cache is the limit.
+    repetitions("adamw/1M/stagecraft", **{"bytes/s": [1e9], "bytes read": [4e6], "bytes written": [0.0],
+                                          "bytes held": [200e3]}),
+    repetitions("adamw/1M/eigen", **{"bytes/s": [1e9]}),
     repetitions("something new/stagecraft", **{"bytes/s": [3e9]}),
     repetitions("something new/eigen", **{"bytes/s": [1e9]}),
     repetitions("cnn/rmsprop/batch:32/threads:1/onednn", **{"samples/s": [1.0]}),
@@ -137,6 +141,7 @@ class Table(unittest.TestCase):
     def test_fraction_of_the_limit(self):
         row = self.row("relu, 16K floats")
         self.assertEqual((row["of_limit"], row["limit"]), (0.25, "L2"))
+        self.assertEqual(self.row("update of weights with adamw")["limit"], "L2")
         self.assertEqual(self.row("something new")["of_limit"], None)
         text = self.make()[1]
         self.assertRegex(text, r"relu, 16K floats .* yes +25% L2\n")

@@ -120,6 +120,76 @@ class Mixer(nn.Module):
         return self.head(x.mean(dim=1))
 
 
+class Attention(nn.Module):
+    """Heads as programs write them: three dense layers or one, with a causal mask or none."""
+
+    def __init__(self, size, heads, is_causal, is_one):
+        super().__init__()
+        self.heads, self.is_causal, self.is_one = heads, is_causal, is_one
+        if is_one:
+            self.qkv = nn.Linear(size, 3 * size)
+        else:
+            self.q, self.k, self.v = nn.Linear(size, size), nn.Linear(size, size, bias=False), nn.Linear(size, size)
+        self.out = nn.Linear(size, size)
+        self.register_buffer("mask", torch.tril(torch.ones(6, 6)).view(1, 1, 6, 6), persistent=False)
+
+    def forward(self, x):
+        batch, steps, size = x.shape
+        q, k, v = self.qkv(x).split(size, dim=2) if self.is_one else (self.q(x), self.k(x), self.v(x))
+        q, k, v = (y.view(batch, steps, self.heads, size // self.heads).transpose(1, 2) for y in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / (size // self.heads) ** 0.5
+        if self.is_causal:
+            scores = scores.masked_fill(self.mask[:, :, :steps, :steps] == 0, float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).contiguous().view(batch, steps, size))
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(8)
+        self.first, self.second = Attention(8, 2, False, False), Attention(8, 4, True, True)
+        self.own = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        x = x + self.first(self.norm(x))
+        x = x + self.second(x)
+        return self.head((x + self.own(x, x, x, need_weights=False)[0]).mean(1))
+
+
+class Parts(nn.Module):
+    """Parts of channels, of rows, and of what dense layers give."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.fc = nn.Conv2d(2, 6, 3, padding=1), nn.Linear(6, 4)
+
+    def forward(self, x):
+        a, b = self.conv(x).chunk(2, dim=1)
+        top, bottom = (a * torch.sigmoid(b)).split([2, 4], dim=2)
+        x = torch.cat([bottom.mean((2, 3)), top.mean((2, 3))], 1)
+        p, q = self.fc(x).chunk(2, 1)
+        return torch.cat([torch.tanh(x[:, 1:4]), p * q], 1)
+
+
+def of_opset_18():
+    """Axes as inputs, and parts by their number."""
+    node = helper.make_node
+    nodes = [
+        node("Split", ["x"], ["a", "b"], axis=1, num_outputs=2),
+        node("Slice", ["b", "zero", "four", "rows"], ["b4"]),
+        node("Pad", ["b4", "amounts", "", "rows"], ["c"]),
+        node("Add", ["a", "c"], ["d"]),
+        node("ReduceMean", ["d", "pixels"], ["y"], keepdims=0),
+    ]
+    arrays = {"zero": [0], "four": [4], "amounts": [1, 0], "rows": [2], "pixels": [2, 3]}
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", ["batch", 4, 5, 3]), ("y", ["batch", 2]))]
+    graph = helper.make_graph(nodes, "of_opset_18", ends[:1], ends[1:], [numpy_helper.from_array(np.asarray(a, "int64"), n) for n, a in arrays.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], producer_name="by hand")
+    model.ir_version = 8
+    return model
+
+
 def by_hand():
     """Two inputs and outputs, constants of each kind, and nodes without names."""
     node = helper.make_node
@@ -187,6 +257,9 @@ def main():
     save_torch("torch_mixer", Mixer(), few_bits((2, 6, 8), 1), 16)
     save_torch("torch_mixer17", Mixer(), few_bits((2, 6, 8), 1), 17, **dynamic)
     save("by_hand", by_hand(), few_bits((2, 3, 8, 8), 1), few_bits((2, 2), 1))
+    save_torch("torch_attention", Encoder(), few_bits((1, 6, 8), 1), 17)
+    save_torch("torch_parts", Parts(), few_bits((2, 2, 6, 6), 1), 16, **dynamic)
+    save("opset_18", of_opset_18(), few_bits((2, 4, 5, 3), 1))
 
 
 if __name__ == "__main__":

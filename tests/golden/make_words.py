@@ -366,7 +366,61 @@ def recurrent(cases):
     with_states("bidirectional_ends", (4, 2), [], lambda: layers.Bidirectional(layers.SimpleRNN(3, name="simple_rnn"), **apart))
 
 
-FAMILIES = (merging, regularization, preprocessing, window, augmentation, recurrent)
+def core(cases):
+    """Layers with kernels of their own, and those that move or combine numbers."""
+    word = cases.word
+    image, sequence, pair = (4, 5, 2), (5, 3), [(2, 3), (2, 3)]
+    for name, make in {
+        "conv1d": lambda: layers.Conv1D(4, 2, strides=2, activation="tanh"),
+        "separable_conv1d": lambda: layers.SeparableConv1D(2, 2, padding="same"),
+        "average_pooling1d": layers.AveragePooling1D,
+        "max_pooling1d": layers.MaxPooling1D,
+        "global_max_pooling1d": layers.GlobalMaxPooling1D,
+        "zero_padding1d": lambda: layers.ZeroPadding1D((1, 2)),
+        "cropping1d": lambda: layers.Cropping1D((1, 2)),
+        "up_sampling1d": lambda: layers.UpSampling1D(2),
+        "spatial_dropout1d": lambda: layers.SpatialDropout1D(0.5),
+    }.items():
+        word(name, [sequence], make)
+    for name, make in {
+        "conv2d": lambda: layers.Conv2D(3, (2, 3), padding="same"),
+        "conv2d_transpose": lambda: layers.Conv2DTranspose(3, 2, strides=2),
+        "depthwise_conv2d": lambda: layers.DepthwiseConv2D(2, depth_multiplier=2),
+        "separable_conv2d": lambda: layers.SeparableConv2D(3, 2, activation="tanh"),
+        "average_pooling2d": lambda: layers.AveragePooling2D(2, padding="same"),
+        "max_pooling2d": layers.MaxPooling2D,
+        "global_average_pooling2d": layers.GlobalAveragePooling2D,
+        "global_max_pooling2d": layers.GlobalMaxPooling2D,
+        "zero_padding2d": lambda: layers.ZeroPadding2D(((1, 0), (0, 2))),
+        "cropping2d": lambda: layers.Cropping2D(((1, 0), (1, 1))),
+        "up_sampling2d": lambda: layers.UpSampling2D((2, 1)),
+        "spatial_dropout2d": lambda: layers.SpatialDropout2D(0.5),
+        "batch_normalization": layers.BatchNormalization,
+        "layer_normalization": layers.LayerNormalization,
+        "flatten": layers.Flatten,
+        "reshape": lambda: layers.Reshape((10, 4)),
+    }.items():
+        word(name, [image], make)
+    for name in ("add", "subtract", "multiply", "average", "maximum", "concatenate"):
+        word(name, pair, getattr(layers, name.capitalize()))
+    for name, make in {
+        "dense": lambda: layers.Dense(4, "tanh"),
+        "activation": lambda: layers.Activation("gelu"),
+        "re_lu": lambda: layers.ReLU(1, 0.1),
+        "leaky_re_lu": layers.LeakyReLU,
+        "prelu": layers.PReLU,
+        "thresholded_re_lu": lambda: layers.ThresholdedReLU(0.5),
+        "elu_layer": layers.ELU,
+        "softmax_layer": layers.Softmax,
+        "dropout": lambda: layers.Dropout(0.5),
+        "lambda": lambda: layers.Lambda(tf.square),
+        "masking": layers.Masking,
+        "activity_regularization": layers.ActivityRegularization,
+    }.items():
+        word(name, [(2, 3)], make)
+
+
+FAMILIES = (merging, regularization, preprocessing, window, augmentation, recurrent, core)
 for seed, family in enumerate(FAMILIES):
     if len(sys.argv) > 1 and family.__name__ not in sys.argv[1:]:
         continue

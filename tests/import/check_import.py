@@ -251,6 +251,13 @@ def check_onnx_refusals():
     outside = message((1, 2), (2, 1), (8, "k"), (13, message((1, "location"), (2, "../secret"))), (14, 1))
     refused("outside.onnx", message((7, message((5, outside))), (8, message((2, 17)))), "E5067", "not beside the file")
     refused("add.onnx", onnx([("Add", [], ["y"])]), "E5064", "lacks inputs")
+    refused("mode.onnx", onnx([("Dropout", ["x", "", "k"], ["y"])], [("k", (), [1.0])]), "E5064", "model.eval()")
+    floats = message((1, 2), (2, 7), (8, "k"), (4, array.array("f", [1, 2]).tobytes()))
+    refused("floats.onnx", message((7, message((5, floats))), (8, message((2, 17)))), "E5067", "the field of another type")
+    refused("split.onnx", onnx([("Split", ["x"], ["y", "z", "w"])]), "E5064", "cuts samples")
+    heads = [("Reshape", ["x", "s"], ["h"]), ("Transpose", ["h"], ["t"], message((1, "perm"), *((8, i) for i in (0, 2, 1, 3)))),
+             ("MatMul", ["t", "t"], ["y"])]
+    refused("heads.onnx", onnx(heads, shape=(None, 4, 4)), "E5064")
     mean = [("ReduceMean", [], ["m"]), ("Sub", ["x", "m"], ["c"]), ("Pow", ["c", "k"], ["p"]), ("ReduceMean", ["p"], ["v"]),
             ("Add", ["v", "k"], ["a"]), ("Sqrt", ["a"], ["r"]), ("Div", ["c", "r"], ["y"])]
     refused("mean.onnx", onnx(mean, [("k", (), [2.0])]), "E5064", "lacks input 0")

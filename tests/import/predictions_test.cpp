@@ -9,11 +9,14 @@
 #include "expected/mlp.hpp"
 #include "expected/mobilenet.hpp"
 #include "expected/nested.hpp"
+#include "expected/opset_18.hpp"
 #include "expected/resnet.hpp"
 #include "expected/shared.hpp"
+#include "expected/torch_attention.hpp"
 #include "expected/torch_cnn.hpp"
 #include "expected/torch_mixer.hpp"
 #include "expected/torch_mlp.hpp"
+#include "expected/torch_parts.hpp"
 #include "expected/torch_resnet.hpp"
 #include "expected/torch_words.hpp"
 
@@ -33,6 +36,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace sc = stagecraft;
 
@@ -192,4 +196,19 @@ TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
   check_model<models::torch_words, 2>("torch_words", nothing);
   check_model<models::torch_mixer, 3>("torch_mixer", nothing);
   check_model<models::by_hand, 4, 2>("by_hand", nothing);
+  check_model<models::torch_attention, 3>("torch_attention", nothing);
+  check_model<models::torch_parts, 4>("torch_parts", nothing);
+  check_model<models::opset_18, 4>("opset_18", nothing);
+}
+
+TEST_CASE("lists of texts that no attribute holds are divided as Keras divides them") {
+  for (std::size_t const count : {4032U, 4033U, 9000U}) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) names.push_back("layer_" + std::to_string(i));
+    sc::io::hdf5_writer writer("names");
+    writer.add_texts("model_weights", "layer_names", names);
+    sc::io::hdf5_file const file(writer.finish(), "names");
+    CHECK(file.texts("/model_weights", "layer_names") == names);
+    CHECK(file.texts("/model_weights", "layer_names0").size() == (count == 4032 ? 0 : count == 4033 ? 2017 : 3000));
+  }
 }

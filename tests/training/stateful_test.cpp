@@ -106,3 +106,60 @@ TEST_CASE("a predictor") {
   CHECK_THROWS_WITH_AS(model(xt::xtensor<float, 3>(xt::zeros<float>({1, 4, 3}))), doctest::Contains("E4019"),
                        sc::data_error);
 }
+
+namespace {
+
+using plain = sc::sequential<input{4}, dense{5}, activation{sc::tanh}, dense{3}>;
+using keeping = sc::sequential<input{4}.of_batch_size(2), dense{5}, capture_upstream_gradients{{.name = "before"}},
+                               activation{sc::tanh}, capture_upstream_gradients{{.name = "behind"}}, dense{3}>;
+template <class Optimizer>
+constexpr auto with(Optimizer const& optimizer) {
+  return sc::training{.optimizer = optimizer, .loss = sc::losses::mean_squared_error{}, .batch_size = 2};
+}
+constexpr auto clipped = with(sc::optimizers::adam{.global_clipnorm = 0.1F});
+constexpr auto scaled = with(sc::optimizers::als_optimizer{.optimizer = sc::optimizers::sgd{.learning_rate = 0},
+                                                           .initial_loss_scaling_factor = 16384,
+                                                           .update_frequency = 1,
+                                                           .max_loss_scaling_factor = 0x1p30F,
+                                                           .captured_grads_only = true});
+
+static_assert(sc::count_parameters<keeping>() == sc::count_parameters<plain>() && !sc::is_stateful<keeping>);
+
+}  // namespace
+
+TEST_CASE("gradients that are kept are those of the loss, and change nothing else") {
+  xt::xtensor<float, 2> const x{{0.5F, -1, 2, 0.25F}, {1, 0, -0.5F, 0.75F}}, y{{1, 0, -1}, {0.5F, 2, 0}};
+  sc::trainer<plain, clipped> without;
+  sc::trainer<keeping, clipped> model;
+  model.set_weights(without.get_weights());
+  xt::xtensor<float, 2> predicted;
+  std::vector<sc::weight_array> weights;
+  for (int step = 0; step < 3; ++step) {
+    predicted = model.predict(x);
+    weights = model.get_weights();
+    CHECK(model.train_on_batch(x, y) == without.train_on_batch(x, y));
+  }
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    CHECK(model.get_weights()[i].values == without.get_weights()[i].values);
+  auto const behind = model.captured_gradients<"behind">(), before = model.captured_gradients<"before">();
+  REQUIRE(behind.values.size() == 10);
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t k = 0; k < 5; ++k) {
+      double expected = 0, sum = static_cast<double>(weights[1].values[k]);
+      for (std::size_t c = 0; c < 3; ++c)
+        expected += static_cast<double>((predicted(i, c) - y(i, c)) / 3 * weights[2].values[3 * k + c]);
+      for (std::size_t c = 0; c < 4; ++c) sum += static_cast<double>(x(i, c) * weights[0].values[5 * c + k]);
+      CHECK(behind.values[5 * i + k] == doctest::Approx(expected).epsilon(1e-4));
+      CHECK(before.values[5 * i + k] == doctest::Approx(expected * (1 - std::pow(std::tanh(sum), 2))).epsilon(1e-4));
+    }
+  (void)model.evaluate(x, y, {.verbose = 0});
+  CHECK(model.captured_gradients<"behind">().values == behind.values);
+
+  // The gradients of weights overflow at once, those that are kept do not.
+  sc::trainer<keeping, scaled> scaling;
+  auto few = scaling.get_weights();
+  few[2].values.assign(few[2].values.size(), 0.0F);
+  scaling.set_weights(few);
+  (void)scaling.train_on_batch(1e3F * x, 1e3F * y);
+  CHECK(scaling.loss_scale() == 32768);
+}

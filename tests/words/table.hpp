@@ -234,4 +234,55 @@ inline std::vector<word> recurrent_words() {
   };
 }
 
+/// Layers with kernels of their own, and those that move or combine numbers.
+inline std::vector<word> core_words() {
+  auto const same = sc::padding::same;
+  sc::shape const image{4, 5, 2}, sequence{5, 3}, rows{2, 3};
+  return {
+      {"conv1d", conv1d{4, 2, sc::tanh, {.strides = 2}}, {sequence}},
+      {"separable_conv1d", separable_conv1d{2, 2, {.padding = same}}, {sequence}},
+      {"average_pooling1d", average_pooling1d{}, {sequence}},
+      {"max_pooling1d", max_pooling1d{}, {sequence}},
+      {"global_max_pooling1d", global_max_pooling1d{}, {sequence}},
+      {"zero_padding1d", zero_padding1d{{1, 2}}, {sequence}},
+      {"cropping1d", cropping1d{{1, 2}}, {sequence}},
+      {"up_sampling1d", up_sampling1d{2}, {sequence}},
+      {"spatial_dropout1d", spatial_dropout1d{0.5}, {sequence}},
+      {"conv2d", conv2d{3, {2, 3}, {.padding = same}}, {image}},
+      {"conv2d_transpose", conv2d_transpose{3, 2, {.strides = 2}}, {image}},
+      {"depthwise_conv2d", depthwise_conv2d{2, {.depth_multiplier = 2}}, {image}},
+      {"separable_conv2d", separable_conv2d{3, 2, sc::tanh}, {image}},
+      {"average_pooling2d", average_pooling2d{2, {.padding = same}}, {image}},
+      {"max_pooling2d", max_pooling2d{}, {image}},
+      {"global_average_pooling2d", global_average_pooling2d{}, {image}},
+      {"global_max_pooling2d", global_max_pooling2d{}, {image}},
+      {"zero_padding2d", zero_padding2d{{{1, 0}, {0, 2}}}, {image}},
+      {"cropping2d", cropping2d{{{1, 0}, {1, 1}}}, {image}},
+      {"up_sampling2d", up_sampling2d{{2, 1}}, {image}},
+      {"spatial_dropout2d", spatial_dropout2d{0.5}, {image}},
+      {"batch_normalization", batch_normalization{}, {image}},
+      {"layer_normalization", layer_normalization{}, {image}},
+      {"flatten", flatten{}, {image}},
+      {"reshape", reshape{10, 4}, {image}},
+      {"add", add{}, {rows, rows}},
+      {"subtract", subtract{}, {rows, rows}},
+      {"multiply", multiply{}, {rows, rows}},
+      {"average", average{}, {rows, rows}},
+      {"maximum", maximum{}, {rows, rows}},
+      {"concatenate", concatenate{}, {rows, rows}},
+      {"dense", dense{4, sc::tanh}, {rows}},
+      {"activation", activation{sc::gelu}, {rows}},
+      {"re_lu", re_lu{{.max_value = 1, .negative_slope = 0.1F}}, {rows}},
+      {"leaky_re_lu", leaky_re_lu{}, {rows}},
+      {"prelu", prelu{}, {rows}},
+      {"thresholded_re_lu", thresholded_re_lu{0.5}, {rows}},
+      {"elu_layer", elu_layer{}, {rows}},
+      {"softmax_layer", softmax_layer{}, {rows}},
+      {"dropout", dropout{0.5}, {rows}},
+      {"lambda", lambda{[](auto x) { return square(x); }}, {rows}},
+      {"masking", masking{}, {rows}},
+      {"activity_regularization", activity_regularization{}, {rows}},
+  };
+}
+
 }  // namespace words

@@ -8,6 +8,9 @@ TEST_CASE("regularization, scales") { words::check_words("words_regularization.t
 TEST_CASE("preprocessing") { words::check_words("words_preprocessing.txt", words::preprocessing_words()); }
 TEST_CASE("windows") { words::check_words("words_window.txt", words::window_words()); }
 TEST_CASE("augmentation") { words::check_words("words_augmentation.txt", words::augmentation_words()); }
+TEST_CASE("layers with kernels, and layers without numbers") {
+  words::check_words("words_core.txt", words::core_words());
+}
 TEST_CASE("recurrent") { words::check_words("words_recurrent.txt", words::recurrent_words()); }
 
 // The mean and the deviation of what is drawn, for inputs of mean 0 and variance 1.

@@ -43,8 +43,25 @@ std::string list_of(Numbers const& numbers) {
   return text;
 }
 
-/// The model with the stages that it was saved with.
-std::string staged_type(io::json const& config, std::string const& type) {
+/// The machine that a converted model is for, unless another one is asked for.
+application_machine machine_of(json const& how, application_machine machine) {
+  auto const own = how.find("machine");
+  if (machine.init_ipu || own == how.end()) return machine;
+  machine.init_ipu = true;
+  machine.num_ipus = own->at("num_ipus").get<int>();
+  machine.matmul_amp = own->at("matmul_amp").get<double>();
+  machine.conv_amp = own->at("conv_amp").get<double>();
+  machine.matmul_partial_type = own->at("matmul_partial_type").get<std::string>();
+  machine.conv_partial_type = own->at("conv_partial_type").get<std::string>();
+  return machine;
+}
+
+/// Whether a converted model is divided among IPUs without a pipeline.
+bool is_sharded(json const& how) { return how.contains("solution"); }
+
+/// The model with the stages that it was saved with, or that `solution` names.
+std::string staged_type(io::json const& config, json const& how, std::string const& type) {
+  if (is_sharded(how)) return "sc::pipelined<" + type + ", sc::solution_file<solution>>";
   auto const stages = config.find("pipeline_stages");
   if (stages == config.end() || !stages->is_object() || stages->empty()) return type;
   auto const mapping = config.find("pipelining_device_mapping");
@@ -122,19 +139,23 @@ std::string write_model_header(std::string const& folder, std::string const& hea
   return "models::" + type;
 }
 
-void write_application_source(std::string const& folder, application_machine const& machine) {
+void write_application_source(std::string const& folder, application_machine const& wanted) {
   auto const how = read_json<json>(folder + "/application.json");
   auto const type = write_model_header(folder, folder + "/model.hpp");
   try {
+    auto const machine = machine_of(how, wanted);
     std::string text = "// The application of " + type + ": made by `stagecraft compile`.\n#include \"model.hpp\"\n";
     if (auto const header = header_of(how); !header.empty()) text += "#include \"" + header + "\"\n";
     text += machine.init_ipu ? "\n#include <stagecraft/ipu.hpp>\n" : "\n#include <stagecraft/host/host.hpp>\n";
     text += "#include <stagecraft/serving/application.hpp>\n\nnamespace sc = stagecraft;\n\n";
-    text += "using model_type = " + staged_type(read_json_file(folder + "/model.json").at("config"), type) + ";\n";
+    if (is_sharded(how))
+      text += "inline constexpr char solution[] = R\"solution(" + how["solution"].dump(1) + ")solution\";\n";
+    text += "using model_type = " + staged_type(read_json_file(folder + "/model.json").at("config"), how, type) + ";\n";
     text += "using machine_type = " + machine_type(machine) + ";\n\n";
     text += "inline constexpr auto inference = sc::inference{.batch_size = " +
             std::to_string(how.at("batch_size").get<int>()) +
-            ", .steps_per_execution = " + std::to_string(how.at("iterations").get<int>()) + "};\n";
+            ", .steps_per_execution = " + std::to_string(how.at("iterations").get<int>()) +
+            (is_sharded(how) ? ", .pipeline = {.schedule = sc::schedule::sequential}" : "") + "};\n";
     text += "inline constexpr auto around_model = sc::serving::application_options{" + options_text(how) + "};\n\n";
     text +=
         "extern \"C\" stagecraft_application const* stagecraft_get_application() {\n"

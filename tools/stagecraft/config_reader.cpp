@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace stagecraft::tool {
 
@@ -73,9 +74,11 @@ class reader {
     bool const begins_with_input = entries.front().value("class_name", "") == "InputLayer";
     auto const name = begins_with_input ? first.value("name", "input_1") : std::string("input_1");
     source_tensor last = add_input(model, name, input_shape, given, 0);
+    if (begins_with_input) model.layers.back().config = first;
+    std::set<std::string> names{name};
     for (auto const& entry : entries) {
       if (&entry == &entries.front() && begins_with_input) continue;
-      int const layer = add_layer(model, entry);
+      int const layer = add_layer(model, entry, names);
       last = {add_call(model, layer, entry, {last}, json::object(), depth), 0};
     }
     model.outputs = {last};
@@ -88,7 +91,7 @@ class reader {
     return entry["config"];
   }
 
-  int add_layer(source_model& model, json const& entry) const {
+  int add_layer(source_model& model, json const& entry, std::set<std::string>& names) const {
     auto const& config = config_of(entry);
     model_layer layer;
     layer.class_name = text_in(entry, "class_name", "a layer");
@@ -96,8 +99,7 @@ class reader {
       layer.name = entry["name"].get<std::string>();
     else
       layer.name = text_in(config, "name", "a layer of class " + layer.class_name);
-    for (auto const& other : model.layers)
-      if (other.name == layer.name) wrong("model '" + model.name + "' has two layers '" + layer.name + "'");
+    if (!names.insert(layer.name).second) wrong("model '" + model.name + "' has two layers '" + layer.name + "'");
     layer.config = config;
     model.layers.push_back(std::move(layer));
     return static_cast<int>(model.layers.size()) - 1;
@@ -221,13 +223,16 @@ class reader {
       auto const shape = config.contains("batch_shape") ? config.find("batch_shape") : config.find("batch_input_shape");
       auto const tensor = add_input(model, inputs[i].layer, shape == config.end() ? nullptr : &*shape, given, i);
       int const layer = model.calls[static_cast<std::size_t>(tensor.call)].layer;
+      model.layers[static_cast<std::size_t>(layer)].config = config;
       index[inputs[i].layer] = layer;
       call_of[{layer, 0}] = tensor.call;
     }
     std::map<int, json const*> entry_of_layer;
+    std::set<std::string> names;
+    for (auto const& each : model.layers) names.insert(each.name);
     for (auto const& entry : entries) {
       if (text_in(entry, "class_name", "a layer") == "InputLayer") continue;
-      int const layer = add_layer(model, entry);
+      int const layer = add_layer(model, entry, names);
       entry_of_layer[layer] = &entry;
       auto const& name = model.layers[static_cast<std::size_t>(layer)].name;
       index[name] = layer;

@@ -19,17 +19,6 @@ void write_text(std::string const& path, std::string const& text) {
   std::printf("wrote %s\n", path.c_str());
 }
 
-tensor_file weights_of(source_model const& model) {
-  tensor_file file;
-  file.metadata.emplace_back("format", "stagecraft weights");
-  for_each_weighted_layer(model, "", [&](model_layer const& layer, std::string const& path) {
-    for (std::size_t i = 0; i < layer.weights.size(); ++i)
-      file.tensors.push_back(io::float_tensor(path + layer.name + "/" + layer.weights[i].name + ":0",
-                                              layer.weights[i].shape, layer.values[i].values));
-  });
-  return file;
-}
-
 }  // namespace
 
 void import_command::run() const {

@@ -3,6 +3,7 @@
 // code; 2 the command line is wrong.
 #include "commands.hpp"
 #include "compile_command.hpp"
+#include "convert_command.hpp"
 #include "pipeline_command.hpp"
 #include "progress.hpp"
 #include "run_command.hpp"
@@ -80,6 +81,7 @@ int main(int argc, char** argv) {
   show_file->excludes("--dir");
 
   tool::add_compile_command(app);
+  tool::add_convert_command(app);
   tool::add_pipeline_command(app);
   tool::add_run_command(app);
   tool::add_scan_command(app);

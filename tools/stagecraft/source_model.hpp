@@ -38,6 +38,10 @@ struct model_layer {
   json call_options;  ///< keyword arguments of its first call
 };
 
+/// The type of an input, if its numbers are to be exact: `sc::dtype::int32`, of those that `convert` has made of int64;
+/// else nothing.
+[[nodiscard]] std::string input_type(model_layer const& input);
+
 /// One call of a layer.
 struct source_call {
   int layer = 0;
@@ -96,5 +100,8 @@ void for_each_weighted_layer(Model& model, std::string const& path, Visit const&
     if (!layer.weights.empty()) visit(layer, path);
   }
 }
+
+/// All weights under the names that the library has for them.
+[[nodiscard]] tensor_file weights_of(source_model const& model);
 
 }  // namespace stagecraft::tool

@@ -182,7 +182,8 @@ class header_writer {
     auto const& input = model.calls[static_cast<std::size_t>(model.inputs[0])];
     std::string sizes;
     for (int const length : input.outputs[0].value()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(length);
-    entries.push_back("input{" + sizes + "}");
+    auto const of_type = input_type(model.layer_of(input));
+    entries.push_back("input{" + sizes + "}" + (of_type.empty() ? "" : ".of_type(" + of_type + ")"));
     for (auto const& step : steps) {
       auto const& layer = model.layers[static_cast<std::size_t>(step.layer)];
       if (layer.nested)

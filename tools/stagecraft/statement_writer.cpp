@@ -148,6 +148,11 @@ std::string statement_writer::arguments(source_step const& step) const {
   return text;
 }
 
+std::string input_type(model_layer const& input) {
+  bool const is_converted = input.config.is_object() && input.config.value("converted_from", "") == "int64";
+  return is_converted ? "sc::dtype::" + input.config.value("dtype", "int32") : "";
+}
+
 std::string statement_writer::name_text(source_step const& step, std::vector<expression> const& cells) const {
   auto pieces = name_pieces(step, cells);
   if (pieces.size() == 1 && pieces[0].front() == '"') return pieces[0];
@@ -373,12 +378,14 @@ void statement_writer::write_build(std::string& to) {
     std::string sizes;
     for (int const length : call.outputs[0].value()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(length);
     bool const has_default_name = name.starts_with("input_") || name == "input";
+    auto const type = input_type(model_.layer_of(call));
     auto variable = plan_.inputs.size() == 1 ? std::string("x") : identifier_of(name);
     while (!declared_.insert(variable).second) variable += "_";
     if (plan_.inputs.size() > 1) kept_.insert(variable);
     bind(plan_.inputs[i], variable);
     to += wrap(indent_ + "auto " + variable + " = model.input(" +
-               (has_default_name ? sizes : "{" + sizes + "}, " + string_literal(name)) + ");");
+               (type.empty() && has_default_name ? sizes : "{" + sizes + "}, " + string_literal(name)) +
+               (type.empty() ? "" : ", " + type) + ");");
   }
   find_last_uses(plan_.steps, plan_.outputs);
   write_steps(plan_.steps, nullptr, to);

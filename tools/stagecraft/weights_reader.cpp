@@ -163,4 +163,15 @@ void read_bundle_weights(tensor_file const& weights, std::string const& file, so
   to.report();
 }
 
+tensor_file weights_of(source_model const& model) {
+  tensor_file file;
+  file.metadata.emplace_back("format", "stagecraft weights");
+  for_each_weighted_layer(model, "", [&](model_layer const& layer, std::string const& path) {
+    for (std::size_t i = 0; i < layer.weights.size(); ++i)
+      file.tensors.push_back(io::float_tensor(path + layer.name + "/" + layer.weights[i].name + ":0",
+                                              layer.weights[i].shape, layer.values[i].values));
+  });
+  return file;
+}
+
 }  // namespace stagecraft::tool

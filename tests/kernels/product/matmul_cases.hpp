@@ -74,6 +74,7 @@ template <class Test>
 void for_each_shape(Test const& test) {
   test.template operator()<1, 1, 1>();
   test.template operator()<1, 37, 130>();
+  test.template operator()<1, 38, 128>();  // panels side by side, two steps of each at once
   test.template operator()<2, 3, 5>();
   test.template operator()<3, 16, 16>();
   test.template operator()<4, 15, 17>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ONNX's nodes that treat each number alone, normalize along channels, or join tensors.
-#include "onnx_trace.hpp"
+#include "attention_nodes.hpp"
 #include "option_values.hpp"
 
 #include <algorithm>
@@ -11,6 +11,9 @@ namespace stagecraft::tool {
 namespace {
 
 using trace = onnx_trace;
+
+constexpr char const* exported_in_training =
+    "is in its training mode, in which it has other numbers: export the model with model.eval()";
 
 /// The shortest number that is this float: 0.9, not 0.8999999761581421.
 double shortest(float number) { return std::stod(number_text(number)); }
@@ -56,6 +59,7 @@ int place_of(traced_tensor const& x, std::int64_t axis) {
 }
 
 void softmax(trace& to, onnx_node const& node) {
+  if (take_attention_softmax(to, node, to.joined_tensor(node, 0))) return;
   auto x = to.tensor(node, 0);
   if (!x.flat_order.empty() || x.fused_axis >= 0) x = to.in_order(x);
   int const place = place_of(x, node.integer("axis", -1));
@@ -130,8 +134,10 @@ onnx_converter arithmetic(std::string const& class_name) {
     auto const& type = node.type;
     if (node.inputs.size() == 2 && to.is_tensor(node, 0) != to.is_tensor(node, 1)) {
       std::size_t const tensor = to.is_tensor(node, 0) ? 0 : 1;
-      auto const& x = to.tensor(node, tensor);
-      auto const c = per_channel(to.required(node, 1 - tensor), x);
+      auto const constant = to.required(node, 1 - tensor);
+      if (take_attention_mask(to, node, to.joined_tensor(node, tensor), constant)) return;
+      auto const& x = constant.values.size() == 1 ? to.joined_tensor(node, tensor) : to.tensor(node, tensor);
+      auto const c = per_channel(constant, x);
       if (c.empty()) throw unsupported("has an empty constant");
       auto changed = [&](auto const& change) {
         std::vector<float> result;
@@ -184,6 +190,7 @@ void concat(trace& to, onnx_node const& node) {
 }
 
 void batch_normalization(trace& to, onnx_node const& node) {
+  if (node.integer("training_mode", 0) != 0) throw unsupported(exported_in_training);
   auto x = to.tensor(node, 0);
   x = x.rank > 2 ? to.channels_last(x) : to.in_order(x);
   json const config{{"epsilon", shortest(node.real("epsilon", 1e-5F))},
@@ -214,6 +221,8 @@ void layer_normalization(trace& to, onnx_node const& node) {
 }
 
 void dropout(trace& to, onnx_node const& node) {
+  auto const mode = to.constant(node, 2);
+  if (mode && !mode->values.empty() && mode->values[0] != 0) throw unsupported(exported_in_training);
   auto const ratio = to.constant(node, 1);
   double const rate = ratio && !ratio->values.empty() ? ratio->values[0] : 0.5;
   if (rate == 0) return to.set(node, to.tensor(node, 0));
@@ -253,7 +262,8 @@ void add_elementwise_converters(std::map<std::string, onnx_converter>& to) {
   };
   to["Neg"] = [](trace& t, onnx_node const& node) { t.set(node, t.scaled(t.tensor(node, 0), {-1.0F}, {0.0F})); };
   to["Clip"] = clip, to["Softmax"] = softmax, to["PRelu"] = prelu, to["Concat"] = concat, to["Dropout"] = dropout;
-  to["Cast"] = cast, to["BatchNormalization"] = batch_normalization, to["LayerNormalization"] = layer_normalization;
+  to["Where"] = choose_attention, to["Cast"] = cast, to["BatchNormalization"] = batch_normalization,
+  to["LayerNormalization"] = layer_normalization;
   to["Add"] = to["Sum"] = arithmetic("Add"), to["Mul"] = arithmetic("Multiply"), to["Sub"] = arithmetic("Subtract");
   to["Div"] = arithmetic(""), to["Max"] = arithmetic("Maximum"), to["Min"] = arithmetic("Minimum"),
   to["Mean"] = arithmetic("Average");

@@ -59,8 +59,14 @@ std::optional<onnx_constant> elementwise(onnx_constant const& a, onnx_constant c
   if (b.shape.size() > a.shape.size()) result.shape.insert(result.shape.begin(), b.shape.size() - a.shape.size(), 1);
   for (std::size_t i = 0; i < result.values.size(); ++i) {
     double const x = a.values[i], y = b.values[is_scalar ? 0 : i];
-    if (x == batch_marker || y == batch_marker) return std::nullopt;
+    if (x == batch_marker || y == batch_marker) {  // so many for each sample
+      bool const is_multiple =
+          type == "Mul" && std::min(x, y) == batch_marker && std::max(x, y) >= 1 && std::max(x, y) <= 1 << 20;
+      if (!is_multiple) return std::nullopt;
+    }
     double z = 0;
+    if (type == "Pow") z = std::pow(x, y);
+    if (type == "Equal") z = x == y ? 1 : 0;
     if (type == "Add") z = x + y;
     if (type == "Sub") z = x - y;
     if (type == "Mul") z = x * y;
@@ -334,7 +340,11 @@ std::optional<onnx_constant> onnx_constants::result_of(onnx_node const& node) co
   if (type == "Concat") return joined(inputs);
   if (type == "Slice") return sliced(first, inputs);
   if (type == "Gather" && second) return gathered(first, *second, node.integer("axis", 0));
-  if ((type == "Add" || type == "Sub" || type == "Mul" || type == "Div") && second)
+  if (type == "Sqrt") {
+    for (double& value : first.values) value = std::sqrt(value);
+    return first;
+  }
+  if ((type == "Add" || type == "Sub" || type == "Mul" || type == "Div" || type == "Pow" || type == "Equal") && second)
     return elementwise(first, *second, type);
   if (type == "ConstantOfShape") {
     auto const* value = node.find("value");

@@ -239,8 +239,25 @@ class parser {
     to.insert_or_assign(std::move(key), std::move(value));
   }
 
+  /// In which field elements of a type stand, besides that of their bytes.
+  static std::uint32_t field_of(element_type type) {
+    switch (type) {
+      case element_type::float32: return 4;
+      case element_type::int64: return 7;
+      case element_type::float64: return 10;
+      case element_type::uint32:
+      case element_type::uint64: return 11;
+      default: return 5;
+    }
+  }
+
   void read_elements(pbf_reader message, stored_tensor& to) const {
-    while (message.next()) switch (message.tag_and_type()) {
+    while (message.next()) {
+      auto const field = message.tag();
+      if ((field == 4 || field == 5 || field == 7 || field == 10 || field == 11) && field != field_of(to.type))
+        damaged("constant '" + to.name + "' of type " + std::string(name(to.type)) +
+                " has its elements in the field of another type");
+      switch (message.tag_and_type()) {
         case tag(4, pbf_wire_type::length_delimited): append_elements(message.get_packed_float(), to); break;
         case tag(4, pbf_wire_type::fixed32): append_elements(std::array{message.get_float()}, to); break;
         case tag(5, pbf_wire_type::length_delimited): append_elements(message.get_packed_int32(), to); break;
@@ -259,6 +276,7 @@ class parser {
         case tag(11, pbf_wire_type::varint): append_elements(std::array{message.get_uint64()}, to); break;
         default: message.skip();
       }
+    }
   }
 
   /// Elements in another file of the same folder.

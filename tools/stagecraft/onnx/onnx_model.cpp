@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From an ONNX graph to Keras's configuration of a model, and to the model.
-#include "onnx_trace.hpp"
+#include "attention_nodes.hpp"
 #include "option_values.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -12,7 +12,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-constexpr std::int64_t first_opset = 13, last_opset = 17;
+constexpr std::int64_t first_opset = 13, last_opset = 18;
 
 /// Whether a node only passes on what it is given, as far as axes are concerned.
 bool keeps_axes(onnx_node const& node) {
@@ -131,6 +131,19 @@ std::vector<int> onnx_trace::uses() const {
   return result;
 }
 
+std::vector<int> onnx_trace::each_itself() const {
+  std::vector<int> result(layers_.size());
+  std::iota(result.begin(), result.end(), 0);
+  return result;
+}
+
+/// Lets all take another layer's output, of a layer before, in the place of a layer's.
+void onnx_trace::replace(std::vector<int> const& instead) {
+  for (auto& each : layers_)
+    for (int& input : each.inputs) input = instead[static_cast<std::size_t>(input)];
+  for (int& output : outputs_) output = instead[static_cast<std::size_t>(output)];
+}
+
 /// Factors and summands after each other are one; then they are a Rescaling, or a BatchNormalization with them.
 void onnx_trace::finish_affine() {
   auto const used = uses();
@@ -174,6 +187,7 @@ void onnx_trace::finish_affine() {
 /// A recurrent layer of which the last step alone is taken gives no other.
 void onnx_trace::shorten_sequences() {
   auto const used = uses();
+  auto instead = each_itself();
   for (auto& last : layers_) {
     if (!last.config.contains("of the last step")) continue;
     last.config.erase("of the last step");
@@ -185,12 +199,9 @@ void onnx_trace::shorten_sequences() {
         used[static_cast<std::size_t>(cropping)] != 1)
       continue;
     from.config["return_sequences"] = false;
-    for (auto& each : layers_)
-      for (int& input : each.inputs)
-        if (input == static_cast<int>(&last - layers_.data())) input = recurrent;
-    for (int& output : outputs_)
-      if (output == static_cast<int>(&last - layers_.data())) output = recurrent;
+    instead[static_cast<std::size_t>(&last - layers_.data())] = recurrent;
   }
+  replace(instead);
 }
 
 /// An activation after a layer that has none of its own becomes its option.
@@ -198,6 +209,7 @@ void onnx_trace::fuse_activations() {
   static std::set<std::string> const fusing{"Dense",  "Conv1D",          "Conv2D",
                                             "Conv3D", "Conv2DTranspose", "DepthwiseConv2D"};
   auto const used = uses();
+  auto instead = each_itself();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     auto const& each = layers_[i];
     if (each.class_name != "Activation") continue;
@@ -207,12 +219,9 @@ void onnx_trace::fuse_activations() {
         used[static_cast<std::size_t>(into)] != 1)
       continue;
     before.config["activation"] = each.config["activation"];
-    for (auto& user : layers_)
-      for (int& input : user.inputs)
-        if (input == static_cast<int>(i)) input = into;
-    for (int& output : outputs_)
-      if (output == static_cast<int>(i)) output = into;
+    instead[i] = into;
   }
+  replace(instead);
 }
 
 void onnx_trace::name_layers() {
@@ -288,6 +297,7 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
     auto const found = tensors_.find(output.name);
     if (found == tensors_.end()) wrong("the graph has an output '" + output.name + "', which no node gives");
     auto tensor = found->second;
+    if (tensor.joined_axis >= 0) wrong("output '" + output.name + "' joins samples with another axis");
     if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty()) tensor = in_order(tensor);
     outputs_.push_back(tensor.layer);
     output_axes.push_back(tensor.order);
@@ -296,6 +306,12 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
   shorten_sequences();
   fuse_activations();
   drop_unused();
+  for (auto const& each : layers_)
+    if (is_held(each))
+      io::refuse("E5064", file_,
+                 "what this model has and stagecraft has not:\n  attention in other steps than those of "
+                 "MultiHeadAttention: its " +
+                     each.class_name.substr(each.class_name.find(' ') + 1));
   name_layers();
   return configuration(weights);
 }

@@ -48,8 +48,11 @@ class onnx_links {
 
 bool is_near(std::optional<double> found, double expected) { return found && std::fabs(*found - expected) < 1e-4; }
 
-bool is_mean_of_last(onnx_node const& node) {
-  return node.integers("axes", {}) == std::vector<std::int64_t>{-1} && node.integer("keepdims", 1) == 1;
+/// Axes are an attribute, or an input since opset 18.
+bool is_mean_of_last(onnx_links const& links, onnx_node const& node) {
+  bool const is_last = node.inputs.size() > 1 ? links.number(node.inputs[1]) == -1
+                                              : node.integers("axes", {}) == std::vector<std::int64_t>{-1};
+  return is_last && node.integer("keepdims", 1) == 1;
 }
 
 /// (x - mean) / sqrt(mean((x - mean)^2) + epsilon), and gamma and beta after it.
@@ -66,7 +69,8 @@ std::optional<onnx_node> layer_normalization(onnx_links const& links, onnx_node 
   auto const* variance = links.giver(*sum, 0, "ReduceMean");
   auto epsilon = links.number(sum->inputs[1]);
   if (variance == nullptr) variance = links.giver(*sum, 1, "ReduceMean"), epsilon = links.number(sum->inputs[0]);
-  if (variance == nullptr || !epsilon || !is_mean_of_last(*mean) || !is_mean_of_last(*variance)) return std::nullopt;
+  if (variance == nullptr || !epsilon || !is_mean_of_last(links, *mean) || !is_mean_of_last(links, *variance))
+    return std::nullopt;
   auto const* const power = links.giver(*variance, 0, "Pow");
   auto const* const product = links.giver(*variance, 0, "Mul");
   auto const& of = centred->outputs.at(0);

@@ -52,6 +52,12 @@ onnx_trace::onnx_trace(onnx_graph const& graph, std::string const& file, import_
 void onnx_trace::wrong(std::string const& what) const { io::refuse("E5063", file_, what); }
 
 traced_tensor const& onnx_trace::tensor(onnx_node const& node, std::size_t input) const {
+  auto const& found = joined_tensor(node, input);
+  if (found.joined_axis >= 0) throw unsupported("joins samples with another axis");
+  return found;
+}
+
+traced_tensor const& onnx_trace::joined_tensor(onnx_node const& node, std::size_t input) const {
   if (input >= node.inputs.size() || node.inputs[input].empty())
     throw unsupported("lacks input " + std::to_string(input));
   auto const& name = node.inputs[input];
@@ -120,6 +126,13 @@ traced_tensor onnx_trace::call(std::string const& class_name, json const& config
   result.lengths = layers_.back().lengths;
   result.order.resize(result.lengths.size() + 1);
   std::iota(result.order.begin(), result.order.end(), 0);
+  return result;
+}
+
+traced_tensor onnx_trace::hold(traced_layer step) {
+  traced_tensor result{static_cast<int>(layers_.size()), static_cast<int>(step.lengths.size()) + 1};
+  result.lengths = step.lengths;
+  layers_.push_back(std::move(step));
   return result;
 }
 

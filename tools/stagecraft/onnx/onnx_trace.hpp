@@ -26,6 +26,8 @@ struct traced_tensor {
   std::vector<int> lengths{};  ///< of the layer's axes, without the batch
   bool is_nonnegative = false;
   int fused_axis = -1;  ///< the graph's axis of both directions, which lies in the last one here; -1: none
+  /// The first of two of these axes that are one in the graph: samples and heads, or steps and samples; -1: none.
+  int joined_axis = -1;
   /// What was flattened in the layer's order, though the graph has it in its own.
   std::vector<int> flat_order{}, flat_lengths{};
 
@@ -63,6 +65,8 @@ class onnx_trace {
   [[nodiscard]] onnx_graph const& graph() const { return graph_; }
   /// The tensor that a node takes. Throws unknown_input if the node that gives it is not known.
   [[nodiscard]] traced_tensor const& tensor(onnx_node const& node, std::size_t input) const;
+  /// The same, which may have a joined axis.
+  [[nodiscard]] traced_tensor const& joined_tensor(onnx_node const& node, std::size_t input) const;
   /// Whether it is given, and no constant.
   [[nodiscard]] bool is_tensor(onnx_node const& node, std::size_t input) const;
   /// A constant that a node takes; nothing if it is left out. Throws unsupported if it is no constant.
@@ -78,6 +82,9 @@ class onnx_trace {
   /// order.
   traced_tensor call(std::string const& class_name, json const& config, std::vector<traced_tensor> const& inputs,
                      std::vector<onnx_constant> const& weights = {}, std::string const& name = "");
+  /// A step of something that becomes a layer later, as a tensor with the axes of the step.
+  traced_tensor hold(traced_layer step);
+  [[nodiscard]] traced_layer const& layer_at(int index) const { return layers_[static_cast<std::size_t>(index)]; }
   /// Factors and summands of a tensor, one or one for each channel.
   traced_tensor scaled(traced_tensor const& from, std::vector<float> const& factors,
                        std::vector<float> const& summands);
@@ -111,6 +118,8 @@ class onnx_trace {
   void drop_unused();
   void name_layers();
   [[nodiscard]] std::vector<int> uses() const;
+  [[nodiscard]] std::vector<int> each_itself() const;
+  void replace(std::vector<int> const& instead);
   [[nodiscard]] json configuration(std::map<std::string, std::vector<stored_array>>& weights) const;
   [[noreturn]] void wrong(std::string const& what) const;
 

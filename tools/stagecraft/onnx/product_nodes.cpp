@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ONNX's matrix products as Dense layers.
-#include "onnx_trace.hpp"
+#include "attention_nodes.hpp"
 
 #include <algorithm>
 
@@ -37,6 +37,8 @@ onnx_constant with_rows_of(onnx_constant const& kernel, traced_tensor const& x) 
 void set_dense(trace& to, traced_tensor x, onnx_constant const& kernel, std::optional<onnx_constant> const& bias,
                std::string const& name, onnx_node const& giver) {
   if (kernel.shape.size() != 2) throw unsupported("has a constant that is no matrix");
+  if (take_attention_output(to, x, kernel, bias, name, giver)) return;
+  if (x.joined_axis >= 0) throw unsupported("joins samples with another axis");
   if (x.order.back() != x.rank - 1 || x.fused_axis >= 0) x = to.in_order(x);
   if (kernel.shape[0] != x.lengths.back()) throw unsupported("has a matrix that does not fit its input");
   json config{{"units", kernel.shape[1]}};
@@ -72,11 +74,12 @@ void gemm(trace& to, onnx_node const& node) {
     if (!bias) throw unsupported("has a summand that is not one number for each unit");
     for (double& value : bias->values) value *= static_cast<double>(node.real("beta", 1));
   }
-  set_dense(to, to.tensor(node, 0), kernel, bias, to.name_of(node, node.inputs[1]), node);
+  set_dense(to, to.joined_tensor(node, 0), kernel, bias, to.name_of(node, node.inputs[1]), node);
 }
 
 void matrix_product(trace& to, onnx_node const& node) {
   if (node.inputs.size() == 2 && to.is_tensor(node, 1)) {
+    if (take_attention_product(to, node)) return;
     auto const a = to.in_order(to.tensor(node, 0)), b = to.in_order(to.tensor(node, 1));
     if (a.rank != 3 || b.rank != 3) throw unsupported("is of two tensors of other than three axes");
     return to.set(node, to.call("Dot", {{"axes", {2, 1}}}, {a, b}));
@@ -90,7 +93,7 @@ void matrix_product(trace& to, onnx_node const& node) {
     if (!to.is_tensor(*sum, other))
       if (auto const summand = to.constant(*sum, other)) bias = bias_of(*summand, kernel.shape[1]);
   }
-  set_dense(to, to.tensor(node, 0), kernel, bias, to.name_of(node, node.inputs[1]), bias ? *sum : node);
+  set_dense(to, to.joined_tensor(node, 0), kernel, bias, to.name_of(node, node.inputs[1]), bias ? *sum : node);
   if (bias) to.skip(*sum);
 }
 

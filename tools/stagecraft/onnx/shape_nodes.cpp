@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ONNX's nodes that move numbers: axes, shapes, parts of tensors.
-#include "onnx_trace.hpp"
+#include "attention_nodes.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -17,11 +17,15 @@ int axis_of(std::int64_t axis, int rank) {
 }
 
 void transpose(trace& to, onnx_node const& node) {
-  auto x = to.tensor(node, 0);
+  auto x = to.joined_tensor(node, 0);
   if (!x.flat_order.empty()) x = to.in_order(x);
-  std::vector<std::int64_t> reversed;
-  for (int i = x.rank; i-- > 0;) reversed.push_back(i);
-  auto const perm = node.integers("perm", reversed);
+  int const joined = x.joined_axis, rank = x.rank - (joined < 0 ? 0 : 1);
+  std::vector<std::int64_t> reversed, perm;
+  for (int i = rank; i-- > 0;) reversed.push_back(i);
+  for (auto const axis : node.integers("perm", reversed)) {
+    if (joined >= 0 && axis == joined) x.joined_axis = static_cast<int>(perm.size()), perm.push_back(axis);
+    perm.push_back(joined >= 0 && axis >= joined ? axis + 1 : axis);
+  }
   std::vector<int> place(static_cast<std::size_t>(x.rank), -1);
   if (perm.size() != place.size()) throw unsupported("has an order of axes that does not fit its input");
   for (std::size_t i = 0; i < perm.size(); ++i)
@@ -102,6 +106,7 @@ bool joins_directions(traced_tensor const& x, std::vector<std::int64_t> const& w
 }
 
 void reshape_to(trace& to, onnx_node const& node, std::vector<std::int64_t> wanted) {
+  if (take_attention_heads(to, node, to.joined_tensor(node, 0), wanted)) return;
   auto x = to.tensor(node, 0);
   if (joins_directions(x, wanted)) {
     x.fused_axis = -1, x.rank = 3, x.order.back() = 2;
@@ -131,6 +136,7 @@ void reshape_to(trace& to, onnx_node const& node, std::vector<std::int64_t> want
   }
   if (open > 0) wanted[open] = total / known;
   if (open > 0 ? total % known != 0 : known != total) throw unsupported("has a shape that does not fit its input");
+  if (take_attention_heads(to, node, x, wanted)) return;  // with all lengths
   if (wanted.size() == 2) return to.set(node, flattened(to, x));
   x = to.in_order(x);
   std::vector<int> const target(wanted.begin() + 1, wanted.end());
@@ -192,18 +198,92 @@ void pad(trace& to, onnx_node const& node) {
   if (node.text("mode", "constant") != "constant")
     throw unsupported("pads with copies (" + node.text("mode", "") + ")");
   if (value && !value->values.empty() && value->values[0] != 0) throw unsupported("pads with another number than 0");
-  if (node.inputs.size() > 3 || amounts.size() != 2 * static_cast<std::size_t>(x.rank) || !x.flat_order.empty())
+  std::vector<std::int64_t> axes;
+  if (auto const given = to.constant(node, 3)) axes = given->integers();
+  for (int i = 0; !node.inputs.empty() && node.inputs.size() < 4 && i < x.rank; ++i) axes.push_back(i);
+  if (amounts.size() != 2 * axes.size() || axes.size() > static_cast<std::size_t>(x.rank) || !x.flat_order.empty())
     throw unsupported("has amounts that do not fit its input");
-  std::vector<std::pair<int, int>> each;
+  std::vector<std::pair<int, int>> each(static_cast<std::size_t>(x.rank));
   bool is_any = false;
   for (std::size_t i = 0; i < amounts.size() / 2; ++i) {
     auto const before = amounts[i], after = amounts[i + amounts.size() / 2];
     if (before < 0 || after < 0 || before > 4096 || after > 4096)
       throw unsupported("has amounts that are not from 0 to 4096");
-    each.emplace_back(static_cast<int>(before), static_cast<int>(after));
+    each[static_cast<std::size_t>(axis_of(axes[i], x.rank))] = {static_cast<int>(before), static_cast<int>(after)};
     is_any = is_any || before > 0 || after > 0;
   }
   to.set(node, is_any ? padded(to, x, own_amounts(x, each), false) : x);
+}
+
+/// So many of the last of a tensor's own axes, from one on. What a dense layer gives is divided by its units.
+traced_tensor part_of_last(trace& to, traced_tensor const& x, int first, int count) {
+  auto const rank = static_cast<int>(x.lengths.size());
+  int const length = x.lengths.back();
+  traced_tensor y;
+  if (auto const dense = to.layer(x); dense.class_name == "Dense") {
+    auto config = dense.config;
+    config["units"] = count;
+    std::vector<onnx_constant> weights;
+    for (auto const& each : dense.weights) {
+      onnx_constant part{each.shape, {}, false};
+      part.shape.back() = count;
+      for (std::size_t i = 0; i < each.values.size(); ++i)
+        if (auto const unit = static_cast<int>(i % static_cast<std::size_t>(length));
+            unit >= first && unit < first + count)
+          part.values.push_back(static_cast<double>(each.values[i]));
+      weights.push_back(std::move(part));
+    }
+    auto const& below = to.layer_at(dense.inputs[0]);
+    traced_tensor from{dense.inputs[0], x.rank, x.order, below.lengths};
+    y = to.call("Dense", config, {from}, weights,
+                dense.name.empty() ? "" : dense.name + "_" + std::to_string(first / count));
+  } else {
+    auto const amount = json::array({first, length - first - count});
+    auto const from_last = rank == 1   ? json::array({length, 1})
+                           : rank == 2 ? json::array({2, 1})
+                                       : json::array({3, 1, 2});
+    auto const to_last = rank == 1 ? json::array({count}) : rank == 2 ? json::array({2, 1}) : json::array({2, 3, 1});
+    if (rank > 3) throw unsupported("takes a part of the channels of more than a picture");
+    y = rank == 1 ? to.call("Reshape", {{"target_shape", from_last}}, {x})
+                  : to.call("Permute", {{"dims", from_last}}, {x});
+    y = rank == 3 ? to.call("Cropping2D", {{"cropping", json::array({amount, json::array({0, 0})})}}, {y})
+                  : to.call("Cropping1D", {{"cropping", amount}}, {y});
+    y = rank == 1 ? to.call("Reshape", {{"target_shape", to_last}}, {y}) : to.call("Permute", {{"dims", to_last}}, {y});
+  }
+  y.rank = x.rank, y.order = x.order, y.is_nonnegative = x.is_nonnegative;
+  return y;
+}
+
+/// So many of one of the graph's axes, from one on.
+traced_tensor part_of(trace& to, traced_tensor const& x, int axis, std::int64_t first, std::int64_t count) {
+  if (!x.flat_order.empty() || x.fused_axis >= 0) throw unsupported("cuts a tensor that was flattened");
+  auto const place = static_cast<std::size_t>(std::find(x.order.begin(), x.order.end(), axis) - x.order.begin());
+  if (place == 0 || place == x.order.size()) throw unsupported("cuts samples, or an axis of length 1");
+  int const length = x.lengths[place - 1];
+  if (first < 0 || count < 1 || first + count > length) throw unsupported("takes parts that its input has not");
+  if (first == 0 && count == length) return x;
+  if (place == x.lengths.size()) return part_of_last(to, x, static_cast<int>(first), static_cast<int>(count));
+  std::vector<std::pair<int, int>> each(x.lengths.size());
+  each[place - 1] = {static_cast<int>(first), static_cast<int>(length - first - count)};
+  return padded(to, x, each, true);
+}
+
+void split(trace& to, onnx_node const& node) {
+  auto const x = to.tensor(node, 0);
+  int const axis = axis_of(node.integer("axis", 0), x.rank);
+  auto const place = std::find(x.order.begin(), x.order.end(), axis);
+  if (place == x.order.end() || place == x.order.begin()) throw unsupported("cuts samples, or an axis of length 1");
+  std::int64_t const length = x.lengths[static_cast<std::size_t>(place - x.order.begin()) - 1];
+  auto const count = static_cast<std::int64_t>(node.outputs.size());
+  std::vector<std::int64_t> sizes;
+  if (auto const given = to.constant(node, 1)) sizes = given->integers();
+  std::int64_t const each = count == 0 ? 0 : (length + count - 1) / count;  // the last one may have fewer
+  for (std::int64_t at = 0; sizes.size() < node.outputs.size(); at += each)
+    sizes.push_back(std::min(each, length - at));
+  if (sizes.size() != node.outputs.size()) throw unsupported("has other sizes than outputs");
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < sizes.size(); at += sizes[i++])
+    if (to.is_taken(node.outputs[i])) to.set(node, part_of(to, x, axis, at, sizes[i]), i);
 }
 
 void slice(trace& to, onnx_node const& node) {
@@ -226,9 +306,18 @@ void slice(trace& to, onnx_node const& node) {
     };
     each[static_cast<std::size_t>(axis)] = {static_cast<int>(at(starts[i])), static_cast<int>(length - at(ends[i]))};
   }
+  auto const own = own_amounts(x, each);
+  if (own.empty()) return to.set(node, x);
+  auto y = x;
+  if (auto const [before, after] = own.back(); before > 0 || after > 0) {
+    if (before + after >= x.lengths.back()) throw unsupported("leaves nothing of its input");
+    y = part_of_last(to, x, before, x.lengths.back() - before - after);
+  }
   bool is_any = false;
-  for (auto const& [before, after] : each) is_any = is_any || before > 0 || after > 0;
-  to.set(node, is_any ? padded(to, x, own_amounts(x, each), true) : x);
+  for (std::size_t i = 0; i + 1 < own.size(); ++i) is_any = is_any || own[i].first > 0 || own[i].second > 0;
+  auto others = own;
+  others.back() = {0, 0};
+  to.set(node, is_any ? padded(to, y, others, true) : y);
 }
 
 /// Rows of a table by a tensor's numbers, or one step of a sequence.
@@ -293,7 +382,7 @@ onnx_converter reduction(std::string const& kind) {
 
 void add_shape_converters(std::map<std::string, onnx_converter>& to) {
   to["Transpose"] = transpose, to["Unsqueeze"] = unsqueeze, to["Squeeze"] = squeeze, to["Flatten"] = flatten;
-  to["Shape"] = shape_of, to["Pad"] = pad, to["Slice"] = slice, to["Gather"] = gather;
+  to["Shape"] = shape_of, to["Pad"] = pad, to["Slice"] = slice, to["Split"] = split, to["Gather"] = gather;
   to["ReduceMean"] = reduction("Average"), to["ReduceMax"] = reduction("Max");
   to["Reshape"] = [](trace& t, onnx_node const& node) {
     auto wanted = t.required(node, 1);

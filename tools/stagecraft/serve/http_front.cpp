@@ -106,6 +106,7 @@ int http_front::bind() {
                     : server_.bind_to_port(options_.host, port) ? port
                                                                 : -1;
   if (bound <= 0) refuse(options_.host + ":" + std::to_string(port) + " cannot be listened to");
+  server_.queue_connections();
   return bound;
 }
 

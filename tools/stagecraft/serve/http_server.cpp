@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <sys/socket.h>
 
 namespace stagecraft::tool {
 
@@ -23,6 +24,8 @@ bool http_server::use_tls(std::string const& certificate, std::string const& key
          SSL_CTX_use_PrivateKey_file(tls_.get(), key.c_str(), SSL_FILETYPE_PEM) == 1 &&
          SSL_CTX_check_private_key(tls_.get()) == 1;
 }
+
+void http_server::queue_connections() { ::listen(svr_sock_, SOMAXCONN); }
 
 void http_server::note_headers() {
   if (present != nullptr) present->note_headers();

@@ -23,6 +23,10 @@ class http_server final : public httplib::Server {
   /// Files in PEM's format: TLS from now on. False: they cannot be read, or do not go together.
   [[nodiscard]] bool use_tls(std::string const& certificate, std::string const& key);
 
+  /// After a `bind`: the system keeps new connections until they are accepted. The library has it keep five, and others
+  /// would try again after a second, or three.
+  void queue_connections();
+
   /// The handlers of this thread's request have begun: its headers are whole.
   static void note_headers();
   /// This thread's request did not come in its time.

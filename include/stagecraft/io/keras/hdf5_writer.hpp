@@ -6,6 +6,7 @@
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/keras/hdf5_handle.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <hdf5.h>
@@ -43,15 +44,21 @@ class hdf5_writer {
     char const* const from = text.c_str();
     write_attribute(group, name, text_type(), space, &from);
   }
+  /// More texts than an attribute holds are divided into "names0", "names1" and so on, as Keras does.
   void add_texts(std::string const& group, std::string const& name, std::vector<std::string> const& texts) {
-    auto const count = static_cast<hsize_t>(texts.size());
-    hdf5_handle const space(H5Screate_simple(1, &count, nullptr), &H5Sclose);
-    std::vector<char const*> from;
-    for (auto const& each : texts) from.push_back(each.c_str());
-    if (texts.empty())
-      write_attribute(group, name, hdf5_handle(H5Tcopy(H5T_IEEE_F64LE), &H5Tclose), space, nullptr);
-    else
-      write_attribute(group, name, text_type(), space, from.data());
+    constexpr std::size_t most = 64512 / 16;  // an object's header has 64 kB, a text 16 bytes in it
+    auto const parts = std::max<std::size_t>((texts.size() + most - 1) / most, 1);
+    for (std::size_t part = 0; part < parts; ++part) {
+      std::vector<char const*> from;  // as np.array_split: the first ones have one more
+      auto const begin = part * (texts.size() / parts) + std::min(part, texts.size() % parts);
+      auto const count = static_cast<hsize_t>(texts.size() / parts + (part < texts.size() % parts ? 1 : 0));
+      for (hsize_t i = 0; i < count; ++i) from.push_back(texts[begin + static_cast<std::size_t>(i)].c_str());
+      hdf5_handle const space(H5Screate_simple(1, &count, nullptr), &H5Sclose);
+      if (texts.empty())
+        write_attribute(group, name, hdf5_handle(H5Tcopy(H5T_IEEE_F64LE), &H5Tclose), space, nullptr);
+      else
+        write_attribute(group, parts == 1 ? name : name + std::to_string(part), text_type(), space, from.data());
+    }
   }
 
   /// An array of floats at a path; its groups are made.

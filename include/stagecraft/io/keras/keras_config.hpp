@@ -84,6 +84,7 @@ class keras_config_writer {
 
   void write_options(std::string_view class_name, json& config, std::string const& where) {
     if (class_name == "Embedding") config.erase("serialization_factor");  // how it is computed
+    for (char const* const key : {"on_host", "converted_from"}) config.erase(key);
     if (class_name == "GroupNormalization") {
       if (config.value("strided_channel_grouping", false))
         problems_.push_back(where + "its groups are strided, those of Keras are blocks of channels");

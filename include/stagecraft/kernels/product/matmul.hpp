@@ -10,6 +10,7 @@
 #include <stagecraft/threads/share.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace stagecraft::kernels {
 
@@ -95,9 +96,75 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   });
 }
 
+/// Panels that a product with a single row reads side by side: there reading them is all the work, and several streams
+/// are read faster than one. As many as leave registers for what is read.
+template <class Arch>
+inline constexpr int panels_side_by_side = vector_registers<Arch>() == 32 ? 2 : 4;
+
+/// Whether the panels of a matrix that a single row is multiplied with are read side by side.
+template <int N, class Arch>
+inline constexpr bool reads_side_by_side =
+    N / packed_matrix<1, N, Arch>::panel_columns > 0 &&
+    N / packed_matrix<1, N, Arch>::panel_columns % panels_side_by_side<Arch> == 0;
+
+/// Panels of y = output(x * w) for a single row x; each sum has one term after the other, however many there are.
+template <int Panels, int K, int N, class Arch, class Output>
+inline void multiply_side_by_side(float const* x, float const* w, float* y, int column, Output const& output) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int width = lanes<Arch>, panel = layout::panel_columns, vectors = panel / width;
+  constexpr int steps = vector_registers<Arch>() == 32 || K % 2 != 0 ? 1 : 2;  // of a panel, before the next one's
+  batch<Arch> sum[Panels][vectors];
+#pragma GCC unroll 4
+  for (int p = 0; p < Panels; ++p)
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) sum[p][j] = batch<Arch>(0.0F);
+  for (int k = 0; k < K; k += steps, w += steps * panel) {
+    batch<Arch> element[steps];
+#pragma GCC unroll 2
+    for (int s = 0; s < steps; ++s) element[s] = batch<Arch>(x[k + s]);
+#pragma GCC unroll 4
+    for (int p = 0; p < Panels; ++p)
+#pragma GCC unroll 2
+      for (int s = 0; s < steps; ++s)
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; ++j)
+          sum[p][j] = fused_multiply_add(
+              element[s], load_once<Arch>(w + p * layout::panel_stride + s * panel + j * width), sum[p][j]);
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < Panels; ++p)
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) {
+      int const at = column + p * panel + j * width;
+      output.template store<width>(sum[p][j], y, at, std::int64_t{at});
+    }
+}
+
+/// y = output(x * w) for a single row x.
+template <int K, int N, class Arch, class Output>
+inline void multiply_row(float const* x, float const* w, float* y, Output const& output, share part) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int panel = layout::panel_columns, whole = N / panel, rest = N % panel;
+  auto const range = part.of(whole + (rest > 0 ? 1 : 0));
+  auto p = static_cast<int>(range.first);
+  auto const last = static_cast<int>(range.last);
+  auto const some = [&]<int Panels>() {
+    for (int const end = last < whole ? last : whole; p + Panels <= end; p += Panels)
+      multiply_side_by_side<Panels, K, N, Arch>(x, w + p * layout::panel_stride, y, p * panel, output);
+  };
+  some.template operator()<panels_side_by_side<Arch>>();
+  some.template operator()<1>();
+  if constexpr (rest > 0)
+    if (last > whole)
+      multiply_panel<1, K, panel, rest, N, Arch>(0, 1, x, w + whole * layout::panel_stride, K, y, whole * panel, false,
+                                                 true, output);
+}
+
 /// y = output(x * w).
 template <int M, int K, int N, class Arch, class Terms = float_terms, class Output>
 inline void multiply(float const* x, float const* w, float* y, Output const& output, share part) {
+  if constexpr (M == 1 && std::is_same_v<Terms, float_terms> && reads_side_by_side<N, Arch>)
+    return multiply_row<K, N, Arch>(x, w, y, output, part);
   using layout = packed_matrix<K, N, Arch>;
   constexpr int panel = layout::panel_columns;
   constexpr int blocks = M == 1 ? 1 : (K + most_steps - 1) / most_steps;

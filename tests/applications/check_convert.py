@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`stagecraft convert ... ipu`: what each option makes of a model, and what is refused. All but one conversion write
+sources only, which are read here; that one is compiled and run.
+
+    check_convert.py <the program>
+"""
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+TOOL = sys.argv[1]
+failures = []
+scratch = pathlib.Path(tempfile.mkdtemp())
+count = 0
+
+
+def layer(name, class_name, inputs, **config):
+    return {"class_name": class_name, "config": {"name": name, **config}, "name": name,
+            "inbound_nodes": [[[each, 0, 0, {}] for each in inputs]] if inputs else []}
+
+
+def dense(name, source, units, **config):
+    return layer(name, "Dense", [source], units=units, **config)
+
+
+def write_bundle(folder, layers, output, weights):
+    """What save_model writes, of a predictor."""
+    folder.mkdir()
+    model = json.dumps({"class_name": "Functional", "config": {
+        "name": "small", "layers": layers, "input_layers": [["x", 0, 0]], "output_layers": [[output, 0, 0]]}}).encode()
+    header, data = {}, b""
+    for name, shape in weights.items():
+        size = 1
+        for length in shape:
+            size *= length
+        values = struct.pack(f"<{size}f", *(((i * 37 + len(data)) % 19 - 9) / 20 for i in range(size)))
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
+        data += values
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    tensors = struct.pack("<Q", len(text)) + text + data
+    files = {}
+    for name, content in ("model.json", model), ("weights.safetensors", tensors):
+        (folder / name).write_bytes(content)
+        files[name] = {"bytes": len(content), "crc32": f"{zlib.crc32(content):08x}"}
+    training = json.dumps({"format": "stagecraft bundle", "format_version": 1, "stagecraft_version": "0", "training": None,
+                           "trainable_weights": [], "non_trainable_weights": [], "files": files, "crc32": "00000000"})
+    (folder / "training.json").write_text(training.replace('"crc32": "00000000"}',
+                                                           f'"crc32": "{zlib.crc32(training.encode()):08x}"}}'))
+
+
+def weights_of(**layers):
+    result = {}
+    for name, (inputs, units) in layers.items():
+        result[f"{name}/kernel:0"], result[f"{name}/bias:0"] = [inputs, units], [units]
+    return result
+
+
+def convert(*options, source="chain", name=None, tags="serve"):
+    global count
+    count += 1
+    to = scratch / (name or f"converted_{count}")
+    result = subprocess.run([TOOL, "convert", "--dir", scratch / source, "--output_dir", to, "--tag_set", tags, "ipu",
+                             *(() if name else ("--no_compile",)), *options],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=scratch)
+    return to, result.returncode, result.stderr
+
+
+def gives(what, *options, has=(), lacks=(), application=(), source="chain"):
+    to, code, said = convert(*options, source=source)
+    if code != 0:
+        failures.append(f"{what}: {said}")
+        return to
+    text, program = (to / "model.hpp").read_text(), (to / "application.cpp").read_text()
+    for where, parts in (text, has), (program, application):
+        for part in parts:
+            if part not in " ".join(where.split()):
+                failures.append(f"{what}: expected '{part}' in\n{where}")
+    for part in lacks:
+        if part in text or part in program:
+            failures.append(f"{what}: '{part}' is in\n{text}{program}")
+    return to
+
+
+def refuses(what, code, *options, text="", source="chain"):
+    to, result, said = convert(*options, source=source)
+    if result != 1 or code not in said or text not in said:
+        failures.append(f"{what}: expected {code} '{text}', found {result}\n{said}")
+    if to.exists():
+        failures.append(f"{what}: {to} is left")
+
+
+write_bundle(scratch / "chain", [
+    layer("x", "InputLayer", [], batch_input_shape=[None, 6], dtype="float32"),
+    dense("first", "x", 8, activation="relu"), layer("drop", "Dropout", ["first"], rate=0.5), dense("middle", "drop", 8),
+    dense("last", "middle", 3)], "last", weights_of(first=(6, 8), middle=(8, 8), last=(8, 3)))
+write_bundle(scratch / "words", [
+    layer("x", "InputLayer", [], batch_input_shape=[None, 5], dtype="int64"),
+    layer("embedding", "Embedding", ["x"], input_dim=9, output_dim=4), layer("flatten", "Flatten", ["embedding"]),
+    dense("last", "flatten", 3)], "last", {"embedding/embeddings:0": [9, 4], **weights_of(last=(20, 3))})
+write_bundle(scratch / "gelu", [
+    layer("x", "InputLayer", [], batch_input_shape=[None, 6], dtype="float32"), dense("inner/dense", "x", 6),
+    layer("inner/scaled", "Rescaling", ["inner/dense"], scale=0.5, offset=0.0),
+    layer("inner/tanh", "Activation", ["inner/scaled"], activation="tanh"),
+    layer("inner/mul", "Multiply", ["inner/dense", "inner/tanh"]), dense("outer/dense", "inner/mul", 3)], "outer/dense",
+    weights_of(**{"inner/dense": (6, 6), "outer/dense": (6, 3)}))
+
+runtime = '{"embedded_runtime_exec_cachedir": "kept", "runtime_api_timeout_us": 700}'
+half = ".in_dtype(sc::dtype::float16)"
+plain = gives("no option", has=["dense{8, sc::relu}"], lacks=[half, ".on_host()", "solution"],
+              application=[".auto_select_ipus = 1", ".batch_size = 1", ".steps_per_execution = 1", "sc::ipu<"])
+# One option each, which the sources show.
+gives("num_ipus", "--num_ipus", "2", application=[".auto_select_ipus = 2"])
+gives("matmul_amp", "--matmul_amp", "0.25", application=[".matmuls = {.available_memory_proportion = 0.25F"])
+gives("conv_amp", "--conv_amp", "0.25", application=[".convolutions = {.available_memory_proportion = 0.25F"])
+gives("matmul_partial_type", "--matmul_partial_type", "half",
+      application=[".matmuls = {.available_memory_proportion = 0.6F, .partials_type = sc::dtype::float16"])
+gives("conv_partial_type", "--conv_partial_type", "half",
+      application=[".convolutions = {.available_memory_proportion = 0.6F, .partials_type = sc::dtype::float16"])
+gives("batch_size", "--batch_size", "4", application=[".batch_size = 4"])
+gives("batch_per_step", "--batch_per_step", "3", application=[".steps_per_execution = 3"])
+gives("precision_mode", "--precision_mode", "FP16", has=[f"dense{{8, sc::relu}}{half}", f"dense{{3}}{half}"])
+gives("precision_conversion_excluded_nodes", "--precision_mode", "FP16", "--precision_conversion_excluded_nodes", "^la", "irst",
+      has=[f"dense{{8}}{half}.named(\"middle\")", "dense{3}.named(\"last\")", "dense{8, sc::relu}.named"])
+gives("no_ipu_placement", "--no_ipu_placement", application=["sc::host<>"], lacks=["sc::ipu<"])
+gives("ipu_placement", "--ipu_placement", application=["sc::ipu<"])
+gives("excluded_nodes", "--excluded_nodes", "^first$", "last",
+      has=["dense{8, sc::relu}.on_host()", "dense{3}.on_host()", "dense{8}.named"])
+gives("remove_excluded_nodes", "--excluded_nodes", "drop", "first", "--remove_excluded_nodes", lacks=["dropout", "relu"],
+      has=["model.input({8}, \"x\")", "dense{8}"])
+gives("the end is removed", "--excluded_nodes", "last", "--remove_excluded_nodes", lacks=["dense{3}"])
+gives("int64_to_int32_conversion", "--int64_to_int32_conversion", source="words", has=["sc::dtype::int32"])
+gives("int64 on the host", "--no_ipu_placement", source="words", lacks=["int32"])
+gelu = {"nodes": ["inner/scaled$", "inner/tanh", "inner/mul"], "node_as_gelu_input": ["inner/dense"],
+        "node_use_gelu_output": ["outer"]}
+gives("gelu_replacement", "--gelu_replacement", json.dumps({"gelu_replacement": gelu}), source="gelu", has=["sc::gelu"],
+      lacks=["tanh", "multiply"])
+gives("manual_sharding", "--num_ipus", "2", "--manual_sharding", "[['first'], ['^middle', 'last']]",
+      application=["sc::solution_file<solution>", "sc::schedule::sequential", '"device_mapping": [ 0, 1 ]', '"drop": 0',
+                   '"middle": 1'])
+gives("merge_subgraphs", "--merge_subgraphs")
+to = gives("embedded_runtime_save_config", "--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime)
+if json.loads((to / "application.json").read_text()).get("runtime_api_timeout_us") != 700:
+    failures.append("runtime_api_timeout_us is not in application.json")
+(scratch / "options.json").write_text("""{
+  // all of it
+  "batch_size": 2, "precision_mode": "FP16", "excluded_nodes": ["last"],  // and this
+  "conv_amp": 0.5 }""")
+to = gives("config_file", "--config_file", scratch / "options.json", "--batch_size", "5", has=[half, ".on_host()"],
+           application=[".batch_size = 5", "0.5F"])
+params = json.loads((to / "conversion_params.json").read_text())
+if params["options"] != {"batch_size": 5, "precision_mode": "FP16", "excluded_nodes": ["last"], "conv_amp": 0.5} or \
+        params["crc32"]["model.json"] != f"{zlib.crc32((scratch / 'chain/model.json').read_bytes()):08x}":
+    failures.append(f"conversion_params.json: {params}")
+shown = subprocess.run([TOOL, "show", to], stdout=subprocess.PIPE, text=True).stdout
+if half not in shown or ".on_host()" not in shown:
+    failures.append(f"show: {shown}")
+
+# The program that asks for costs is compiled.
+cfg = {"converter": "manual", "manual_pipeline_config": [["first", "drop"], ["middle", "last"]], "device_info": [0, 1],
+       "solution_dir": "solution", "profiling_enable": False}
+gives("pipeline_cfg", "--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime, "--batch_per_step", "2",
+      "--pipeline_cfg", json.dumps(cfg), application=["sc::stages<0, 0, 1, 1>, sc::device_mapping<0, 1>",
+                                                      ".auto_select_ipus = 2", ".steps_per_execution = 4"])
+
+# What is refused.
+refuses("converted twice", "E5133", source=to.name)
+(scratch / "full").mkdir()
+(scratch / "full/file").write_text("")
+for what, code, found in (("a folder that holds something", "E5091", convert(name="full")),
+                          ("other tags", "E5132", convert(tags="train"))):
+    if found[1] != 1 or code not in found[2]:
+        failures.append(f"{what}: {found}")
+for text, code, named in (('{"batchsize": 1}', "E5130", "'batchsize'"), ('{"batch_size": "1"}', "E5130", "'batch_size' is \"1\""),
+                          ('{"num_ipus": 0}', "E5130", "'num_ipus' is 0"), ('{"conv_amp": 2}', "E5130", "from 0 to 1"),
+                          ('{"precision_mode": "FP64"}', "E5130", '"FP32" or "FP16"'), ("[1]", "E5131", "object"),
+                          ('{"merge_subgraphs": 1}', "E5130", "true or false"), ('{"batch_size"', "E5131", "JSON"),
+                          ('{"excluded_nodes": ["("]}', "E5134", "'('"), ('{"excluded_nodes": "last"}', "E5130", "list"),
+                          ('{"gelu_replacement": {"node": []}}', "E5130", "'node'")):
+    (scratch / "wrong.json").write_text(text)
+    refuses(text, code, "--config_file", scratch / "wrong.json", text=named)
+refuses("a file that is not there", "E5001", "--config_file", scratch / "none.json")
+refuses("sharding for another number", "E5135", "--manual_sharding", '[["first"]]', "--num_ipus", "2")
+refuses("sharding of nothing", "E5136", "--manual_sharding", '[["first"]]', "--excluded_nodes", ".")
+refuses("sharding on the host", "E5136", "--manual_sharding", '[["first"]]', "--no_ipu_placement")
+refuses("half a runtime", "E5137", "--int64_to_int32_conversion", "--embedded_runtime_save_config",
+        '{"runtime_api_timeout_us": 5}', text="embedded_runtime_exec_cachedir")
+refuses("int64 in a runtime", "E5138", "--embedded_runtime_save_config", runtime, text="int64_to_int32_conversion")
+refuses("merged in a runtime", "E5138", "--int64_to_int32_conversion", "--merge_subgraphs", "--embedded_runtime_save_config",
+        runtime, text="merge_subgraphs")
+refuses("a pipeline without a runtime", "E5139", "--pipeline_cfg", '{"converter": "auto"}')
+both = ["--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime]
+refuses("a pipeline and sharding", "E5145", *both, "--pipeline_cfg", '{"converter": "auto"}', "--manual_sharding", '[["a"]]')
+refuses("a pipeline without converter", "E5171", *both, "--pipeline_cfg", "{}")
+refuses("the middle", "E5140", "--excluded_nodes", "middle", text="'middle'")
+refuses("what cannot go", "E5142", "--excluded_nodes", "inner/mul", "--remove_excluded_nodes", source="gelu", text="2 inputs")
+refuses("no GELU", "E5143", "--gelu_replacement", '{"nodes": ["erf"]}', source="gelu")
+refuses("another input", "E5143", "--gelu_replacement", json.dumps({**gelu, "node_as_gelu_input": ["outer"]}), source="gelu")
+refuses("another user", "E5143", "--gelu_replacement", json.dumps({**gelu, "node_use_gelu_output": ["inner"]}), source="gelu")
+refuses("int64", "E5147", source="words", text="'x'")
+_, code, said = convert("--excluded_nodes", "nowhere")
+if code != 0 or "'nowhere'" not in said:
+    failures.append(f"an expression that is nowhere: {code} {said}")
+
+# One that is compiled: the host, IPUs in halves, and two IPUs one after the other.
+if not failures:
+    to, code, said = convert("--precision_mode", "FP16", "--precision_conversion_excluded_nodes", "first", "--excluded_nodes", "first",
+                             "drop", "--num_ipus", "2", "--manual_sharding", '[["middle"], ["last"]]', "--batch_size", "2",
+                             "--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime, "--flag=-O0", name="compiled")
+    if code != 0 or not (scratch / "kept/application.so").exists():
+        failures.append(f"compiled: {said}")
+    else:
+        inputs = [[(i * 7 + k) % 5 / 4 - 0.5 for k in range(6)] for i in range(2)]
+        result = subprocess.run([TOOL, "run", "--dir", to, "--tag_set", "serve", "--signature_def", "serving_default",
+                                 "--input_exprs", f"x={inputs}", "--outdir", scratch / "out"], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+        data = (scratch / "chain/weights.safetensors").read_bytes()
+        length = struct.unpack_from("<Q", data)[0]
+        header, values = json.loads(data[8:8 + length]), data[8 + length:]
+        row = inputs
+        for name in ("first", "middle", "last"):
+            kernel, bias = (struct.unpack(f"<{(e - b) // 4}f", values[b:e])
+                            for b, e in (header[f"{name}/{each}:0"]["data_offsets"] for each in ("kernel", "bias")))
+            row = [[sum(x * kernel[k * len(bias) + u] for k, x in enumerate(each)) + bias[u] for u in range(len(bias))]
+                   for each in row]
+            if name == "first":
+                row = [[max(x, 0) for x in each] for each in row]
+        saved = next((scratch / "out").glob("*.npy"), None) if result.returncode == 0 else None
+        if saved is None:
+            failures.append(f"run: {result.stderr}")
+        else:
+            content = saved.read_bytes()
+            found = struct.unpack("<6f", content[-24:])
+            expected = [x for each in row for x in each]
+            if max(abs(a - b) for a, b in zip(found, expected)) > 1e-2 or found == tuple(expected):
+                failures.append(f"run: {found}, expected {expected}")
+
+print("\n\n".join(failures) or "all options convert")
+sys.exit(1 if failures else 0)

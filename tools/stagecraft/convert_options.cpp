@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "convert_options.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/pipeline/name_pattern.hpp>
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <span>
+#include <string_view>
+
+namespace stagecraft::tool {
+
+namespace {
+
+/// Reads values and says whose they are.
+class option_reader {
+ public:
+  explicit option_reader(std::string where) : where_(std::move(where)) {}
+
+  [[noreturn]] void wrong(std::string const& what) const { throw file_error("E5130", where_ + ": " + what); }
+  [[noreturn]] void wrong_type(std::string const& name, json const& value, char const* expected) const {
+    wrong("'" + name + "' is " + value.dump().substr(0, 80) + ", and must be " + expected);
+  }
+
+  void read(std::string const& name, json const& value, bool& to) const {
+    if (!value.is_boolean()) wrong_type(name, value, "true or false");
+    to = value.get<bool>();
+  }
+  void read(std::string const& name, json const& value, int& to, int least, int most) const {
+    auto const text = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+    if (!value.is_number_integer() || value < least || value > most) wrong_type(name, value, text.c_str());
+    to = value.get<int>();
+  }
+  void read_part(std::string const& name, json const& value, double& to) const {
+    if (!value.is_number() || !(value >= 0.0 && value <= 1.0)) wrong_type(name, value, "a number from 0 to 1");
+    to = value.get<double>();
+  }
+  void read(std::string const& name, json const& value, std::string& to,
+            std::initializer_list<std::string_view> const allowed) const {
+    std::string text;
+    for (auto const each : allowed) {
+      if (value == each) {
+        to = each;
+        return;
+      }
+      text += (text.empty() ? "\"" : " or \"") + std::string(each) + "\"";
+    }
+    wrong_type(name, value, text.c_str());
+  }
+  void read(std::string const& name, json const& value, std::string& to) const {
+    if (!value.is_string() || value.get_ref<std::string const&>().empty()) wrong_type(name, value, "a text");
+    to = value.get<std::string>();
+  }
+  /// Regular expressions.
+  void read(std::string const& name, json const& value, std::vector<std::string>& to) const {
+    to.clear();
+    if (!value.is_array()) wrong_type(name, value, "a list of texts");
+    for (auto const& each : value) {
+      if (!each.is_string()) wrong_type(name, each, "a text, as all entries of the list");
+      to.push_back(each.get<std::string>());
+      if (name_pattern const pattern(to.back()); pattern.failed())
+        throw file_error("E5134", where_ + ": '" + name + "' has the expression '" + to.back() +
+                                      "', which cannot be read; it is one of Python's `re`, without groups that are "
+                                      "referred to and without look-around");
+    }
+  }
+  void read(std::string const& name, json const& value, std::vector<std::vector<std::string>>& to) const {
+    to.clear();
+    if (!value.is_array()) wrong_type(name, value, "a list of lists of texts");
+    for (auto const& each : value) read(name, each, to.emplace_back());
+  }
+  /// An object with these keys, each by a function.
+  void read(std::string const& name, json const& value,
+            std::map<std::string, std::function<void(json const&)>> const& keys) const {
+    if (!value.is_object()) wrong_type(name, value, "an object");
+    for (auto const& [key, each] : value.items()) {
+      auto const found = keys.find(key);
+      if (found == keys.end()) {
+        std::string all;
+        for (auto const& [known, read] : keys) all += (all.empty() ? "" : ", ") + known;
+        wrong((name.empty() ? "there is no option '" : "'" + name + "' has no key '") + key + "'; there are " + all);
+      }
+      found->second(each);
+    }
+  }
+
+ private:
+  std::string where_;
+};
+
+}  // namespace
+
+json read_option_text(std::string const& text, std::string const& option) {
+  auto const parse = [](std::string const& from) { return json::parse(from, nullptr, true, true); };
+  try {
+    return parse(text);
+  } catch (json::exception const& why) {
+    auto python = text;
+    std::replace(python.begin(), python.end(), '\'', '"');
+    try {
+      return parse(python);
+    } catch (json::exception const&) {
+      throw file_error("E5130", "--" + option + ": it is not JSON: " + why.what());
+    }
+  }
+}
+
+json read_config_file(std::string const& path) {
+  try {
+    io::byte_source const source(path);
+    auto const bytes = source.read(0, source.size());
+    auto found =
+        json::parse(std::string_view(reinterpret_cast<char const*>(bytes.data()), bytes.size()), nullptr, true, true);
+    if (!found.is_object()) throw file_error("E5131", path + ": a configuration is an object, {...}");
+    return found;
+  } catch (json::exception const& why) {
+    throw file_error("E5131", path + ": it is not JSON: " + why.what());
+  }
+}
+
+convert_options read_convert_options(json const& given, std::string const& where) {
+  convert_options options;
+  option_reader const from(where);
+  constexpr int most = std::numeric_limits<int>::max();
+  auto const flag = [&](char const* name, bool& to) {
+    return std::pair<std::string const, std::function<void(json const&)>>(
+        name, [&from, name, &to](json const& value) { from.read(name, value, to); });
+  };
+  auto const list = [&](char const* name, auto& to) {
+    return std::pair<std::string const, std::function<void(json const&)>>(
+        name, [&from, name, &to](json const& value) { from.read(name, value, to); });
+  };
+  auto const number = [&](char const* name, int& to, int least, int largest) {
+    return std::pair<std::string const, std::function<void(json const&)>>(
+        name, [&from, name, &to, least, largest](json const& value) { from.read(name, value, to, least, largest); });
+  };
+  auto const part = [&](char const* name, double& to) {
+    return std::pair<std::string const, std::function<void(json const&)>>(
+        name, [&from, name, &to](json const& value) { from.read_part(name, value, to); });
+  };
+  auto const partial_type = [&](char const* name, std::string& to) {
+    return std::pair<std::string const, std::function<void(json const&)>>(
+        name, [&from, name, &to](json const& value) { from.read(name, value, to, {"float", "half"}); });
+  };
+  from.read("", given,
+            {list("excluded_nodes", options.excluded_nodes),
+             flag("remove_excluded_nodes", options.remove_excluded_nodes),
+             number("num_ipus", options.num_ipus, 1, 64),
+             part("matmul_amp", options.matmul_amp),
+             part("conv_amp", options.conv_amp),
+             partial_type("matmul_partial_type", options.matmul_partial_type),
+             partial_type("conv_partial_type", options.conv_partial_type),
+             number("batch_size", options.batch_size, 1, most),
+             number("batch_per_step", options.batch_per_step, 0, 100'000),
+             {"precision_mode",
+              [&](json const& value) { from.read("precision_mode", value, options.precision_mode, {"FP32", "FP16"}); }},
+             list("precision_conversion_excluded_nodes", options.precision_conversion_excluded_nodes),
+             flag("no_ipu_placement", options.no_ipu_placement),
+             flag("int64_to_int32_conversion", options.int64_to_int32_conversion),
+             flag("merge_subgraphs", options.merge_subgraphs),
+             list("manual_sharding", options.manual_sharding),
+             {"gelu_replacement",
+              [&](json const& value) {
+                auto& gelu = options.gelu_replacement.emplace();
+                // On a command line, the guide writes the option's name once more.
+                bool const is_wrapped = value.is_object() && value.size() == 1 && value.contains("gelu_replacement");
+                from.read("gelu_replacement", is_wrapped ? value["gelu_replacement"] : value,
+                          {list("nodes", gelu.nodes), list("node_as_gelu_input", gelu.node_as_gelu_input),
+                           list("node_use_gelu_output", gelu.node_use_gelu_output)});
+                if (gelu.nodes.empty()) from.wrong("'gelu_replacement' has no 'nodes'");
+              }},
+             {"embedded_runtime_save_config",
+              [&](json const& value) {
+                auto& own = options.embedded_runtime_save_config.emplace();
+                from.read("embedded_runtime_save_config", value,
+                          {{"embedded_runtime_exec_cachedir",
+                            [&](json const& each) {
+                              from.read("embedded_runtime_exec_cachedir", each, own.embedded_runtime_exec_cachedir);
+                            }},
+                           number("runtime_api_timeout_us", own.runtime_api_timeout_us, 0, most)});
+                for (char const* const key : {"embedded_runtime_exec_cachedir", "runtime_api_timeout_us"})
+                  if (!value.contains(key))
+                    throw file_error("E5137",
+                                     where + ": 'embedded_runtime_save_config' has no '" + key +
+                                         "'; it needs embedded_runtime_exec_cachedir and runtime_api_timeout_us");
+              }},
+             {"pipeline_cfg", [&](json const& value) {
+                options.pipeline_cfg = read_pipeline_configuration(value, where + ": 'pipeline_cfg'");
+              }}});
+  if (options.embedded_runtime_save_config && options.batch_per_step == 0) options.batch_per_step = 1;
+  check_options(options, where);
+  return options;
+}
+
+void check_options(convert_options const& options, std::string const& where) {
+  bool const is_divided = !options.manual_sharding.empty() || options.pipeline_cfg.has_value();
+  auto const lists = options.manual_sharding.size();
+  if (lists != 0 && lists != static_cast<std::size_t>(options.num_ipus))
+    throw file_error("E5135", where + ": 'manual_sharding' has " + std::to_string(lists) +
+                                  (lists == 1 ? " list" : " lists") + " of expressions, but num_ipus is " +
+                                  std::to_string(options.num_ipus) + "; each IPU has a list");
+  if (is_divided && options.no_ipu_placement)
+    throw file_error("E5136", where + ": " +
+                                  std::string(options.pipeline_cfg ? "'pipeline_cfg'" : "'manual_sharding'") +
+                                  " divides the model among IPUs, but 'no_ipu_placement' places nothing there");
+  if (options.embedded_runtime_save_config && options.merge_subgraphs)
+    throw file_error("E5138", where +
+                                  ": an embedded runtime is one program; 'embedded_runtime_save_config' needs "
+                                  "'merge_subgraphs' to be false");
+  if (options.embedded_runtime_save_config && !options.int64_to_int32_conversion)
+    throw file_error("E5138", where +
+                                  ": an embedded runtime has no int64; 'embedded_runtime_save_config' needs "
+                                  "'int64_to_int32_conversion'");
+  if (options.pipeline_cfg && !options.embedded_runtime_save_config)
+    throw file_error("E5139", where +
+                                  ": 'pipeline_cfg' needs 'embedded_runtime_save_config', such as "
+                                  "{\"embedded_runtime_exec_cachedir\": \"exec\", \"runtime_api_timeout_us\": 5000}");
+  if (options.pipeline_cfg && !options.manual_sharding.empty())
+    throw file_error("E5145", where + ": 'pipeline_cfg' and 'manual_sharding' both divide the model; give one of them");
+}
+
+}  // namespace stagecraft::tool

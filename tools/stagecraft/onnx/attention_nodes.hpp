@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps of attention of several heads. Each function says whether it has taken the node.
+#pragma once
+
+#include "onnx_trace.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// A product of two tensors: of queries and keys, or of probabilities and values.
+[[nodiscard]] bool take_attention_product(onnx_trace& to, onnx_node const& node);
+/// A sum of scores and a constant. Throws unsupported for a mask that is not causal.
+[[nodiscard]] bool take_attention_mask(onnx_trace& to, onnx_node const& node, traced_tensor const& x,
+                                       onnx_constant const& mask);
+/// A choice between scores and a number without end: a causal mask. Throws unsupported for others.
+void choose_attention(onnx_trace& to, onnx_node const& node);
+/// Probabilities of scores.
+[[nodiscard]] bool take_attention_softmax(onnx_trace& to, onnx_node const& node, traced_tensor const& x);
+/// What heads have found, side by side.
+[[nodiscard]] bool take_attention_heads(onnx_trace& to, onnx_node const& node, traced_tensor const& x,
+                                        std::vector<std::int64_t> const& wanted);
+/// The dense layer that ends it, which makes the layer.
+[[nodiscard]] bool take_attention_output(onnx_trace& to, traced_tensor const& x, onnx_constant const& kernel,
+                                         std::optional<onnx_constant> const& bias, std::string const& name,
+                                         onnx_node const& giver);
+/// Whether it is a step of attention of which no layer was made.
+[[nodiscard]] bool is_held(traced_layer const& layer);
+
+}  // namespace stagecraft::tool
