@@ -153,7 +153,7 @@ template <class M, class Session>
   auto& config = model["config"];
   for (char const* const key :
        {"pipeline_stage_assignment", "pipeline_stage_assignment_valid", "asynchronous_callbacks", "infeed_kwargs",
-        "outfeed_kwargs", "replicated_metric_reduction_method"})
+        "outfeed_kwargs", "replicated_metric_reduction_method", "input_layers"})
     config.erase(key);
   if (!trains)
     for (char const* const key : {"gradient_accumulation_steps_per_replica", "gradient_accumulation_reduction_method",

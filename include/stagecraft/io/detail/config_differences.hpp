@@ -81,7 +81,7 @@ inline void compare_config(json const& own, json const& found, std::string const
       compare_config(value, *other, where, differences);
     else if (key == "pipeline_stages" && other->is_object() && !value.empty() && !other->empty())
       compare_stages(value, *other, differences);
-    else if (value != *other)
+    else if (value != *other && !(value.is_null() && *other == json::array()))  // as older releases wrote it
       differences.add(where + key + " is " + value_text(value) + ", in the file " + value_text(*other));
   }
   for (auto const& [key, value] : found.items())

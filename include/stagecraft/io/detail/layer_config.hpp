@@ -33,6 +33,8 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
       noise->insert(noise->begin(), nullptr);  // the samples
   }
   if (class_name == "Discretization") none_if("num_bins", 0);
+  if (class_name == "Normalization")
+    for (char const* const key : {"mean", "variance"}) none_if(key, json::array());
   for (char const* const key : {"options", "options_bwd"}) config.erase(key);  // how IPUs plan products
   if (class_name == "Bidirectional") none_if("merge_mode", "none");
   if (class_name == "MultiHeadAttention") {

@@ -55,6 +55,11 @@ class model_writer {
       }
     }
     if (!is_sequential) {
+      if (model == 0) {  // in the order of `predict`, which is that of the code; Keras's of layers is another one
+        input_layers = json::array();
+        for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i)
+          if (graph_.call(i).is_input) input_layers.push_back({layer_entry(i, false)["config"]["name"], 0, 0});
+      }
       for (int const output : graph_.outputs_of(model)) output_layers.push_back(reference(model, output));
       config["input_layers"] = std::move(input_layers);
       config["output_layers"] = std::move(output_layers);
