@@ -3,6 +3,7 @@
 // stops where floating_point_behaviour does.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/loss_step.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
@@ -22,7 +23,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// `Plan` is that of a pass.
 template <class Plan>
@@ -397,4 +398,4 @@ class ipu_arithmetic {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
