@@ -8,6 +8,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/host/steps/operation_of.hpp>
+#include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <stagecraft/plan/buffer_place.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
