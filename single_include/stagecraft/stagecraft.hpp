@@ -94,6 +94,122 @@
 #include <utility>
 #include <vector>
 
+// ---- stagecraft/diagnostics/rooms.hpp
+// The namespaces of the rooms: what no user names is in its room's, and each room sees those below it. stagecraft:: has
+// what users name; detail, in which a header keeps what only it needs, sees all.
+
+/// diagnostics/: what is said of mistakes.
+namespace stagecraft::diagnostics {}  // namespace stagecraft::diagnostics
+
+/// threads/: teams of threads and queues.
+namespace stagecraft::threads {
+using namespace diagnostics;
+}  // namespace stagecraft::threads
+
+/// graph/: the model as it is traced.
+namespace stagecraft::tracing {
+using namespace diagnostics;
+using namespace threads;
+}  // namespace stagecraft::tracing
+
+/// models/: kinds of model.
+namespace stagecraft::models {
+using namespace diagnostics;
+using namespace threads;
+using namespace tracing;
+}  // namespace stagecraft::models
+
+/// pipeline/: who works on what, and when.
+namespace stagecraft::pipeline {
+using namespace diagnostics;
+using namespace threads;
+using namespace tracing;
+using namespace models;
+}  // namespace stagecraft::pipeline
+
+/// description/: what is to be done.
+namespace stagecraft::jobs {
+using namespace diagnostics;
+using namespace threads;
+using namespace tracing;
+using namespace models;
+using namespace pipeline;
+}  // namespace stagecraft::jobs
+
+/// plan/: what every machine carries out.
+namespace stagecraft::plan {
+using namespace diagnostics;
+using namespace threads;
+using namespace tracing;
+using namespace models;
+using namespace pipeline;
+using namespace jobs;
+}  // namespace stagecraft::plan
+
+/// host/: how the host carries it out.
+namespace stagecraft::cpu {
+using namespace diagnostics;
+using namespace threads;
+using namespace tracing;
+using namespace models;
+using namespace pipeline;
+using namespace jobs;
+using namespace plan;
+}  // namespace stagecraft::cpu
+
+/// ipu/: what tiles hold, do and cost.
+namespace stagecraft::tiles {
+using namespace diagnostics;
+using namespace threads;
+using namespace tracing;
+using namespace models;
+using namespace pipeline;
+using namespace jobs;
+using namespace plan;
+using namespace cpu;
+}  // namespace stagecraft::tiles
+
+/// engine/: one execution after the other.
+namespace stagecraft::engine {
+using namespace diagnostics;
+using namespace threads;
+using namespace tracing;
+using namespace models;
+using namespace pipeline;
+using namespace jobs;
+using namespace plan;
+using namespace cpu;
+using namespace tiles;
+}  // namespace stagecraft::engine
+
+/// training/: what trainers and predictors are made of.
+namespace stagecraft::trainers {
+using namespace diagnostics;
+using namespace threads;
+using namespace tracing;
+using namespace models;
+using namespace pipeline;
+using namespace jobs;
+using namespace plan;
+using namespace cpu;
+using namespace tiles;
+using namespace engine;
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
+using namespace diagnostics;
+using namespace threads;
+using namespace tracing;
+using namespace models;
+using namespace pipeline;
+using namespace jobs;
+using namespace plan;
+using namespace cpu;
+using namespace tiles;
+using namespace engine;
+using namespace trainers;
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/diagnostics/text.hpp
 // Text that is put together by the compiler: messages of errors, names of layers, rows of tables.
 
@@ -156,20 +272,33 @@ struct fixed_text {
 template <std::size_t Length>
 fixed_text(char const (&)[Length]) -> fixed_text<Length - 1>;
 
+}  // namespace stagecraft
+
+namespace stagecraft::diagnostics {
+
 /// A layer's, model's or parameter's name. Keras's own names stay well below this length.
 inline constexpr std::size_t max_name_length = 47;
-using fixed_name = fixed_text<max_name_length>;
+
+}  // namespace stagecraft::diagnostics
+
+namespace stagecraft {
+
+using fixed_name = fixed_text<diagnostics::max_name_length>;
+
+}  // namespace stagecraft
+
+namespace stagecraft::diagnostics {
 
 /// The text of an error.
 using message = fixed_text<400>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::diagnostics
 
 // ---- stagecraft/diagnostics/diagnostic.hpp
 // The first broken rule of a model, found in constant evaluation: a stable code and a text with the layer's name and
 // the values.
 
-namespace stagecraft {
+namespace stagecraft::diagnostics {
 
 /// A line of the user's source; 0 if it is not known.
 struct source_line {
@@ -240,7 +369,7 @@ struct diagnostic {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::diagnostics
 
 // ---- stagecraft/diagnostics/compile_error.hpp
 // How a diagnostic reaches the compiler's output: as string template arguments of a class that cannot be constructed,
@@ -522,7 +651,7 @@ struct processor_complaint {
 }
 
 /// Ends the program if the processor lacks any of the sets.
-inline void require_processor(instruction_sets needed) {
+[[gnu::cold]] inline void require_processor(instruction_sets needed) {
   processor_complaint const complaint = complain_about_processor(needed, instruction_sets_of_processor());
   if (complaint.length == 0) return;
   std::fputs(complaint.text, stderr);
@@ -918,8 +1047,8 @@ using host = host_machine<Threads, kernels::default_architecture, Devices>;
 namespace stagecraft {
 
 /// Keras's `dtype` argument. The host computes in float32; data of the other types are converted on their way in.
-/// (bfloat16: the upper half of a float32.)
-enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bfloat16 };
+/// (bfloat16: the upper half of a float32. of_policy: a layer's type is that of the description's dtype_policy.)
+enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bfloat16, of_policy };
 
 /// Keras's name of the type.
 [[nodiscard]] constexpr std::string_view name(dtype type) noexcept {
@@ -1262,12 +1391,14 @@ struct ipu_config {
 // ---- stagecraft/ipu/machine/ipu_config_problem.hpp
 // The rules that a configuration of emulated IPUs must follow; each has a code.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// How many IPUs a system has at most: as many as the largest that was sold as one (Bow Pod256).
 inline constexpr int max_ipus = 256;
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// E3008: no IPU is like that, and formulas would divide by zero.
 constexpr void check_ipu_target(ipu_target const& ipu, diagnostic& problem) {
@@ -1351,11 +1482,13 @@ constexpr void check_tiles(ipu_config const& config, diagnostic& problem) {
                    config.target().tiles_per_ipu, " tiles; at least one must be left to compute");
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The first rule that a configuration breaks; its code is 0 if there is none.
 ///
-///     static_assert(!stagecraft::ipu_config_problem({.auto_select_ipus = 4}).failed());
+///     static_assert(!stagecraft::tiles::ipu_config_problem({.auto_select_ipus = 4}).failed());
 [[nodiscard]] constexpr diagnostic ipu_config_problem(ipu_config const& config) {
   diagnostic problem;
   detail::check_number_of_ipus(config.auto_select_ipus, problem);
@@ -1371,14 +1504,12 @@ constexpr void check_tiles(ipu_config const& config, diagnostic& problem) {
   return problem;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/machine/ipu_devices.hpp
 // The emulated IPUs of a configuration, checked: what Graphcore's configure_ipu_system() leaves behind.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// What remains of a configuration if it is not asked how many IPUs there are, and what happens while a program runs.
 [[nodiscard]] constexpr ipu_config config_of_one_ipu(ipu_config config) {
@@ -1397,7 +1528,9 @@ inline constexpr diagnostic problem_of_ipu_config = ipu_config_problem(Config);
 template <ipu_config Config>
 inline constexpr ipu_config config_to_use = problem_of_ipu_config<Config>.failed() ? ipu_config{} : Config;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// The IPUs that a configuration describes.
 /// Errors: E3001 to E3009, `ipu_config_problem`.
@@ -1415,17 +1548,21 @@ struct ipu_devices {
   static constexpr int io_tiles = config.io_tiles.num_io_tiles;
 };
 
+}  // namespace stagecraft
+
+namespace stagecraft::tiles {
+
 /// Whether a machine emulates IPUs.
 template <class Machine>
 inline constexpr bool is_ipu = requires { Machine::io_tiles; };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/ipu_machine.hpp
 // Emulated IPUs as the machine of a profile, a plan or a trainer: what they are, not how they carry out a step
 // (<stagecraft/ipu.hpp>).
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The type behind `ipu<...>`.
 template <ipu_config Config, int Threads, class Arch>
@@ -1436,6 +1573,10 @@ struct ipu_machine : ipu_devices<Config> {
   /// Whether steps run tile by tile.
   static constexpr bool checked = ipu_devices<Config>::config.ipu_model.checked;
 };
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft {
 
 /// IPUs that are emulated on the host, by up to `Threads` of its threads: a device is the work of one. Stages and
 /// replicas run on IPUs of their own. Results in float32 have the bits of `host<>`, for any number of threads; with
@@ -1449,7 +1590,7 @@ struct ipu_machine : ipu_devices<Config> {
 /// Errors: E3001 to E3009, `ipu_config`; E4033 unless Threads is 1 to 1024; E3010 where a model is run that does not
 /// fit; E4092 where it is run without <stagecraft/ipu.hpp>.
 template <ipu_config Config = ipu_config{}, int Threads = 1>
-using ipu = ipu_machine<Config, Threads, kernels::default_architecture>;
+using ipu = tiles::ipu_machine<Config, Threads, kernels::default_architecture>;
 
 }  // namespace stagecraft
 
@@ -1490,7 +1631,7 @@ struct share {
 // ---- stagecraft/threads/first_failure.hpp
 // Whether work that several threads do has failed, and by what.
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// Keeps the first of several threads' failures; later ones are dropped. Without an exception it only says that the
 /// work has come to nothing.
@@ -1524,7 +1665,7 @@ class first_failure {
   std::exception_ptr error_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/threads/own_processor.hpp
 // Lets threads that work together run on processors of their own.
@@ -1536,7 +1677,7 @@ class first_failure {
 #include <unistd.h>
 #endif
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// Where the threads of a team run. A system may leave two of them on one processor for a long time while another is
 /// idle (seen on a virtual machine); and where other programs run as well, it keeps one in a queue for some
@@ -1666,7 +1807,7 @@ class own_processor {
   std::vector<seat> seats_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/threads/progress.hpp
 // How far one thread has come, for others that wait for it.
@@ -1675,9 +1816,7 @@ class own_processor {
 #include <sched.h>
 #endif
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
 [[nodiscard]] inline int patience_of(int threads) {
@@ -1701,7 +1840,9 @@ inline void pause_in_loop() noexcept {
 #endif
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::threads {
 
 /// A count that one thread raises and others wait for: first in a loop, then asleep. What the thread has written before
 /// it publishes is seen by those who have waited. In cache lines of its own; never allocates; there is a lock only to
@@ -1775,12 +1916,12 @@ class alignas(64) progress {
   std::condition_variable changed_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/threads/sharing_team.hpp
 // A thread and its helpers: whoever has a processor takes the next piece of the work.
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// `size` threads, the calling one included, that go through the same phases. A phase has as many pieces for each
 /// thread, and is over when all are done, by whichever threads: each begins with its own ones, and goes on with those
@@ -2004,12 +2145,12 @@ class sharing_team {
   std::vector<std::thread> helpers_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/host/steps/host_memory.hpp
 // The memory that the host's steps work on.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// A block of zeros, aligned for every architecture, with room to read (not to write) one register beyond its end.
 class aligned_block {
@@ -2040,8 +2181,16 @@ class aligned_block {
   float* data_;
 };
 
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::tiles {
+
 struct operation_cost;
 class tile_machine;
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::cpu {
 
 /// What a step finds at run time, on one thread. All else is constant.
 struct host_memory {
@@ -2065,15 +2214,17 @@ struct host_memory {
   kernels::share share = {};               ///< which part of the work this is
   sharing_team::member* member = nullptr;  ///< null if there is one thread only
   // Of emulated IPUs.
-  operation_cost* counted = nullptr;  ///< of the pass or the weight update
-  tile_machine* tiles = nullptr;      ///< of the device, if steps run tile by tile
-  float* held_gradients = nullptr;    ///< room of the device, where gradients are rounded before they are added
+  tiles::operation_cost* counted = nullptr;  ///< of the pass or the weight update
+  tiles::tile_machine* tiles = nullptr;      ///< of the device, if steps run tile by tile
+  float* held_gradients = nullptr;           ///< room of the device, where gradients are rounded before they are added
 
   /// A workspace that all threads of a step see.
   [[nodiscard]] float* shared_workspace() const { return first_workspace != nullptr ? first_workspace : workspace; }
 };
 
-namespace detail {
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::detail {
 
 /// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
 struct loss_gradient {
@@ -2099,14 +2250,12 @@ void divide(host_memory const& memory, Part const& part) {
   });
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/growing_array.hpp
 // What constant evaluation appends to: the part of std::vector that it needs.
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// An array that grows, as std::vector does, with its names. Compilers instantiate it in a tenth of std::vector's time
 /// for each type of element, and evaluate it faster. Elements need a default value, which those that are not there yet
@@ -2232,12 +2381,12 @@ class growing_array {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tracing
 
 // ---- stagecraft/plan/buffer_place.hpp
 // Where a tensor of a pipeline lies in its device's memory.
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// A ring of places, one for each micro-batch that is alive at once. Offsets are floats from the device's block.
 struct buffer_place {
@@ -2254,7 +2403,9 @@ struct buffer_place {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 /// Puts rings one behind the other.
 class ring_allocator {
@@ -2271,9 +2422,7 @@ class ring_allocator {
   long long floats_ = 0;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/diagnostics/stand_in.hpp
 // What queries answer about a model that has had its compile error: values that agree with whatever the user compares
@@ -2365,7 +2514,7 @@ using any_options = any_argument const (&)[];
 // How something of the user's own becomes an option of a layer or a training: its type as a pointer to what it can do,
 // its options as words, so that what holds them is structural, whatever the type was.
 
-namespace stagecraft {
+namespace stagecraft::diagnostics {
 
 /// The members of an own activation, metric, regularizer, initializer or constraint.
 struct own_options {
@@ -2385,7 +2534,9 @@ struct own_rules<Result(Arguments...)> {
   bool takes_ops;                                    ///< whether that takes the first of the arguments
 };
 
-namespace detail {
+}  // namespace stagecraft::diagnostics
+
+namespace stagecraft::detail {
 
 /// Whole words, no more than there are: floats, ints and enums of four bytes.
 template <class Own>
@@ -2490,9 +2641,7 @@ struct own_option {
   friend constexpr bool operator==(own_option const&, own_option const&) = default;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/constraint.hpp
 // What a weight becomes after each update, as a compile-time value; the structs of constraints/ convert to it.
@@ -2511,8 +2660,8 @@ struct constraint {
   static constexpr std::string_view own_name = "constraint";
   static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto weight) const";
 
-  own_rules<own_call> const* rules = nullptr;
-  own_options options = {};
+  diagnostics::own_rules<own_call> const* rules = nullptr;
+  diagnostics::own_options options = {};
 
   friend constexpr bool operator==(constraint const&, constraint const&) = default;
 
@@ -2567,7 +2716,7 @@ struct shape {
 
   /// Appends "(28, 28)", in Python's spelling of tuples.
   template <class Text>
-  constexpr void append_to(Text& text) const {
+  [[gnu::cold]] constexpr void append_to(Text& text) const {
     text.append('(');
     append_dimensions(text);
     if (dimension_count == 1) text.append(',');
@@ -2575,7 +2724,7 @@ struct shape {
   }
   /// Appends "(None, 28, 28)", as Keras prints a shape with its batch; (8, 28, 28) where inputs fix its size.
   template <class Text>
-  constexpr void append_with_batch_to(Text& text, int batch_size = 0) const {
+  [[gnu::cold]] constexpr void append_with_batch_to(Text& text, int batch_size = 0) const {
     text.append('(');
     if (batch_size == 0)
       text.append("None");
@@ -2605,6 +2754,13 @@ struct shape {
     }
   }
 };
+
+namespace detail {
+
+/// That of a tensor that is not there.
+inline constexpr shape no_shape{};
+
+}  // namespace detail
 
 }  // namespace stagecraft
 
@@ -2660,8 +2816,8 @@ struct initializer {
   initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
   std::uint64_t seed = 0;         ///< 0: taken from the trainer's seed
   bool unit_forget_bias = false;  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
-  own_rules<own_call> const* rules = nullptr;  ///< of one's own
-  own_options options = {};                    ///< and its members
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  diagnostics::own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(initializer const&, initializer const&) = default;
 
@@ -2718,8 +2874,8 @@ struct regularizer {
   float l1 = 0;
   /// The factor of the sum of squares.
   float l2 = 0;
-  own_rules<own_call> const* rules = nullptr;  ///< of one's own
-  own_options options = {};                    ///< and its members
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  diagnostics::own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(regularizer const&, regularizer const&) = default;
 
@@ -2733,13 +2889,17 @@ struct regularizer {
 // ---- stagecraft/graph/parameter.hpp
 // What a layer says of each of its weights.
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// How a policy may store a weight.
 enum class parameter_layout : unsigned char {
   plain,   ///< row-major, as in its shape
   matrix,  ///< the right factor of matrix products, (rows..., columns): kept packed in SIMD panels
 };
+
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
 
 /// One weight: Keras's `add_weight`.
 struct parameter {
@@ -2750,10 +2910,12 @@ struct parameter {
   bool trainable = true;
   stagecraft::constraint constraint = {};
   bool frozen = false;  ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
-  parameter_layout layout = parameter_layout::plain;
+  tracing::parameter_layout layout = tracing::parameter_layout::plain;
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
   /// What a stateful layer keeps of each sample from batch to batch: the first axis of its shape is the batch, its
   /// layer changes it in evaluation and prediction as well, and weights, counts and files leave it out.
+  /// If it is `trainable`, it is what capture_upstream_gradients keeps of a batch, and updates put its gradient in its
+  /// place.
   bool between_batches = false;
 
   /// A weight with Keras's three options for it.
@@ -2761,7 +2923,8 @@ struct parameter {
                                                 stagecraft::initializer const& initializer,
                                                 stagecraft::regularizer const& regularizer,
                                                 stagecraft::constraint const& constraint,
-                                                parameter_layout layout = parameter_layout::plain, int groups = 1) {
+                                                tracing::parameter_layout layout = tracing::parameter_layout::plain,
+                                                int groups = 1) {
     return {.name = name,
             .shape = each,
             .initializer = initializer,
@@ -2781,6 +2944,8 @@ struct parameter {
   /// between batches even if the layer is frozen.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
+  /// Whether it is a gradient that is kept.
+  [[nodiscard]] constexpr bool is_captured() const noexcept { return between_batches && trainable; }
   /// How many of its numbers Keras's `count_params` counts.
   [[nodiscard]] constexpr int counted_size() const noexcept { return between_batches ? 0 : size(); }
   /// Of a matrix: the last axis, and all others together.
@@ -2792,13 +2957,13 @@ struct parameter {
 struct parameter_list {
   static constexpr int most = 32;  ///< what call_needs has bits for
 
-  growing_array<parameter> entries;  ///< those behind `count` are left from another layer
+  tracing::growing_array<parameter> entries;  ///< those behind `count` are left from another layer
   int count = 0;
 
   /// E1028 for more than `most`, of which the first are kept.
   constexpr void add(parameter const& weight) {
     if (count < static_cast<int>(entries.size()))
-      entries[static_cast<std::size_t>(count)] = weight;
+      entries[count] = weight;
     else if (count < most)
       entries.push_back(weight);
     ++count;
@@ -2811,7 +2976,7 @@ struct parameter_list {
 // A value that stands for a type and leads back to it. A traced graph is one flat constexpr value whose nodes may be
 // calls of any layer, also of one that the library has never seen; with its tag, each node's type is found again.
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// The address of one of these leads back to a type; `id` tells types of different names apart. (Addresses of different
 /// objects cannot be compared in constant evaluation under GCC's undefined-behaviour sanitizer.)
@@ -2819,7 +2984,9 @@ struct type_tag {
   std::uint64_t id = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
 
 /// A hash (FNV-1a) of the type's name.
 template <class T>
@@ -2854,7 +3021,9 @@ struct tag_holder {
   friend constexpr auto type_behind(tag_key<&tag>) { return type_box<T>{}; }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tracing {
 
 /// The tag of a type: the same address in each translation unit.
 template <class T>
@@ -2873,12 +3042,12 @@ inline constexpr type_tag const* no_type = tag_of<void>;
 template <type_tag const* Tag>
 using type_of_tag = typename decltype(type_behind(detail::tag_key<Tag>{}))::type;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tracing
 
 // ---- stagecraft/graph/node.hpp
 // The records of a traced model: layers, calls of layers, nested models. Edges are indices.
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// The stage of a call or layer that has none. Printed as `None`. No number that anybody writes by mistake.
 inline constexpr int unassigned = -0x7fffffff - 1;
@@ -2897,7 +3066,16 @@ struct layer_info {
   int pipeline_stage = unassigned;  ///< of a layer constructed in a stage's scope
   int call_count = 0;
   int first_call = 0;
+  dtype type_of_values = dtype::of_policy;  ///< of its weights and of what it computes
+  bool is_on_host = false;                  ///< the host carries it out, where the machine has IPUs
   int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
+
+  /// What a layer says of itself when it is called first.
+  constexpr void take(auto const& layer) {
+    pipeline_stage = layer.pipeline_stage;
+    type_of_values = layer.layer_dtype;
+    is_on_host = layer.is_on_host;
+  }
 };
 
 /// One call of a layer: a node of the graph, in the order in which calls were made, so that inputs come first.
@@ -2958,7 +3136,9 @@ struct nested_input_info {
   }
 }
 
-namespace detail {
+}  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
 
 /// A call of a model that is traced again.
 struct known_call {
@@ -2966,14 +3146,12 @@ struct known_call {
   int loss_count = 0;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/layer_base.hpp
 // The part of a layer that does not depend on its type.
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// What all layers carry: a name (empty: made from the class name), the stage of the scope they were made in, and
 /// Keras's `trainable`, which a layer that is a value may be given before its first call as well.
@@ -2983,21 +3161,26 @@ struct layer_base {
   int pipeline_stage = unassigned;
   int layer_id = -1;
   bool trainable = true;  ///< false: training changes no weight of it, and batch normalization does not look at batches
+  /// Keras's `dtype` of a layer: the type of its weights, and of what it computes.
+  dtype layer_dtype = dtype::of_policy;
+  /// Whether the host carries the layer out, where the machine has IPUs.
+  bool is_on_host = false;
 
  protected:
   /// What all layers' options have.
   constexpr void take_base_options(auto const& options) {
     layer_name = options.name;
     trainable = options.trainable;
+    if constexpr (requires { options.dtype; }) layer_dtype = options.dtype;
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tracing
 
 // ---- stagecraft/graph/step_mask.hpp
 // Which steps of a sequence count: Keras's mask, as what it follows from.
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// A step counts where a tensor has not this value: the whole number that stands for it, or any of its features.
 struct mask_rule {
@@ -3020,7 +3203,9 @@ struct step_masks {
   friend constexpr bool operator==(step_masks const&, step_masks const&) = default;
 };
 
-namespace detail {
+}  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
 
 /// The mask of a tensor while a model is traced: rules, and the calls whose outputs they are about.
 struct traced_mask {
@@ -3054,14 +3239,12 @@ struct traced_mask {
   }
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/slice.hpp
 // Python's index expressions, for symbolic tensors: x[{sc::all(), sc::slice(1, 3), -1}] is x[:, 1:3, -1].
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// One bound of a slice: a number, or {} for Python's None.
 struct slice_bound {
@@ -3072,14 +3255,19 @@ struct slice_bound {
   constexpr slice_bound(int number) : value(number), is_given(true) {}
 };
 
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
+
 /// Python's `slice(start, stop, step)`, the object behind start:stop:step. Negative bounds count from the end;
 /// 1: is `slice(1, {})`, and :-1 is `slice(-1)`.
 struct slice {
-  slice_bound start, stop;
+  tracing::slice_bound start, stop;
   int step = 1;
 
-  constexpr explicit slice(slice_bound stop_) : stop(stop_) {}
-  constexpr slice(slice_bound start_, slice_bound stop_, int step_ = 1) : start(start_), stop(stop_), step(step_) {}
+  constexpr explicit slice(tracing::slice_bound stop_) : stop(stop_) {}
+  constexpr slice(tracing::slice_bound start_, tracing::slice_bound stop_, int step_ = 1)
+      : start(start_), stop(stop_), step(step_) {}
 
   /// Which elements of an axis it takes.
   struct elements {
@@ -3087,7 +3275,7 @@ struct slice {
     int count = 0;
   };
   [[nodiscard]] constexpr elements of(int length) const {
-    auto const clip = [&](slice_bound const& bound, int otherwise) {
+    auto const clip = [&](tracing::slice_bound const& bound, int otherwise) {
       if (!bound.is_given) return otherwise;
       int const at = bound.value < 0 ? bound.value + length : bound.value;
       return at < 0 ? 0 : at > length ? length : at;
@@ -3100,9 +3288,22 @@ struct slice {
 /// Python's `:`.
 constexpr slice all() { return {{}, {}}; }
 
+}  // namespace stagecraft
+
+namespace stagecraft::tracing {
+
 struct ellipsis_type {};
+
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
+
 /// Python's `...`: all of as many axes as there are left.
-constexpr ellipsis_type ellipsis() { return {}; }
+constexpr tracing::ellipsis_type ellipsis() { return {}; }
+
+}  // namespace stagecraft
+
+namespace stagecraft::tracing {
 
 /// One entry of an index expression: a slice, the number of one element, whose axis goes away, or an ellipsis.
 struct slice_entry {
@@ -3135,27 +3336,31 @@ struct slice_list {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tracing
 
 // ---- stagecraft/graph/symbolic_tensor.hpp
 // A tensor that exists only while a model is traced: what a layer's call gives, and the next one takes.
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 class model_builder;
+
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
 
 /// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a
 /// model it is what an invalid call gave, which has had its compile error.
 struct symbolic_tensor {
-  model_builder* model = nullptr;
+  tracing::model_builder* model = nullptr;
   int call = 0;
 
   /// Its shape, without the batch.
   [[nodiscard]] constexpr stagecraft::shape const& shape() const;
   [[nodiscard]] constexpr dtype type() const;
   /// A part of it: Python's x[:, 1:3] is x[{sc::all(), sc::slice(1, 3)}]. See layers/slicing_op_lambda.hpp.
-  template <class Part = slice_list>  // so that a program that has none need not compile it
-  [[nodiscard]] constexpr symbolic_tensor operator[](slice_list const& part) const;
+  template <class Part = tracing::slice_list>  // so that a program that has none need not compile it
+  [[nodiscard]] constexpr symbolic_tensor operator[](tracing::slice_list const& part) const;
 };
 
 /// Several tensors as a model's outputs: `return sc::outputs(a, b);`.
@@ -3164,7 +3369,9 @@ template <class... Tensors>
   return std::array<symbolic_tensor, sizeof...(Tensors)>{tensor...};
 }
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// The first tensor that a layer or model is called with. Converting to it, the compiler fills in the line of the call.
 struct first_tensor {
@@ -3181,9 +3388,7 @@ inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::derived_f
                                                                   std::same_as<Arguments, first_tensor>) &&
                                                                  ...);
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/call_record.hpp
 // A call of a layer on its way into a model that is being traced.
@@ -3237,7 +3442,7 @@ namespace stagecraft {
 /// The inputs of one call of a layer, given to `output_shape`, `parameters` and `flops`.
 class layer_inputs {
  public:
-  constexpr layer_inputs(shape const* shapes, int count, std::string_view layer_name, diagnostic& problem)
+  constexpr layer_inputs(shape const* shapes, int count, std::string_view layer_name, diagnostics::diagnostic& problem)
       : shapes_(shapes), count_(count), layer_name_(layer_name), problem_(&problem) {}
 
   [[nodiscard]] constexpr int size() const noexcept { return count_; }
@@ -3260,7 +3465,7 @@ class layer_inputs {
     return {shapes, count, layer_name_, *problem_};
   }
   [[nodiscard]] constexpr std::string_view layer_name() const noexcept { return layer_name_; }
-  [[nodiscard]] constexpr diagnostic& problem() const noexcept { return *problem_; }
+  [[nodiscard]] constexpr diagnostics::diagnostic& problem() const noexcept { return *problem_; }
 
   /// E1001 unless there are at least `least` and at most `most` inputs.
   constexpr bool expect_count(int least, int most) const {
@@ -3284,7 +3489,7 @@ class layer_inputs {
   shape const* shapes_;
   int count_;
   std::string_view layer_name_;
-  diagnostic* problem_;
+  diagnostics::diagnostic* problem_;
 };
 
 }  // namespace stagecraft
@@ -3542,6 +3747,13 @@ struct nested_frame {
   int scope = 0;
 };
 
+/// How many layers of a type there are.
+struct type_counter {
+  type_tag const* type = nullptr;
+  int layers = 0;
+  int name = -1;  // its class's counter of names, or -1
+};
+
 }  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/state_shape.hpp
@@ -3570,11 +3782,13 @@ constexpr parameter whole_weight(parameter const& weight, nested_model_info cons
 // Records a model while its `build` or `call` runs in constant evaluation: each call of a layer appends a node. This is
 // what a functional model's `build(auto& model)` gets.
 
-namespace stagecraft {
+namespace stagecraft::layers {
 
-namespace layers {
 struct activity_penalty;  // layers/activity_penalty.hpp
-}  // namespace layers
+
+}  // namespace stagecraft::layers
+
+namespace stagecraft::tracing {
 
 /// A model under construction.
 class model_builder {
@@ -3679,15 +3893,9 @@ class model_builder {
   growing_array<int> own_losses;                   // those of them that the model's code adds
 
  private:
-  struct type_counter {
-    type_tag const* type;
-    int layers;
-    int name;  // its class's counter of names, or -1
-  };
-
   constexpr int add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type,
                           bool is_part = false);
-  constexpr type_counter& counter_of(type_tag const* type);
+  constexpr detail::type_counter& counter_of(type_tag const* type);
   constexpr void take_name(std::string_view what, fixed_name const& name);
   constexpr int instance_of(detail::model_description const& model);
   constexpr bool is_layer_again(int known, detail::call_record const& record);
@@ -3733,19 +3941,10 @@ class model_builder {
   growing_array<detail::model_instance> instances_;
   growing_array<detail::instance_scope> scopes_;
   detail::layer_names names_;
-  growing_array<type_counter> type_counters_;
+  growing_array<detail::type_counter> type_counters_;
 };
 
-namespace detail {
-inline constexpr shape no_shape{};
-}  // namespace detail
-
-constexpr shape const& symbolic_tensor::shape() const {
-  return model == nullptr ? detail::no_shape : model->calls[call].shape;
-}
-constexpr dtype symbolic_tensor::type() const { return model == nullptr ? dtype::float32 : model->calls[call].type; }
-
-constexpr model_builder::type_counter& model_builder::counter_of(type_tag const* type) {
+constexpr detail::type_counter& model_builder::counter_of(type_tag const* type) {
   for (auto& counter : type_counters_)
     if (same_type(counter.type, type)) return counter;
   type_counters_.push_back({type, 0, -1});
@@ -3801,7 +4000,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
   } else {
     layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type, record.output_index >= 0);
   }
-  layers.back().pipeline_stage = layer.pipeline_stage;
+  layers.back().take(layer);
   if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
   known.push_back(layer.layer_id);
   ++scope.next_layer;
@@ -3946,15 +4145,22 @@ constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {
     take_name("model", instance.name);
 }
 
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
+
+constexpr shape const& symbolic_tensor::shape() const {
+  return model == nullptr ? detail::no_shape : model->calls[call].shape;
+}
+constexpr dtype symbolic_tensor::type() const { return model == nullptr ? dtype::float32 : model->calls[call].type; }
+
 }  // namespace stagecraft
 
 // ---- stagecraft/models/model_base.hpp
 // What the three kinds of model share: each is traced by one function, and each can be called inside another model, as
 // a layer is.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// E1080: Keras's functions of a model are a trainer's here.
 template <class... Arguments>
@@ -3972,7 +4178,9 @@ constexpr int call_untrained() {
   return 0;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// The part of a model that does not depend on its type. `call_scope` is given at the first call inside another model;
 /// calls of the same variable share their weights. `model_name` is the name of one inside another, see `named`.
@@ -4008,13 +4216,19 @@ struct model_base {
   }
 };
 
+}  // namespace stagecraft::models
+
+namespace stagecraft {
+
 /// Anything that can be trained, staged or called inside another model.
 template <class M>
-concept Model = std::derived_from<M, model_base> && requires {
-  { M::kind } -> std::convertible_to<model_kind>;
+concept Model = std::derived_from<M, models::model_base> && requires {
+  { M::kind } -> std::convertible_to<tracing::model_kind>;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 constexpr std::array<symbolic_tensor, 1> output_tensors(symbolic_tensor const& tensor) { return {tensor}; }
 template <std::size_t Count>
@@ -4071,7 +4285,9 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
   return problem;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// Lets a model be called on symbolic tensors inside another model's `build` or `call`.
 template <class Derived>
@@ -4123,7 +4339,7 @@ struct callable_model : model_base {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::models
 
 // ---- stagecraft/graph/frozen.hpp
 // What constant evaluation makes of vectors, kept as constants. Vectors cannot leave constant evaluation, and the
@@ -4538,7 +4754,7 @@ constexpr traced_graph prune(model_builder& model) {
   auto const outputs = static_cast<std::size_t>(graph.nested_models.empty() ? 0 : graph.nested_models[0].output_count);
   for (std::size_t i = 0; i < outputs; ++i) graph.ends.push_back(graph.model_outputs[i]);
   for (int const penalty : model.penalties)
-    if (needed[static_cast<std::size_t>(penalty)]) graph.ends.push_back(new_call[penalty]);
+    if (needed[penalty]) graph.ends.push_back(new_call[penalty]);
   for (int number = 1; number < model.masks.count(); ++number) {
     graph.masks.push_back(model.masks[number]);
     for (int i = 0; i < graph.masks.back().masks.count; ++i)
@@ -4552,7 +4768,7 @@ constexpr traced_graph prune(model_builder& model) {
 // ---- stagecraft/graph/graph.hpp
 // A traced model as one flat constexpr value, and a view of it that all rules are written against.
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// How many of each record a graph has.
 struct graph_sizes {
@@ -4620,7 +4836,7 @@ struct graph_view {
   /// Whether a layer keeps something of each sample from batch to batch: Keras's `stateful`.
   [[nodiscard]] constexpr bool is_stateful() const {
     for (parameter const& each : parameters)
-      if (each.between_batches) return true;
+      if (each.between_batches && !each.trainable) return true;
     return false;
   }
   /// The weights of a layer.
@@ -4661,7 +4877,9 @@ struct graph {
         uses_stages(traced.uses_stages) {}
 };
 
-namespace detail {
+}  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
 
 constexpr graph_sizes sizes_of(traced_graph const& traced) {
   return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),         traced.inputs.size(),
@@ -4675,9 +4893,7 @@ constexpr std::size_t count_ordered(std::span<call_info const> calls) {
   return count;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/wrong_options.hpp
 // What a layer says when it is made from other options than it has: one error, and a layer that stands in.
@@ -4710,7 +4926,7 @@ namespace stagecraft::layers {
 /// An input of the given shape, without the batch dimension: the first entry of `sequential`, or an argument of
 /// `build`. In a functional model's `build` it is spelled `model.input(28, 28)` or `input{28, 28}(model)`.
 /// E1003 if a dimension is below 1, E1029 if a batch size is, or differs from that of another input.
-struct input : layer_base {
+struct input : tracing::layer_base {
   static constexpr std::string_view class_name = "InputLayer";
   static constexpr std::string_view usage = "input{28, 28} with the dimensions of one sample";
 
@@ -4723,7 +4939,7 @@ struct input : layer_base {
   constexpr input(Dimensions... dimension) : dimensions(dimension...) {}
   constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {},
                            int batch_size_ = 0)
-      : layer_base{name}, dimensions(dimensions_), type(type_), batch_size(batch_size_) {}
+      : tracing::layer_base{name}, dimensions(dimensions_), type(type_), batch_size(batch_size_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = input>
@@ -4735,7 +4951,7 @@ struct input : layer_base {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr symbolic_tensor operator()(model_builder& model) const {
+  constexpr symbolic_tensor operator()(tracing::model_builder& model) const {
     return model.input(dimensions, layer_name, type, batch_size);
   }
 
@@ -4879,7 +5095,7 @@ constexpr graph_view view_graph() {
 /// The graph of a model: everything that is known of it. Traced at its first use; a rule that the model breaks becomes
 /// one compile error there (codes E1xxx).
 template <Model M>
-inline constexpr graph_view graph_of = detail::view_graph<M>();
+inline constexpr tracing::graph_view graph_of = detail::view_graph<M>();
 
 namespace detail {
 
@@ -4903,7 +5119,7 @@ using layer_verdict = verdict_on<problem_to_report<M, Check>()>;
 // ---- stagecraft/models/named.hpp
 // Keras's `name` argument of a model that is not called inside another one.
 
-namespace stagecraft {
+namespace stagecraft::models {
 
 /// The type behind `named<...>`.
 template <fixed_text Name, Model M>
@@ -4921,7 +5137,9 @@ struct named_model : callable_model<named_model<Name, M>> {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::models
+
+namespace stagecraft::detail {
 
 /// A model under a name. That of a model with stages is the name of the model itself.
 template <fixed_text Name, class M>
@@ -4934,7 +5152,9 @@ struct with_name<Name, M> {
   using type = typename M::template with_name<Name>;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// A model with a name: `using mlp = sc::named<"mlp", sc::sequential<input{4}, dense{3}>>;`, Keras's
 /// `Sequential([...], name="mlp")`. A functional model or a subclass can say it in a member `name`. A model that is
@@ -5092,11 +5312,11 @@ struct activation {
   static constexpr std::string_view own_usage = "constexpr auto call(auto x) const";
 
   activation_kind kind = activation_kind::linear;
-  float alpha = 0;                             ///< relu: slope below the threshold; elu: scale of the negative part
-  float max_value = -1;                        ///< relu: the largest output; negative = unlimited (Keras's None)
-  float threshold = 0;                         ///< relu: values up to it count as negative
-  own_rules<own_call> const* rules = nullptr;  ///< of one's own
-  own_options options = {};                    ///< and its members
+  float alpha = 0;       ///< relu: slope below the threshold; elu: scale of the negative part
+  float max_value = -1;  ///< relu: the largest output; negative = unlimited (Keras's None)
+  float threshold = 0;   ///< relu: values up to it count as negative
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  diagnostics::own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(activation const&, activation const&) = default;
 
@@ -5934,14 +6154,14 @@ class operation_list {
     return true;
   }
 
-  growing_array<node> nodes;
-  growing_array<int> operands;
-  diagnostic problem;
-  growing_array<extents> packed;    ///< what the result is made of, if it has several parts; see tracer::outputs
-  growing_array<int> losses;        ///< values that are added to the loss; see tracer::add_loss
-  std::string_view kind = "layer";  ///< of what is traced, for errors
-  std::string_view layer_name;      ///< and its name
-  int open_loops = 0;               ///< how many loops are open at the end of the list
+  tracing::growing_array<node> nodes;
+  tracing::growing_array<int> operands;
+  diagnostics::diagnostic problem;
+  tracing::growing_array<extents> packed;  ///< what the result is made of, if it has several parts; see tracer::outputs
+  tracing::growing_array<int> losses;      ///< values that are added to the loss; see tracer::add_loss
+  std::string_view kind = "layer";         ///< of what is traced, for errors
+  std::string_view layer_name;             ///< and its name
+  int open_loops = 0;                      ///< how many loops are open at the end of the list
 
  private:
   /// Inputs and weights are what gradients are of; constants and random numbers have none.
@@ -5967,7 +6187,7 @@ class loop_products {
     }
   }
 
-  growing_array<int> sums;
+  tracing::growing_array<int> sums;
 
  private:
   /// The last of the sums that `id` alone goes into, or itself.
@@ -6150,7 +6370,7 @@ class tracer {
   }
 
  public:
-  constexpr tracer(operation_list& list, growing_array<parameter>& weights, bool training = true)
+  constexpr tracer(operation_list& list, tracing::growing_array<parameter>& weights, bool training = true)
       : list_(&list), weights_(&weights), training_(training) {}
 
   /// Whether the step trains: dropout and batch normalization differ.
@@ -6168,14 +6388,14 @@ class tracer {
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
   /// What a layer keeps of each sample from batch to batch, (batch, ...): 0 at first, then what `update` says in any
-  /// step. It has no gradient. Errors: E1087 a model whose inputs fix no batch size; E1070 more axes than a weight has.
-  constexpr tensor state(std::string_view name, extents const& shape) {
-    parameter described{.name = name, .shape = {}, .trainable = false, .between_batches = true};
+  /// step. It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070 many axes.
+  constexpr tensor state(std::string_view name, extents const& shape, bool captured = false) {
+    parameter described{.name = name, .shape = {}, .trainable = captured, .between_batches = true};
     for (int const length : shape) described.shape.push_back(length);
     if (shape.rank > stagecraft::shape::max_rank) list_->fail("state '", name, "' has shape ", shape);
-    tensor const kept = weight(described);
-    list_->node_of(kept.id).has_gradient = false;
-    return kept;
+    int const kept = weight(described).id;
+    list_->node_of(kept).has_gradient = captured;
+    return {list_, kept};
   }
   /// What `inside` gives; the weights that it makes are named "name/kernel" and so on: TensorFlow's name_scope.
   template <class Inside>
@@ -6274,7 +6494,7 @@ class tracer {
     if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
     int const along = first.shape().from_front(axis);
     extents shape = first.shape();
-    growing_array<int> ids{first.id};
+    tracing::growing_array<int> ids{first.id};
     for (tensor const part : parts.subspan(1)) {
       extents expected = first.shape();
       if (part.rank() == expected.rank) expected[along] = part.shape()[along];
@@ -6341,7 +6561,7 @@ class tracer {
     return outputs(std::span<tensor const>(each.begin(), each.size()));
   }
   constexpr tensor outputs(std::span<tensor const> each) {
-    growing_array<tensor> rows;
+    tracing::growing_array<tensor> rows;
     list_->packed.clear();
     for (tensor const one : each) {
       list_->packed.push_back(one.shape());
@@ -6367,7 +6587,7 @@ class tracer {
                              bool is_gradient = false) {
     int const first = list_->size();
     tensor const result = inside();
-    growing_array<int> ids{result.id};
+    tracing::growing_array<int> ids{result.id};
     for (tensor const read : reads) ids.push_back(read.id);
     operations::composite what{name, first, rule, is_gradient};
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
@@ -6515,7 +6735,7 @@ class tracer {
   }
 
   operation_list* list_;
-  growing_array<parameter>* weights_;
+  tracing::growing_array<parameter>* weights_;
   fixed_name scope_;  ///< of the weights' names
   bool training_;
 };
@@ -6683,7 +6903,7 @@ constexpr void activation_rule(operations::composite_gradient& of) {
 }  // namespace detail
 
 constexpr operations::tensor activation::operator()(operations::tensor x) const {
-  growing_array<parameter> no_weights;
+  tracing::growing_array<parameter> no_weights;
   operations::tracer ops(*x.list, no_weights);
   if (kind == activation_kind::linear) return x;
   if (kind == activation_kind::softmax) return ops.softmax(x);
@@ -6867,12 +7087,12 @@ namespace stagecraft::operations {
 /// Operations, the weights that they read, and which of them are results.
 struct trace {
   operation_list list;
-  growing_array<parameter> weights;
-  growing_array<int> inputs;  ///< of the list: one for each tensor that `call` is given
-  growing_array<int> outputs;
-  int forward_count = 0;         ///< operations before the first one of the gradients
-  growing_array<int> seeds;      ///< inputs of the list: the gradient of each output
-  growing_array<int> gradients;  ///< of each input, then of each weight; -1 where there is none
+  tracing::growing_array<parameter> weights;
+  tracing::growing_array<int> inputs;  ///< of the list: one for each tensor that `call` is given
+  tracing::growing_array<int> outputs;
+  int forward_count = 0;                  ///< operations before the first one of the gradients
+  tracing::growing_array<int> seeds;      ///< inputs of the list: the gradient of each output
+  tracing::growing_array<int> gradients;  ///< of each input, then of each weight; -1 where there is none
 };
 
 /// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; it gives one tensor or an array of them.
@@ -6882,7 +7102,7 @@ constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bo
   trace result;
   result.list.layer_name = layer_name;
   tracer ops(result.list, result.weights, training);
-  growing_array<tensor> inputs;
+  tracing::growing_array<tensor> inputs;
   for (extents const& shape : shapes) {
     inputs.push_back(ops.append(input{static_cast<int>(inputs.size())}, shape));
     result.inputs.push_back(inputs.back().id);
@@ -6907,7 +7127,7 @@ namespace stagecraft {
 using tensor_list = std::span<operations::tensor const>;
 
 /// For the first inputs of a layer: 1 for each step that counts, else 0, (batch, steps); no tensor if all count.
-using mask_list = std::array<operations::tensor, step_masks::most_inputs>;
+using mask_list = std::array<operations::tensor, tracing::step_masks::most_inputs>;
 
 namespace detail {
 
@@ -7162,7 +7382,7 @@ namespace stagecraft {
 
 /// A layer says its class name, and either what it computes or the shape of its output; the other rules have defaults.
 template <class L>
-concept Layer = std::derived_from<L, layer_base> && requires(L const& layer, layer_inputs const& in) {
+concept Layer = std::derived_from<L, tracing::layer_base> && requires(L const& layer, layer_inputs const& in) {
   { L::class_name } -> std::convertible_to<std::string_view>;
   requires requires {
     { layer.output_shape(in) } -> std::convertible_to<shape>;
@@ -7239,7 +7459,7 @@ constexpr diagnostic check_layer() {
 /// Options are public members, so that a layer can be a template argument of `sequential`. Called as a named variable,
 /// a layer keeps its weights from call to call; called as a temporary, it is a new one each time.
 template <class Derived>
-struct layer : layer_base {
+struct layer : tracing::layer_base {
   constexpr layer() = default;
 #ifdef __clang__
   /// The same, if there is no argument before such options: Clang takes them for `...` only.
@@ -7314,28 +7534,43 @@ struct layer : layer_base {
     copy.pipeline_stage = stage;
     return copy;
   }
+  /// The same layer with Keras's `dtype` argument: its weights are of this type, its inputs are cast to it, and its
+  /// output is rounded to it, whatever the description's dtype_policy says. For layers without options.
+  [[nodiscard]] constexpr Derived in_dtype(dtype type) const {
+    auto copy = static_cast<Derived const&>(*this);
+    copy.layer_dtype = type;
+    return copy;
+  }
+  /// The same layer, carried out by the host where the machine has IPUs: Graphcore's outside_compilation_scope. Only
+  /// predictors have such layers, at the beginning and at the end of a model (E1121, E1122).
+  [[nodiscard]] constexpr Derived on_host() const {
+    auto copy = static_cast<Derived const&>(*this);
+    copy.is_on_host = true;
+    return copy;
+  }
 
  private:
   template <class L>
-  static constexpr diagnostic const_call_problem = [] {
-    diagnostic problem;
+  static constexpr diagnostics::diagnostic const_call_problem = [] {
+    diagnostics::diagnostic problem;
     problem.report(1006, "a layer that is const (", detail::name_of_layer<L>(),
                    ") cannot be called, since a call gives it "
                    "its weights; make the variable, or the model's `call`, non-const");
     return problem;
   }();
   template <class L, std::size_t Arguments>
-  static constexpr diagnostic wrong_call_problem = [] {
-    diagnostic problem;
+  static constexpr diagnostics::diagnostic wrong_call_problem = [] {
+    diagnostics::diagnostic problem;
     problem.report(1018, "a layer (", detail::name_of_layer<L>(), ") is called with ",
                    Arguments == 0 ? "nothing" : "something that is not a tensor of this model",
                    "; call it with the output of model.input(...) or of another layer");
     return problem;
   }();
   template <class L>
-  static constexpr diagnostic incomplete_problem = detail::check_layer<L>();
+  static constexpr diagnostics::diagnostic incomplete_problem = detail::check_layer<L>();
 
-  static constexpr auto outputs_of(Derived& self, std::span<symbolic_tensor const> given, source_line const& where) {
+  static constexpr auto outputs_of(Derived& self, std::span<symbolic_tensor const> given,
+                                   diagnostics::source_line const& where) {
     symbolic_tensor const packed = trace(self, given, where);
     constexpr int most = [] {
       if constexpr (requires { Derived::most_outputs; })
@@ -7357,7 +7592,8 @@ struct layer : layer_base {
       return static_cast<symbolic_tensor>(result);
   }
   template <int Most, int Names>
-  static constexpr void find_parts(Derived const& self, layer_outputs<Most, Names>& result, source_line const& where) {
+  static constexpr void find_parts(Derived const& self, layer_outputs<Most, Names>& result,
+                                   diagnostics::source_line const& where) {
     if constexpr (Most > 1) result.count = self.output_count();
     if (result.count > 1 || result.model->calls[result.call].loss_count > 0) {
       int masked = 1;
@@ -7370,7 +7606,7 @@ struct layer : layer_base {
         detail::penalize<layers::activity_penalty>(result.all[i], rule, self.pipeline_stage, where);
   }
   static constexpr symbolic_tensor trace(Derived& self, std::span<symbolic_tensor const> given,
-                                         source_line const& where) {
+                                         diagnostics::source_line const& where) {
     if constexpr (Layer<Derived>) {
       for (auto const& tensor : given)
         if (tensor.model == nullptr) return {};
@@ -7386,7 +7622,7 @@ struct layer : layer_base {
   }
 
   /// Finds the mask of the output, and of the input if the layer looks at it, which it then remembers.
-  static constexpr detail::traced_mask trace_mask(Derived& self, model_builder& model,
+  static constexpr detail::traced_mask trace_mask(Derived& self, tracing::model_builder& model,
                                                   std::span<symbolic_tensor const> given) {
     detail::traced_mask mask;
     if constexpr (requires { self.masks; }) {
@@ -7417,7 +7653,7 @@ struct layer : layer_base {
     return given < most ? given : most;
   }
   /// Shape, weights and cost. Those of layers that are alike are found once.
-  static constexpr void find_rules(Derived const& self, model_builder& model, layer_inputs const& in,
+  static constexpr void find_rules(Derived const& self, tracing::model_builder& model, layer_inputs const& in,
                                    detail::call_record& record, parameter_list& weights) {
     if constexpr (requires { self.rules_key(); })
       if (auto const* known = model.rules.find(record.type, self.rules_key(), in); known != nullptr)
@@ -7436,11 +7672,11 @@ struct layer : layer_base {
                       in);
   }
 
-  static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
+  static constexpr symbolic_tensor trace_call(Derived& self, tracing::model_builder& model,
                                               std::span<symbolic_tensor const> given) {
     detail::call_record record{};
     record.layer = &self;
-    [[maybe_unused]] std::array<symbolic_tensor, most_inputs + step_masks::most> with_mask;
+    [[maybe_unused]] std::array<symbolic_tensor, most_inputs + tracing::step_masks::most> with_mask;
     if constexpr (detail::KnowsMasks<Derived>) record.mask = trace_mask(self, model, given);
     if constexpr (requires { self.masks; }) {
       auto const mask = model.mask_of(given.first(count_masked(given.size())), true);
@@ -7452,7 +7688,7 @@ struct layer : layer_base {
         given = {with_mask.data(), count};
       }
     }
-    growing_array<shape> shapes;
+    tracing::growing_array<shape> shapes;
     if (given.size() > 1) {
       shapes.reserve(given.size());
       for (auto const& tensor : given) shapes.push_back(tensor.shape());
@@ -7466,7 +7702,7 @@ struct layer : layer_base {
     record.class_name = Derived::class_name;
     record.default_name = detail::default_name_of<Derived>;
     detail::add_wrapped_names(self, record.wrapped);
-    record.type = tag_of<Derived>;
+    record.type = tracing::tag_of<Derived>;
     record.inputs = given;
     record.shape = given[0].shape();
     record.type_of_output = given[0].type();
@@ -7716,18 +7952,19 @@ namespace stagecraft {
 /// A layer of a model, to be asked for its name and class, and compared: with the layer of another entry, or with a
 /// member of a model subclass, `call.layer() == sc::members_of<network>.dense_1`.
 struct assigned_layer {
-  graph_view const* graph = nullptr;
+  tracing::graph_view const* graph = nullptr;
   int index = 0;
 
-  [[nodiscard]] constexpr layer_info const& info() const { return graph->layer(index); }
+  [[nodiscard]] constexpr tracing::layer_info const& info() const { return graph->layer(index); }
   [[nodiscard]] constexpr std::string_view name() const { return info().name; }
   [[nodiscard]] constexpr std::string_view class_name() const { return info().class_name; }
 
   friend constexpr bool operator==(assigned_layer const&, assigned_layer const&) = default;
   /// Whether it is this layer. One that the model's outputs do not need is equal to none.
-  template <std::derived_from<layer_base> Layer>
+  template <std::derived_from<tracing::layer_base> Layer>
   friend constexpr bool operator==(assigned_layer const& assigned, Layer const& member) {
-    return assigned.info().traced_id == member.layer_id && same_type(assigned.info().type, tag_of<Layer>);
+    return assigned.info().traced_id == member.layer_id &&
+           tracing::same_type(assigned.info().type, tracing::tag_of<Layer>);
   }
 };
 
@@ -7736,7 +7973,7 @@ struct assigned_layer {
 // ---- stagecraft/pipeline/stages.hpp
 // Stage numbers and device numbers as lists in template arguments.
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// One stage per layer (sequential) or per call in Keras's order (functional, subclass); inputs are not counted. A
 /// nested model is one entry, a stage for all of it or a list of its own: `stages<0, stages<0, 1>, 1>`. Without nested
@@ -7746,10 +7983,16 @@ struct stage_list {
   static constexpr std::size_t size = sizeof...(Stage);
 };
 
-template <auto... Stage>
-inline constexpr stage_list<Stage...> stages{};
+}  // namespace stagecraft::pipeline
 
-namespace detail {
+namespace stagecraft {
+
+template <auto... Stage>
+inline constexpr pipeline::stage_list<Stage...> stages{};
+
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 template <class First, class... Rest>
 struct first_not_integral : first_not_integral<Rest...> {};
@@ -7765,7 +8008,9 @@ constexpr int device_number(std::integral auto number) {
   return number > 0 && static_cast<unsigned long long>(number) > largest ? largest : static_cast<int>(number);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::pipeline {
 
 /// The devices of stages that work at the same time: `parallel<1, 2>` in a device mapping.
 template <auto... Device>
@@ -7776,12 +8021,18 @@ struct parallel_list<Device...> {
   static constexpr std::array<int, sizeof...(Device)> of_stages{detail::device_number(Device)...};
 };
 
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
+
 /// In a device mapping, in place of a device: the devices of several stages that work on the same micro-batch at the
 /// same time, as a list of functions in place of a stage of Graphcore's pipelines.
 template <auto... Device>
-inline constexpr parallel_list<Device...> parallel{};
+inline constexpr pipeline::parallel_list<Device...> parallel{};
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// An entry of a device mapping: the number of its stages, none if it is neither a number nor `parallel`.
 template <class Entry>
@@ -7813,7 +8064,9 @@ struct written_devices {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// The device of each stage: `device_mapping<0, 1, 0>`. Empty: stage i runs on device i. Stages that work at the same
 /// time have one entry, `device_mapping<0, parallel<1, 2>, 0>`: then stages 1 and 2 are on devices 1 and 2, and stage 3
@@ -7846,7 +8099,27 @@ struct device_list<Device...> {
 template <auto... Device>
 inline constexpr device_list<Device...> device_mapping{};
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
+
+/// The devices of a device mapping; none of anything else.
+template <class Mapping>
+constexpr auto devices_of() {
+  if constexpr (requires { std::remove_cvref_t<Mapping>::devices; })
+    return std::remove_cvref_t<Mapping>::devices;
+  else
+    return std::array<int, 0>{};
+}
+
+/// Which stages of a device mapping work at the same time as the one before; none of anything else.
+template <class Mapping>
+constexpr auto stages_beside_of() {
+  if constexpr (requires { std::remove_cvref_t<Mapping>::beside; })
+    return std::remove_cvref_t<Mapping>::beside;
+  else
+    return std::array<bool, 0>{};
+}
 
 /// A stage list written out: numbers, and marks where a nested list begins and ends.
 struct stage_token {
@@ -7883,16 +8156,14 @@ constexpr auto tokens_of(stage_list<Stage...> list) {
   return tokens;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/pipeline/written_assignment.hpp
 // Entries of a stage assignment that are written, not got from a model. Counterpart: the constructors of keras.ipu's
 // SequentialLayerPipelineStageAssignment, FunctionalLayerPipelineStageAssignment and
 // ModelLayerPipelineStageAssignment.
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// The stage of one call, of a layer that is known by its name, in a model of a kind. An array of these, in Keras's
 /// order, is an assignment:
@@ -7924,11 +8195,17 @@ struct written_assignment {
   [[nodiscard]] constexpr int node_index() const { return index; }
 };
 
-using sequential_layer_pipeline_stage_assignment = written_assignment<model_kind::sequential>;
-using functional_layer_pipeline_stage_assignment = written_assignment<model_kind::functional>;
-using model_layer_pipeline_stage_assignment = written_assignment<model_kind::subclass>;
+}  // namespace stagecraft::pipeline
 
-namespace detail {
+namespace stagecraft {
+
+using sequential_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::sequential>;
+using functional_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::functional>;
+using model_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::subclass>;
+
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// E2016: entries that are written for a model of another kind.
 template <class Entry>
@@ -7943,9 +8220,7 @@ constexpr void check_kind_of_entries(graph_view const& graph, diagnostic& proble
   }
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/pipeline/assignment.hpp
 // A stage assignment as ordinary values: got from a model, edited by a function, set again.
@@ -7954,9 +8229,9 @@ namespace stagecraft {
 
 /// The stage of one call of a layer: keras.ipu's LayerPipelineStageAssignment. Only `pipeline_stage` can be changed.
 struct layer_pipeline_stage_assignment {
-  graph_view const* graph = nullptr;
+  tracing::graph_view const* graph = nullptr;
   int call = 0;
-  int pipeline_stage = unassigned;
+  int pipeline_stage = tracing::unassigned;
 
   /// The layer itself, whose calls have an entry each.
   [[nodiscard]] constexpr assigned_layer layer() const { return {graph, graph->call(call).layer}; }
@@ -8211,10 +8486,10 @@ namespace stagecraft {
 /// it. Definition: Graphcore, Keras with IPUs, "Pipeline stage scopes".
 class pipeline_stage {
  public:
-  [[nodiscard]] constexpr pipeline_stage(model_builder& model, int stage, char const* file = __builtin_FILE(),
+  [[nodiscard]] constexpr pipeline_stage(tracing::model_builder& model, int stage, char const* file = __builtin_FILE(),
                                          int line = __builtin_LINE())
       : model_(model), outer_(model.open_stage), made_before_(model.made_in_scopes), where_{file, line} {
-    if (outer_ != unassigned)
+    if (outer_ != tracing::unassigned)
       model.problem.report(2011, "the scope of pipeline stage ", stage, " is opened inside the scope of stage ", outer_,
                            "; scopes are never nested, close the first one before");
     if (stage < 0) model.problem.report(2012, "pipeline stage ", stage, " is negative; stages are numbered from 0");
@@ -8235,10 +8510,10 @@ class pipeline_stage {
   pipeline_stage& operator=(pipeline_stage const&) = delete;
 
  private:
-  model_builder& model_;
+  tracing::model_builder& model_;
   int outer_;
   int made_before_;
-  source_line where_;
+  diagnostics::source_line where_;
 };
 
 }  // namespace stagecraft
@@ -8420,7 +8695,7 @@ constexpr diagnostic validate_stages(staged_graph const& model) {
 // ---- stagecraft/pipeline/pipelined.hpp
 // A model with a stage assignment, checked by the compiler: Keras on IPU's get / set / reset_..._assignment.
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// The type behind `pipelined<...>`. Inside another model it is called as the model itself is, and its calls keep their
 /// stages. Errors there: E2011 in the scope of a stage, E2056 if it has a device mapping.
@@ -8433,11 +8708,17 @@ struct pipelined_model : callable_model<pipelined_model<M, Assignment, Devices>>
   static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const> bound);
 };
 
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
+
 /// The graph of a staged model is that of the model itself.
 template <class M, auto Assignment, auto Devices>
-inline constexpr graph_view graph_of<pipelined_model<M, Assignment, Devices>> = graph_of<M>;
+inline constexpr tracing::graph_view graph_of<pipeline::pipelined_model<M, Assignment, Devices>> = graph_of<M>;
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// It stands in place of an assignment where a model has none.
 struct no_stages {};
@@ -8467,24 +8748,6 @@ struct staging {
 
 template <class M>
 constexpr auto current_assignment();
-
-/// The devices of a device mapping; none of anything else.
-template <class Mapping>
-constexpr auto devices_of() {
-  if constexpr (requires { std::remove_cvref_t<Mapping>::devices; })
-    return std::remove_cvref_t<Mapping>::devices;
-  else
-    return std::array<int, 0>{};
-}
-
-/// Which stages of a device mapping work at the same time as the one before; none of anything else.
-template <class Mapping>
-constexpr auto stages_beside_of() {
-  if constexpr (requires { std::remove_cvref_t<Mapping>::beside; })
-    return std::remove_cvref_t<Mapping>::beside;
-  else
-    return std::array<bool, 0>{};
-}
 
 template <class M, auto Assignment, auto Devices>
 struct staging<pipelined_model<M, Assignment, Devices>> {
@@ -8586,7 +8849,7 @@ template <class M>
 constexpr auto stages_of_all_calls() {
   auto result = staging<M>::stages();
   for (std::size_t i = 0; i < result.of_call.size(); ++i)
-    result.of_call[i] = result.of_call[static_cast<std::size_t>(graph_of<M>.producer(static_cast<int>(i)))];
+    result.of_call[i] = result.of_call[graph_of<M>.producer(static_cast<int>(i))];
   return result;
 }
 template <class M>
@@ -8675,7 +8938,9 @@ using verdict_on_stages = verdict_on<pipeline_problem<M, Assignment, Devices>()>
 template <class M>
 using model_or_stand_in = std::conditional_t<Model<M>, M, not_a_model>;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::pipeline {
 
 template <Model M, auto Assignment, auto Devices>
 constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& builder,
@@ -8692,10 +8957,23 @@ constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& bui
   }
 }
 
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft::detail {
+
+/// The devices that an assignment brings along, as that of a solution file does.
+template <class Assignment>
+inline constexpr device_list<> devices_with{};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
+
 /// Keras on IPU's `set_pipeline_stage_assignment`: a model with a stage for each of its layers' calls. `Assignment` is
 /// - `stages<0, 0, 1>`: in Keras's order, see pipeline/stages.hpp;
 /// - a function that edits the model's present assignment: `[](auto& assignment) { ... }`;
-/// - an assignment got from a model, or an array of stages.
+/// - an assignment got from a model, or an array of stages;
+/// - `solution_file<text>`, see pipeline/solution_file.hpp.
 /// `Devices` is the device of each stage: `device_mapping<0, 1, 0>`; `device_mapping<0, parallel<1, 2>, 3>` for stages
 /// 1 and 2 at the same time.
 ///
@@ -8703,9 +8981,9 @@ constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& bui
 /// stage is left out, E2006 and E2007 order of a sequential model, E2008 at least two stages, E2009 and E2014 device
 /// mapping, E2010 shared weights on one device, E2012 negative stage, E2066 to E2068 parallel stages; E2015 to E2019
 /// arguments that are something else.
-template <class M, auto Assignment, auto Devices = device_mapping<>>
+template <class M, auto Assignment, auto Devices = detail::devices_with<std::remove_cvref_t<decltype(Assignment)>>>
 using pipelined = typename detail::verdict_on_stages<M, Assignment, Devices>::template model<
-    pipelined_model<detail::model_or_stand_in<M>, Assignment, Devices>>;
+    pipeline::pipelined_model<detail::model_or_stand_in<M>, Assignment, Devices>>;
 
 /// Keras on IPU's `reset_pipeline_stage_assignment`: the same model without stages.
 template <Model M>
@@ -8722,7 +9000,9 @@ constexpr auto get_pipeline_stage_assignment() {
 template <Model M>
 inline constexpr bool is_pipelined = detail::staged_calls<M>.pipelined;
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 template <class M, int Call>
 constexpr int stage_of_call() {
@@ -8748,22 +9028,6 @@ constexpr int device_of_stage() {
   return has_invalid_stages<M> || stage_number_problem<M, Stage>.failed() ? 0 : checked_stages<M>.device(Stage);
 }
 
-}  // namespace detail
-
-/// Number of pipeline stages, 0 for a model without.
-template <Model M>
-inline constexpr detail::stage_answer<M> pipeline_stages{detail::checked_stages<M>.stage_count()};
-
-/// The stage of one call; `unassigned` for a model without stages and for inputs.
-template <Model M, int Call>
-inline constexpr detail::stage_answer<M> stage_of{detail::stage_of_call<M, Call>()};
-
-/// The device of a stage.
-template <Model M, int Stage>
-inline constexpr detail::stage_answer<M> device_of{detail::device_of_stage<M, Stage>()};
-
-namespace detail {
-
 template <class M, int Stage>
 constexpr std::size_t count_calls_of_stage() {
   std::size_t count = 0;
@@ -8784,13 +9048,158 @@ constexpr auto list_calls_of_stage() {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
+
+/// Number of pipeline stages, 0 for a model without.
+template <Model M>
+inline constexpr detail::stage_answer<M> pipeline_stages{detail::checked_stages<M>.stage_count()};
+
+/// The stage of one call; `unassigned` for a model without stages and for inputs.
+template <Model M, int Call>
+inline constexpr detail::stage_answer<M> stage_of{detail::stage_of_call<M, Call>()};
+
+/// The device of a stage.
+template <Model M, int Stage>
+inline constexpr detail::stage_answer<M> device_of{detail::device_of_stage<M, Stage>()};
 
 /// The calls of one stage in Keras's order, as a std::array<int, n>.
 template <Model M, int Stage>
 inline constexpr auto calls_of_stage = detail::list_calls_of_stage<M, Stage>();
 
 }  // namespace stagecraft
+
+// ---- stagecraft/description/dtype_policy.hpp
+// In which types a model computes and keeps its weights. Keras counterpart: tf.keras.mixed_precision.Policy.
+
+namespace stagecraft {
+
+/// The types of values and gradients, and of weights with the optimizer's state: float32, float16 or, on the host,
+/// bfloat16. Prefer the constants of `dtype_policies` to one written by hand.
+struct dtype_policy {
+  dtype compute_dtype = dtype::float32;
+  dtype variable_dtype = dtype::float32;
+  /// The type in which values and gradients lie in memory where kernels read and write floats: compute_dtype on the
+  /// host; float32 on emulated IPUs, whose tiles have memories of their own. `training_on` sets it.
+  dtype storage_dtype = dtype::float32;
+  /// Whether layers that have a 16 bit type of their own store their values so in memory: on the host. `training_on`
+  /// sets it.
+  bool stores_halves = false;
+
+  friend constexpr bool operator==(dtype_policy const&, dtype_policy const&) = default;
+};
+
+}  // namespace stagecraft
+
+namespace stagecraft::jobs {
+
+/// Whether the steps of a model work on copies of its weights, which are rounded for each pass.
+template <dtype_policy Policy>
+inline constexpr bool rounds_copies_of_weights =
+    is_half(Policy.compute_dtype) && Policy.variable_dtype != Policy.compute_dtype;
+
+}  // namespace stagecraft::jobs
+
+namespace stagecraft::dtype_policies {
+
+/// Keras's policies by their names. Where values are of 16 bits, arithmetic is still done in float32, and results are
+/// rounded when they are stored.
+inline constexpr dtype_policy float32{};
+/// Weights stay in float32; a copy is rounded for each step.
+inline constexpr dtype_policy mixed_float16{.compute_dtype = dtype::float16};
+inline constexpr dtype_policy float16{.compute_dtype = dtype::float16, .variable_dtype = dtype::float16};
+/// The same with the upper halves of floats: as large as those, with three decimal places. Not on IPUs (E2061).
+inline constexpr dtype_policy mixed_bfloat16{.compute_dtype = dtype::bfloat16};
+inline constexpr dtype_policy bfloat16{.compute_dtype = dtype::bfloat16, .variable_dtype = dtype::bfloat16};
+
+}  // namespace stagecraft::dtype_policies
+
+// ---- stagecraft/description/types_of_calls.hpp
+// In which types the calls of a model compute, and in which their weights are kept: a layer's own (Keras's `dtype` of a
+// layer), or those of the description's dtype_policy.
+
+namespace stagecraft::jobs {
+
+/// The types in which values and gradients lie in memory.
+struct stored_types {
+  /// The type of 16 bits that some of them have; float32: none has one.
+  dtype narrow = dtype::float32;
+  /// Those of layers without a type of their own, and of the model's inputs.
+  dtype by_default = dtype::float32;
+
+  friend constexpr bool operator==(stored_types const&, stored_types const&) = default;
+};
+
+}  // namespace stagecraft::jobs
+
+namespace stagecraft::detail {
+
+/// The type in which a call computes. One of several outputs, and a penalty on it, has the type of its layer.
+template <class Graph>
+constexpr dtype computed_type(Graph const& graph, int call, dtype by_default) {
+  auto const* node = &graph.calls[call];
+  while (node->is_part()) node = &graph.calls[graph.inputs[node->first_input]];
+  auto const type = graph.layers[node->layer].type_of_values;
+  return type == dtype::of_policy || node->is_input ? by_default : type;
+}
+
+/// The own type of a weight's layer.
+template <class Graph>
+constexpr dtype own_type_of_weight(Graph const& graph, int weight) {
+  for (auto const& layer : graph.layers)
+    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count)
+      return layer.type_of_values;
+  return dtype::of_policy;
+}
+
+template <class Job>
+constexpr stored_types find_stored_types() {
+  constexpr dtype_policy policy = Job::training.dtype_policy;
+  stored_types result{policy.storage_dtype, policy.storage_dtype};
+  if (policy.stores_halves && !is_half(result.narrow))
+    for (auto const& layer : Job::graph.layers)
+      if (is_half(layer.type_of_values)) result.narrow = layer.type_of_values;
+  return result;
+}
+
+/// How values lie in the memory of a job's machine.
+template <class Job>
+inline constexpr stored_types stored_types_of = find_stored_types<Job>();
+
+/// The type in which a call computes, on a job's machine.
+template <class Job, int Call>
+inline constexpr dtype computed_type_of =
+    computed_type(Job::graph, Call, dtype_policy(Job::training.dtype_policy).compute_dtype);
+
+/// The type of each weight.
+template <class Job>
+inline constexpr auto variable_types_of = [] {
+  std::array<dtype, Job::graph.parameters.size() + 1> types{};
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    auto const own = own_type_of_weight(Job::graph, static_cast<int>(i));
+    types[i] = own == dtype::of_policy ? Job::training.dtype_policy.variable_dtype : own;
+  }
+  return types;
+}();
+
+/// Whether some layer has a type of its own.
+template <class Job>
+inline constexpr bool has_own_types = [] {
+  for (auto const& layer : Job::graph.layers)
+    if (layer.type_of_values != dtype::of_policy) return true;
+  return false;
+}();
+
+/// Whether the host carries out a call, on a machine with IPUs.
+template <class Graph>
+constexpr bool is_on_host(Graph const& graph, int call) {
+  auto const* node = &graph.calls[call];
+  while (node->is_part()) node = &graph.calls[graph.inputs[node->first_input]];
+  return graph.layers[node->layer].is_on_host;
+}
+
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/operations/loop_parts.hpp
 // What belongs to a loop, and what its step reads from outside.
@@ -8801,7 +9210,7 @@ namespace detail {
 
 /// What belongs to one loop, and not to one inside it.
 struct loop_parts {
-  growing_array<int> carries, nexts, reads, stacks, outside;
+  tracing::growing_array<int> carries, nexts, reads, stacks, outside;
 
   constexpr loop_parts(operation_list const& list, int begin, int end) {
     for (int id = begin + 1; id < end; ++id) {
@@ -8875,7 +9284,7 @@ class loop_sums {
         if (what->has(axis)) over.axes |= 2U << axis;
       return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
     }
-    growing_array<int> sums;
+    tracing::growing_array<int> sums;
     for (int i = 0; i < here.operand_count; ++i) sums.push_back(sum(list().operand(id, i)).id);
     return {&list(), list().append(here.what, here.shape, sums)};
   }
@@ -8924,7 +9333,7 @@ class loop_sums {
 
   tracer* ops_;
   tensor loop_;
-  growing_array<known_stack> stacks_;
+  tracing::growing_array<known_stack> stacks_;
 };
 
 }  // namespace stagecraft::operations::detail
@@ -8942,7 +9351,7 @@ class slice_gradients {
 
   /// The gradient of tensor x by all its slices, which are forgotten; its id is -1 if there are none.
   constexpr tensor take(tracer& ops, tensor x) {
-    growing_array<part> own;
+    tracing::growing_array<part> own;
     std::size_t kept = 0;
     for (part const& each : parts_)
       if (each.id == x.id)
@@ -8964,7 +9373,7 @@ class slice_gradients {
   };
 
   /// Whether they are all of x, none of it twice.
-  static constexpr bool are_whole(growing_array<part> const& parts, tensor x) {
+  static constexpr bool are_whole(tracing::growing_array<part> const& parts, tensor x) {
     int end = 0;
     for (part const& each : parts) {
       if (each.where.axis != parts[0].where.axis || each.where.step != 1 || each.where.begin != end) return false;
@@ -8972,13 +9381,13 @@ class slice_gradients {
     }
     return end == x.shape()[parts[0].where.axis];
   }
-  static constexpr tensor joined(tracer& ops, growing_array<part> const& parts, tensor x) {
+  static constexpr tensor joined(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
     if (parts.size() == 1) return {x.list, parts[0].gradient};
-    growing_array<int> reads;
+    tracing::growing_array<int> reads;
     for (part const& each : parts) reads.push_back(each.gradient);
     return {x.list, ops.list().append(concatenate{parts[0].where.axis}, x.shape(), reads)};
   }
-  static constexpr tensor summed(tracer& ops, growing_array<part> const& parts, tensor x) {
+  static constexpr tensor summed(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
     tensor sum{x.list, -1};
     for (part const& each : parts) {
       pad const where{each.where.axis, each.where.begin, each.where.step};
@@ -8988,7 +9397,7 @@ class slice_gradients {
     return sum;
   }
 
-  growing_array<part> parts_;
+  tracing::growing_array<part> parts_;
 };
 
 }  // namespace stagecraft::operations::detail
@@ -9224,8 +9633,8 @@ class differentiation {
   constexpr void differentiate_loop(int begin, int end);
 
   tracer* ops_;
-  growing_array<int> gradients_;
-  growing_array<std::pair<int, int>> read_instead_;
+  tracing::growing_array<int> gradients_;
+  tracing::growing_array<std::pair<int, int>> read_instead_;
   detail::slice_gradients slices_;
 };
 
@@ -9240,11 +9649,11 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   for (int const id : parts.stacks) reaches |= has(id);
   if (!reaches) return;
 
-  growing_array<tensor> first_values;
+  tracing::growing_array<tensor> first_values;
   for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
   for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
   tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}));
-  growing_array<tensor> states;
+  tracing::growing_array<tensor> states;
   for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
 
   // The step once more. The stacks of a loop are those of the states that its trips begin with, of what they become,
@@ -9259,7 +9668,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
   };
   differentiation inner(*ops_);
-  growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
+  tracing::growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
   copies[begin] = loop.id;
   auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
   auto const make = [&](int id, tensor copy) { copies[id] = copy.id; };
@@ -9274,7 +9683,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
       auto const where = original.what.as<operations::at>();
       make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
     } else if (!is_own(id)) {
-      growing_array<int> reads;
+      tracing::growing_array<int> reads;
       for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
       operation what = original.what;
       if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
@@ -9303,13 +9712,13 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
   }
   detail::loop_sums behind(*ops_, loop);
-  growing_array<char> is_behind;  // whether the sum is computed there; its state is not used then
+  tracing::growing_array<char> is_behind;  // whether the sum is computed there; its state is not used then
   for (std::size_t i = 0; i < parts.outside.size(); ++i) {
     tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
     is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
     if (is_behind.back() == 0) ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
   }
-  growing_array<std::pair<int, tensor>> of_reads;
+  tracing::growing_array<std::pair<int, tensor>> of_reads;
   for (int const id : parts.reads)
     if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
       auto const where = list().node_of(id).what.as<operations::at>();
@@ -9389,32 +9798,33 @@ class formula {
   template <formula_sizes Sizes>
   using frozen = frozen_formula<Sizes>;
 
-  growing_array<formula_step> steps;
-  growing_array<int> results;
-  diagnostic problem;
+  tracing::growing_array<formula_step> steps;
+  tracing::growing_array<int> results;
+  diagnostics::diagnostic problem;
 
   /// A number of the list that is given at each place, too, beside the inputs.
   struct given_number {
     int id, index;
   };
 
-  constexpr formula(operation_list const& list, growing_array<int> const& wanted, given_number const& given = {-1, 0})
+  constexpr formula(operation_list const& list, tracing::growing_array<int> const& wanted,
+                    given_number const& given = {-1, 0})
       : problem(list.problem), given_{source_of(list, given.id), given.index} {
-    growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    tracing::growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
     for (int const id : wanted) ++uses[source_of(list, id)];
     for (int id = list.size(); id-- > 0;)
       if (uses[id] > 0)
         for (int i = 0; i < operands_of(list, id); ++i) ++uses[operand(list, id, i)];
 
-    growing_array<char> is_uniform(list.nodes.size(), 0);
+    tracing::growing_array<char> is_uniform(list.nodes.size(), 0);
     for (int id = 0; id < list.size(); ++id) {
       bool same = !list.node_of(id).what.is<input>() && id != given_.id;
       for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[operand(list, id, i)];
       is_uniform[id] = same;
     }
     // The operand of a sum or difference that is computed together with it, or -1.
-    growing_array<char> is_part(list.nodes.size(), 0);
-    growing_array<int> product_of(list.nodes.size(), -1);
+    tracing::growing_array<char> is_part(list.nodes.size(), 0);
+    tracing::growing_array<int> product_of(list.nodes.size(), -1);
     for (int id = 0; id < list.size(); ++id) {
       auto const* what = list.node_of(id).what.if_is<map>();
       if (uses[id] == 0 || is_uniform[id] || what == nullptr || id == given_.id ||
@@ -9527,7 +9937,7 @@ class elementwise {
   bool draws = false;      ///< whether numbers are drawn
   std::uint64_t seed = 0;  ///< of them
   /// Of each input, each weight and what is drawn: its axes as those of the result, 1 where it is repeated.
-  growing_array<extents> aligned;
+  tracing::growing_array<extents> aligned;
 
   constexpr explicit elementwise(trace const& of)
       : inputs_(static_cast<int>(of.inputs.size())), leaves_(inputs_ + static_cast<int>(of.weights.size())) {
@@ -9544,7 +9954,7 @@ class elementwise {
   [[nodiscard]] constexpr formula gradient(int input_index) const {
     operation_list list = numbers_;
     if (draws) list.node_of(leaves_).what = input{leaves_ + 2};
-    growing_array<parameter> weights;
+    tracing::growing_array<parameter> weights;
     tracer ops(list, weights);
     tensor const of_result = ops.append(input{leaves_ + 1}, {});
     int const count = list.size();
@@ -9633,7 +10043,7 @@ class elementwise {
 
   /// The same operations on numbers. Inputs come first, then weights, then what is drawn.
   constexpr void copy(trace const& of) {
-    growing_array<int> copies(of.list.nodes.size(), -1), begins(of.list.nodes.size(), 0);
+    tracing::growing_array<int> copies(of.list.nodes.size(), -1), begins(of.list.nodes.size(), 0);
     for (int i = 0; i < leaves_; ++i) numbers_.append(input{i}, {});
     int const drawn = draws ? numbers_.append(input{leaves_}, {}) : -1;
     if (draws) numbers_.node_of(drawn).has_gradient = false;
@@ -9649,7 +10059,7 @@ class elementwise {
         copies[id] = copies[of.list.operand(id, 0)];
         continue;
       }
-      growing_array<int> reads;
+      tracing::growing_array<int> reads;
       for (int i = 0; i < here.operand_count; ++i) reads.push_back(copies[of.list.operand(id, i)]);
       operation what = here.what;
       if (auto* group = what.if_is<composite>()) group->first = begins[group->first];
@@ -9660,7 +10070,7 @@ class elementwise {
   }
 
   int inputs_, leaves_;
-  growing_array<char> live_;
+  tracing::growing_array<char> live_;
   operation_list numbers_;
   int result_ = 0;
 };
@@ -9928,6 +10338,8 @@ struct embedding_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
@@ -9951,6 +10363,7 @@ struct embedding : layer<embedding> {
       : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Nothing, or anything else: E1025.
@@ -9964,7 +10377,7 @@ struct embedding : layer<embedding> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr mask_rule compute_mask() const { return {.exists = options.mask_zero}; }
+  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {.exists = options.mask_zero}; }
 
   constexpr auto call(auto& ops, auto x) const {
     if (options.mask_zero && x.rank() != 2)
@@ -10170,6 +10583,8 @@ struct activity_regularization_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = input; l1 * sum|x| + l2 * sum x^2, divided by the batch size, is added to the loss.
@@ -10465,7 +10880,7 @@ struct recurrent_layer : Base {
   static constexpr bool supports_masking = true;
   static constexpr int state_count = States, most_outputs = 1 + States;
 
-  step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< of its first call; the library finds them
 
   using Base::Base;
 
@@ -10702,6 +11117,8 @@ struct dense_attention_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// softmax(scores) value, where `Derived::scores(ops, query, key)` says how well each place of the query fits each of
@@ -10715,7 +11132,7 @@ struct dense_attention : option_layer<Derived, dense_attention_options<UseScale>
   static constexpr bool supports_masking = true;
   static constexpr int masked_inputs = 2, most_outputs = 2;
 
-  step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< of its first call; the library finds them
 
   using option_layer<Derived, dense_attention_options<UseScale>>::option_layer;
 
@@ -10859,6 +11276,8 @@ struct pooling_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Base of max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d. Size is size_2d, or int for a
@@ -10894,6 +11313,7 @@ struct pooling_layer : layer<Derived> {
         padding(options.padding) {
     this->layer_name = options.name;
     this->trainable = options.trainable;
+    this->layer_dtype = options.dtype;
   }
   /// Keras's positional spelling: `max_pooling2d{3, 2}` is a pool of 3 by 3 with strides of 2.
   template <class Strides>
@@ -11360,6 +11780,8 @@ struct convolution_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Base of conv1d and conv2d.
@@ -11398,9 +11820,9 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
     else if (base::check_window(ops, in)) {
       bool const has_more_axes = x.rank() > base::axes + 1;
       auto const images = has_more_axes ? ops.reshape(x, detail::last_axes_of(x.shape(), base::axes)) : x;
-      auto const kernel = ops.weight(parameter::with("kernel", base::kernel_shape(channels / groups, filters),
-                                                     given.kernel_initializer, given.kernel_regularizer,
-                                                     given.kernel_constraint, parameter_layout::matrix, groups));
+      auto const kernel = ops.weight(parameter::with(
+          "kernel", base::kernel_shape(channels / groups, filters), given.kernel_initializer, given.kernel_regularizer,
+          given.kernel_constraint, tracing::parameter_layout::matrix, groups));
       auto sums = ops.conv(images, kernel, base::windows_of(in), groups);
       if (has_more_axes)
         sums = ops.reshape(sums, operations::extents::of_batch(x.length(0), base::output_of(in, filters)));
@@ -11618,6 +12040,8 @@ struct transposed_convolution_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = activation(transposed convolution of the input with the kernel + bias), channels last; lengths are those of
@@ -11756,6 +12180,8 @@ struct conv2d_transpose_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 
   static constexpr size_2d no_output_padding{-1};
 };
@@ -11824,9 +12250,9 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
                 size_2d(height, width), "; a convolution leads from there to another shape than ", in);
     else {
       shape const out(height, width, filters);
-      auto const kernel =
-          ops.weight(parameter::with("kernel", kernel_shape(filters, in.back()), options.kernel_initializer,
-                                     options.kernel_regularizer, options.kernel_constraint, parameter_layout::matrix));
+      auto const kernel = ops.weight(parameter::with("kernel", kernel_shape(filters, in.back()),
+                                                     options.kernel_initializer, options.kernel_regularizer,
+                                                     options.kernel_constraint, tracing::parameter_layout::matrix));
       return with_bias_and_activation(
           ops, ops.conv_transpose(x, kernel, windows_of(out), operations::extents::of_batch(x.length(0), out)));
     }
@@ -11923,6 +12349,8 @@ struct global_pooling_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Base of global_average_pooling1d, global_max_pooling1d and those of two and three axes. Axes is 4 for volumes, 3 for
@@ -11938,6 +12366,7 @@ struct global_pooling_layer : layer<Derived> {
   constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
     this->layer_name = options.name;
     this->trainable = options.trainable;
+    this->layer_dtype = options.dtype;
   }
 
   /// Anything else: E1025.
@@ -11970,7 +12399,8 @@ struct global_pooling_layer : layer<Derived> {
 
 namespace stagecraft::layers {
 
-/// The mean of each channel over all positions.
+/// The mean of each channel over all positions; of a sequence with masked steps, over those that count (NaN if none
+/// does, as in Keras).
 ///
 /// Shape: (steps, channels) to (channels), or (1, channels) with keepdims. No weights. Errors: see
 /// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling1d.
@@ -11980,13 +12410,21 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
   static constexpr std::string_view usage =
       "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}";
 
-  /// Keras's takes the mean of the steps that count.
-  [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
+  tracing::step_masks masks;  ///< of its first call; the library finds them
+
   [[nodiscard]] static constexpr bool passes_mask() { return false; }
 
-  using global_pooling_layer<global_average_pooling1d, 2>::global_pooling_layer;
+  using base = global_pooling_layer<global_average_pooling1d, 2>;
+  using base::base;
 
   static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.mean(x, axes); }
+  constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
+    auto const x = in[0], mask = counts[0];
+    if (mask.list == nullptr || x.rank() != 3) return base::call(ops, x);
+    auto const steps = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
+    auto const mean = ops.sum(x * steps, 1) / ops.sum(steps, 1);
+    return keepdims ? mean : ops.reshape(mean, {x.length(0), x.length(-1)});
+  }
 };
 
 }  // namespace stagecraft::layers
@@ -12202,6 +12640,8 @@ struct separable_convolution_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Base of separable_conv1d and separable_conv2d: each channel is convolved by itself, and the results are mixed.
@@ -12244,7 +12684,7 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
       auto const mixture = ops.weight(
           parameter::with("pointwise_kernel", base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
                           given.pointwise_initializer, given.pointwise_regularizer, given.pointwise_constraint,
-                          parameter_layout::matrix));
+                          tracing::parameter_layout::matrix));
       return base::with_bias_and_activation(ops, ops.matmul(each, ops.reshape(mixture, {between, filters})));
     }
     return x;
@@ -12519,6 +12959,8 @@ struct batch_normalization_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with numbers of its own for each channel: each
@@ -12655,6 +13097,8 @@ struct bidirectional_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
@@ -12684,6 +13128,7 @@ struct bidirectional
       : recurrent(recurrent_), options(options_) {
     this->layer_name = options.name;
     this->trainable = options.trainable;
+    this->layer_dtype = options.dtype == dtype::of_policy ? recurrent.layer_dtype : options.dtype;
   }
 
   /// Keras's `layer`.
@@ -12757,6 +13202,49 @@ bidirectional(Recurrent, bidirectional_options) -> bidirectional<Recurrent>;
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/layers/capture_upstream_gradients.hpp
+// Lets programs and loss scaling see a gradient on its way back.
+// Graphcore counterpart: keras.ipu.layers.CaptureUpstreamGradients, CaptureActivationGradients.
+
+namespace stagecraft::layers {
+
+/// The tag, which is the layer's name, and nothing else.
+struct capture_upstream_gradients_options {
+  /// The layer's name in summaries and errors, and that of the gradient; empty: made from the class, as in Keras.
+  fixed_name name = {};
+  bool trainable = true;  ///< false changes nothing: gradients are captured wherever they come by
+};
+
+/// Gives what it gets, and keeps the gradient of that: `trainer.captured_gradients<"tag">()` is the one of the last
+/// weight update, summed (or meant) over its micro-batches and replicas as gradients of weights are, and
+/// als_optimizer counts it. Where Graphcore's wrappers take a layer, this stands behind it: `dense{8},
+/// capture_upstream_gradients{}, activation{relu}` is CaptureUpstreamGradients(Dense(8)) and, as it stands before the
+/// activation, CaptureActivationGradients(Dense(8, "relu")).
+///
+/// Shape unchanged. It keeps a tensor of a whole batch as a weight of its own, beside the optimizer's numbers for it,
+/// which files and counts leave out. Errors: E1001; E1087 in a model whose inputs fix no batch size
+/// (`input{4}.of_batch_size(8)`). Definition: Graphcore's Keras, keras/ipu/layers/capture_upstream_gradients.py.
+struct capture_upstream_gradients : option_layer<capture_upstream_gradients, capture_upstream_gradients_options> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "CaptureUpstreamGradients";
+  static constexpr std::string_view usage = "capture_upstream_gradients{} or capture_upstream_gradients{{.name = ...}}";
+
+  using option_layer::option_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    auto const captured = ops.state("gradient", x.shape(), true);
+    return ops.composite("capture", {x, captured}, [&] { return x + 0.0F; }, keep_gradient);
+  }
+
+ private:
+  static constexpr void keep_gradient(operations::composite_gradient& of) {
+    of.give(0, of.gradient());
+    of.give(1, of.gradient());
+  }
+};
+
+}  // namespace stagecraft::layers
+
 // ---- stagecraft/layers/category_encoding.hpp
 // Whole numbers as vectors of ones and zeros: tf.keras.layers.CategoryEncoding.
 
@@ -12779,6 +13267,8 @@ struct category_encoding_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// A one for each number of a sample at its place among `num_tokens`; a number outside has none (TensorFlow: an error).
@@ -12994,6 +13484,8 @@ struct conv_lstm_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Long short-term memory whose products are convolutions: see lstm for its formulas.
@@ -13387,6 +13879,8 @@ struct dense_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = activation(input * kernel + bias), over the last axis of its input.
@@ -13444,7 +13938,7 @@ struct dense : layer<dense> {
   constexpr auto sums(auto& ops, auto x) const {
     auto y = ops.matmul(x, ops.weight(parameter::with("kernel", {x.length(-1), units}, options.kernel_initializer,
                                                       options.kernel_regularizer, options.kernel_constraint,
-                                                      parameter_layout::matrix)));
+                                                      tracing::parameter_layout::matrix)));
     if (options.use_bias)
       y += ops.weight(parameter::with("bias", {units}, options.bias_initializer, options.bias_regularizer,
                                       options.bias_constraint));
@@ -13487,6 +13981,8 @@ struct depthwise_conv2d_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Channel c of the input gives the channels c * depth_multiplier, ... of the output, by a kernel of one channel each.
@@ -13567,6 +14063,20 @@ struct number_list {
   constexpr explicit(false) number_list(Numbers... number)
       : numbers{static_cast<float>(number)...}, count(sizeof...(Numbers)) {}
 
+  /// `count` says how many there should be, also where that is more than there is room for.
+  constexpr void append(float number) noexcept {
+    if (count < capacity) numbers[count] = number;
+    ++count;
+  }
+  /// In ascending order.
+  constexpr void sort() noexcept {
+    for (int i = 1; i < count; ++i)
+      for (int k = i; k > 0 && numbers[k - 1] > numbers[k]; --k) {
+        float const smaller = numbers[k];
+        numbers[k] = numbers[k - 1];
+        numbers[k - 1] = smaller;
+      }
+  }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
   [[nodiscard]] constexpr float const* end() const noexcept { return numbers + count; }
@@ -13588,6 +14098,8 @@ struct discretization_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = how many boundaries are not above the input: 0 below the first one. No gradient flows through it.
@@ -13641,6 +14153,8 @@ struct dot_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// For each sample, sums of a[.., k, ..] * b[.., k, ..], where k runs along an axis of each. `axes` is one for both or
@@ -13906,6 +14420,8 @@ struct group_normalization_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each sample and group
@@ -13928,6 +14444,7 @@ struct group_normalization : layer<group_normalization> {
   constexpr explicit(false) group_normalization(group_normalization_options const& options_) : options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Anything else: E1025.
@@ -14093,6 +14610,8 @@ struct gru_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// A gated recurrent unit. With p = x * kernel + bias and q = h * recurrent_kernel in the parts z, r and g:
@@ -14119,6 +14638,7 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Nothing, or anything else: E1025.
@@ -14261,6 +14781,8 @@ struct instance_normalization_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// group_normalization with a group for each channel: mean and variance are those of a channel over all places.
@@ -14352,6 +14874,8 @@ struct layer_normalization_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: the last axis
@@ -14489,6 +15013,8 @@ struct locally_connected_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// A convolution with a kernel and a bias of its own for each place of the output; channels last. Keras's
@@ -14515,7 +15041,7 @@ struct locally_connected_layer : window_layer<Derived, Size, locally_connected_o
              x;
     int const rows = static_cast<int>(out.size()) / batch / outputs, taps = static_cast<int>(over.size());
     // What each window sees of one tap after the other: (places, batch, taps * channels).
-    growing_array<operations::tensor> seen;
+    tracing::growing_array<operations::tensor> seen;
     for (int tap = 0; tap < taps; ++tap) {
       auto part = x;
       for (int axis = base::places, rest = tap; axis-- > 0; rest /= over[axis].size)
@@ -14626,6 +15152,8 @@ struct lstm_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
@@ -14650,6 +15178,7 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Nothing, or anything else: E1025.
@@ -14770,7 +15299,7 @@ struct masking : layer<masking> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr mask_rule compute_mask() const { return {options.mask_value, true}; }
+  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {options.mask_value, true}; }
 
   constexpr auto call(auto& ops, auto x) const {
     if (x.rank() != 3) ops.error(1041, "expects an input of shape (steps, features)");
@@ -14850,6 +15379,8 @@ struct multi_head_attention_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// For each head: softmax(q k^T / sqrt(key_dim)) v, where q, k and v are products of the query, the key and the value
@@ -14874,12 +15405,13 @@ struct multi_head_attention : layer<multi_head_attention> {
   int key_dim = 1;
   using arguments = argument_list<&multi_head_attention::num_heads, &multi_head_attention::key_dim>;
   multi_head_attention_options options;
-  step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< of its first call; the library finds them
 
   constexpr multi_head_attention(int num_heads_, int key_dim_, multi_head_attention_options const& options_ = {})
       : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Nothing, or anything else: E1025.
@@ -15009,6 +15541,8 @@ struct normalization_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = (input - mean) / sqrt(variance), of which at least 1e-7 counts.
@@ -15056,7 +15590,7 @@ struct normalization : option_layer<normalization, normalization_options> {
   }
   static constexpr auto constant(auto& ops, number_list const& given, operations::extents const& aligned) {
     if (given.count == 1) return ops.full({1}, given.numbers[0]);
-    growing_array<operations::tensor> numbers;
+    tracing::growing_array<operations::tensor> numbers;
     for (float const number : given) numbers.push_back(ops.full({1}, number));
     return ops.reshape(ops.concatenate(numbers), aligned);
   }
@@ -15128,6 +15662,8 @@ struct prelu_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// f(x) = x for x > 0, alpha * x below, with an alpha of its own for each element of a sample, but along the
@@ -15155,6 +15691,7 @@ struct prelu : layer<prelu> {
         shared_axes(options.shared_axes) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Anything else: E1025.
@@ -15226,6 +15763,8 @@ struct random_contrast_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// While training, (input - mean) * f + mean, with the mean of each channel of each image, and one f for a batch from
@@ -15292,6 +15831,8 @@ struct resizing_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Each pixel is a weighted mean of the pixels around its place, whose weights are a function of their distances: a
@@ -15378,6 +15919,8 @@ struct random_crop_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// While training, the part of the images that begins at a place that is drawn, one for a batch. At inference the
@@ -15444,6 +15987,8 @@ struct random_flip_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// While training, each image is turned over with probability 1/2, along each axis of the mode; at inference the input
@@ -15502,6 +16047,8 @@ struct random_warp_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// While training, pixel (row, column) of an image is that of the input at `derived().places(ops, row, column)`, two
@@ -15709,6 +16256,8 @@ struct re_lu_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// f(x) = max_value for x >= max_value, x for threshold <= x < max_value, negative_slope * (x - threshold) below.
@@ -15730,6 +16279,7 @@ struct re_lu : layer<re_lu> {
   constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Anything else: E1025.
@@ -15833,6 +16383,8 @@ struct rescaling_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = input * scale + offset: `rescaling{1.0 / 255}` for the bytes of an image.
@@ -15941,6 +16493,8 @@ struct rnn_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Carries out a cell for one step of a sequence after the other, from states of zeros. Cells of the library are
@@ -16040,6 +16594,8 @@ struct serial_dense_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// What dense computes, in `serialization_factor` products one after the other: less memory while they are made, more
@@ -16080,7 +16636,7 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
     auto const kernel = ops.weight(parameter::with("kernel", {features, units}, options.kernel_initializer,
                                                    options.kernel_regularizer, options.kernel_constraint));
     auto const all = ops.reshape(x, {samples, rows / samples, features});
-    growing_array<decltype(x)> products;
+    tracing::growing_array<decltype(x)> products;
     for (int i = 0; i < parts; ++i) {
       int const count = along / parts, begin = i * count;
       auto const left = serialization_dimension == kernel_rows     ? all
@@ -16154,6 +16710,8 @@ struct simple_rnn_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
@@ -16179,6 +16737,7 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
       : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Nothing, or anything else: E1025.
@@ -16270,7 +16829,7 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
   static constexpr std::string_view class_name = "SlicingOpLambda";
   static constexpr std::string_view default_name = "tf.__operators__.getitem";
 
-  slice_list list;
+  tracing::slice_list list;
 
   /// What is taken of each axis of a sample.
   struct part {
@@ -16292,7 +16851,8 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
     shape const in = detail::sample_shape(x);
     int const rank = in.rank();
     int ellipses = 0;
-    for (int i = 0; i < list.count && i < slice_list::capacity; ++i) ellipses += list.entries[i].is_ellipsis ? 1 : 0;
+    for (int i = 0; i < list.count && i < tracing::slice_list::capacity; ++i)
+      ellipses += list.entries[i].is_ellipsis ? 1 : 0;
     if (ellipses > 1 || list.count - ellipses > rank + 1) {
       ops.error(1065, "slices with ", list.count, " entries, of which ", ellipses,
                 ellipses == 1 ? " is an ellipsis" : " are ellipses", ", a tensor of shape ", in,
@@ -16326,11 +16886,11 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
 
  private:
   /// The entry of an axis, the batch being axis 0.
-  [[nodiscard]] constexpr slice_entry entry_of(int axis, int axes) const {
+  [[nodiscard]] constexpr tracing::slice_entry entry_of(int axis, int axes) const {
     int position = 0;
-    for (int i = 0; i < list.count && i < slice_list::capacity; ++i) {
+    for (int i = 0; i < list.count && i < tracing::slice_list::capacity; ++i) {
       int const length = list.entries[i].is_ellipsis ? axes - (list.count - 1) : 1;
-      if (axis < position + length) return list.entries[i].is_ellipsis ? slice_entry(all()) : list.entries[i];
+      if (axis < position + length) return list.entries[i].is_ellipsis ? tracing::slice_entry(all()) : list.entries[i];
       position += length;
     }
     return all();
@@ -16340,8 +16900,8 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
 }  // namespace layers
 
 template <class Part>
-constexpr symbolic_tensor symbolic_tensor::operator[](slice_list const& part) const {
-  std::conditional_t<std::is_same_v<Part, slice_list>, layers::slicing_op_lambda, Part> layer;
+constexpr symbolic_tensor symbolic_tensor::operator[](tracing::slice_list const& part) const {
+  std::conditional_t<std::is_same_v<Part, tracing::slice_list>, layers::slicing_op_lambda, Part> layer;
   layer.list = part;
   layer.list.where = {};
   return layer(detail::first_tensor(*this, part.where.file, part.where.line));
@@ -16774,6 +17334,8 @@ struct time_distributed_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// `each` for every step of its input, with the same weights: the steps of all samples are samples to it, as in a Keras
@@ -16796,6 +17358,7 @@ struct time_distributed : layer<time_distributed<Each>> {
   constexpr explicit time_distributed(Each const& each_, time_distributed_options const& options = {}) : each(each_) {
     this->layer_name = options.name;
     this->trainable = options.trainable && each.trainable;
+    this->layer_dtype = options.dtype == dtype::of_policy ? each.layer_dtype : options.dtype;
   }
 
   /// Keras's `layer`.
@@ -16853,8 +17416,8 @@ struct time_distributed<Other> : layer<time_distributed<Other>> {
 
  private:
   template <class T>
-  static constexpr diagnostic problem = [] {
-    diagnostic found;
+  static constexpr diagnostics::diagnostic problem = [] {
+    diagnostics::diagnostic found;
     found.report(1072, "time_distributed is given '", detail::type_name<T>(),
                  "', which is not a layer; of a model, give each layer a time_distributed of its own");
     return found;
@@ -16879,6 +17442,8 @@ struct unit_normalization_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// output = input / sqrt(the sum of its squares along the axes), of which at least 1e-12 counts.
@@ -16955,6 +17520,8 @@ struct up_sampling2d_options {
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
 /// Makes an image `size` times as high and as wide (default 2), by repeating its pixels or by bilinear interpolation.
@@ -16981,6 +17548,7 @@ struct up_sampling2d : layer<up_sampling2d> {
       : size(size_), interpolation(options.interpolation) {
     layer_name = options.name;
     trainable = options.trainable;
+    layer_dtype = options.dtype;
   }
 
   /// Anything else: E1025.
@@ -17013,7 +17581,7 @@ struct up_sampling2d : layer<up_sampling2d> {
     operations::extents one = x.shape(), all = x.shape();
     one.insert(axis + 1, 1);
     all[axis] *= factor;
-    growing_array<operations::tensor> parts;
+    tracing::growing_array<operations::tensor> parts;
     for (int i = 0; i < factor; ++i) {
       float const place = (static_cast<float>(i) + 0.5F) / static_cast<float>(factor) + 0.5F;  // 1 is x itself
       int const before = static_cast<int>(place);
@@ -17265,11 +17833,11 @@ class step_segments {
   }
 
  public:
-  growing_array<int> order;  ///< of the operations
-  growing_array<segment> segments;
+  tracing::growing_array<int> order;  ///< of the operations
+  tracing::growing_array<segment> segments;
 
   /// `batch`: 1 or less if nothing is to be divided.
-  constexpr step_segments(operation_list const& list, growing_array<int> const& order_of_list, int batch)
+  constexpr step_segments(operation_list const& list, tracing::growing_array<int> const& order_of_list, int batch)
       : order(order_of_list), list_(&list), batch_(batch), made_in_(list.nodes.size(), -1) {
     if (batch > 1) sort();
     for (int i = 0; i < count(); i = next_) {
@@ -17293,8 +17861,8 @@ class step_segments {
 
   constexpr void sort() {
     enum class turn : char { first, middle, last };
-    growing_array<turn> turns(list_->nodes.size(), turn::first);
-    growing_array<int> sorted[3];
+    tracing::growing_array<turn> turns(list_->nodes.size(), turn::first);
+    tracing::growing_array<int> sorted[3];
     for (int i = 0, end = 0; i < count(); i = end) {
       end = end_of(i);
       // Behind what it reads.
@@ -17426,8 +17994,8 @@ class step_segments {
 
   operation_list const* list_;
   int batch_, next_ = 0;
-  bool is_idle_ = false;        // whether the last segment has no work yet: then it may be of any kind
-  growing_array<int> made_in_;  // the segment of each operation
+  bool is_idle_ = false;                 // whether the last segment has no work yet: then it may be of any kind
+  tracing::growing_array<int> made_in_;  // the segment of each operation
 };
 
 }  // namespace stagecraft::operations
@@ -17455,12 +18023,12 @@ struct product_join {
 /// The joins of a step.
 class product_joins {
  public:
-  growing_array<product_join> joins;
+  tracing::growing_array<product_join> joins;
 
   /// `is_free(id)`: whether no other step reads the value of an operation of this one.
   template <class IsFree>
-  constexpr product_joins(operation_list const& list, growing_array<int> const& order,
-                          growing_array<segment> const& segments, IsFree const& is_free)
+  constexpr product_joins(operation_list const& list, tracing::growing_array<int> const& order,
+                          tracing::growing_array<segment> const& segments, IsFree const& is_free)
       : list_(&list), readers_(list.nodes.size(), 0), positions_(list.nodes.size(), -1) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       positions_[order[i]] = static_cast<int>(i);
@@ -17480,7 +18048,6 @@ class product_joins {
   }
 
  private:
-
   /// `behind`: what comes after the product in its segment.
   template <class IsFree>
   constexpr void join(int id, std::span<int const> behind, IsFree const& is_free) {
@@ -17519,7 +18086,7 @@ class product_joins {
   }
 
   operation_list const* list_;
-  growing_array<int> readers_, positions_;
+  tracing::growing_array<int> readers_, positions_;
 };
 
 }  // namespace stagecraft::operations
@@ -17533,19 +18100,19 @@ namespace stagecraft::operations {
 /// backward step; sums, products, rows of tables and the states of loops are kept.
 class steps {
  public:
-  growing_array<int> forward, backward;  ///< operations in their order
-  growing_array<int> kept;               ///< operations of the forward step whose results the backward step reads
+  tracing::growing_array<int> forward, backward;  ///< operations in their order
+  tracing::growing_array<int> kept;  ///< operations of the forward step whose results the backward step reads
   /// A weight that the forward step changes, and the copy of it that the backward step reads.
   struct old_weight {
     int weight, copy;
   };
-  growing_array<old_weight> old_weights;
+  tracing::growing_array<old_weight> old_weights;
   bool backward_reads_output = false;  ///< the value of the call's output, which is not kept once more
 
   /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
   constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
     auto const count = traced.list.nodes.size();
-    growing_array<char> live(count, 0);
+    tracing::growing_array<char> live(count, 0);
     find_output();
     if (trains) {
       for (int const id : traced.gradients)
@@ -17604,8 +18171,8 @@ class steps {
     return -1;
   }
   /// Marks what `id` needs, whose operands stand before it.
-  constexpr void need(int id, growing_array<char>& live, bool is_backward) {
-    growing_array<int> open{id};
+  constexpr void need(int id, tracing::growing_array<char>& live, bool is_backward) {
+    tracing::growing_array<int> open{id};
     while (!open.empty()) {
       int const next = open.back();
       open.pop_back();
@@ -17634,9 +18201,9 @@ class steps {
     }
   }
   /// A loop that gives something runs with all of its states.
-  constexpr void close_loops(growing_array<char>& live, bool is_backward) {
+  constexpr void close_loops(tracing::growing_array<char>& live, bool is_backward) {
     int const first = is_backward ? traced_->forward_count : 0;
-    growing_array<int> ends;  // and what states become
+    tracing::growing_array<int> ends;  // and what states become
     for (int id = first; id < traced_->list.size(); ++id) {
       auto const& what = traced_->list.node_of(id).what;
       if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
@@ -17652,7 +18219,7 @@ class steps {
   }
 
   trace const* traced_;
-  growing_array<char> is_output_;
+  tracing::growing_array<char> is_output_;
 };
 
 }  // namespace stagecraft::operations
@@ -17687,17 +18254,17 @@ struct place {
 /// The places of all values of one step.
 class value_places {
  public:
-  growing_array<place> places;     ///< of each operation; `nowhere` if the step does not compute it
-  std::int64_t workspace = 0;      ///< floats
-  std::int64_t sample_floats = 0;  ///< floats for each sample that is worked on
-  growing_array<product_join> joins;
+  tracing::growing_array<place> places;  ///< of each operation; `nowhere` if the step does not compute it
+  std::int64_t workspace = 0;            ///< floats
+  std::int64_t sample_floats = 0;        ///< floats for each sample that is worked on
+  tracing::growing_array<product_join> joins;
 
   /// `written`: whether the gradient of an input (then of a weight) is to be written to its memory, where others are
   /// added to what is there, or unwanted. `order`: the operations of the step; `results`: what is read when it has
   /// ended; `carried_out`: both steps.
-  constexpr value_places(trace const& traced, growing_array<int> const& order, growing_array<int> const& results,
-                         steps const& carried_out, bool is_forward, growing_array<segment> const& segments, int batch,
-                         std::span<bool const> written = {})
+  constexpr value_places(trace const& traced, tracing::growing_array<int> const& order,
+                         tracing::growing_array<int> const& results, steps const& carried_out, bool is_forward,
+                         tracing::growing_array<segment> const& segments, int batch, std::span<bool const> written = {})
       : places(traced.list.nodes.size()), list_(&traced.list), order_(&order), segments_(&segments), batch_(batch) {
     positions_.assign(places.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) positions_[order[i]] = static_cast<int>(i);
@@ -17727,7 +18294,7 @@ class value_places {
   }
 
   /// Floats of all kept values.
-  static constexpr std::int64_t kept_floats(operation_list const& list, growing_array<int> const& kept) {
+  static constexpr std::int64_t kept_floats(operation_list const& list, tracing::growing_array<int> const& kept) {
     std::int64_t sum = 0;
     for (int const id : kept) sum += rounded(list.node_of(id).shape.size());
     return sum;
@@ -17791,13 +18358,13 @@ class value_places {
     int first, last;
   };
 
-  constexpr void place_others(growing_array<int> const& results) {
-    growing_array<region> loops;
+  constexpr void place_others(tracing::growing_array<int> const& results) {
+    tracing::growing_array<region> loops;
     for (int const id : *order_)
       if (list_->node_of(id).what.is<loop_end>()) loops.push_back({positions_[list_->operand(id, 0)], positions_[id]});
 
-    growing_array<lifetime> lives;
-    growing_array<int> live_of(places.size(), -1);
+    tracing::growing_array<lifetime> lives;
+    tracing::growing_array<int> live_of(places.size(), -1);
     for (int const id : *order_) {
       auto const& what = list_->node_of(id).what;
       if (places[id].in != storage::nowhere || root(id) != id || what.is<loop>() || what.is<loop_end>() ||
@@ -17852,8 +18419,8 @@ class value_places {
     if (last != nullptr) life.last = last->end - 1;
   }
   /// Gives memory to the values whose lives are of one kind.
-  constexpr void assign(growing_array<lifetime> const& lives, bool of_samples, std::int64_t& floats) {
-    growing_array<block> blocks;
+  constexpr void assign(tracing::growing_array<lifetime> const& lives, bool of_samples, std::int64_t& floats) {
+    tracing::growing_array<block> blocks;
     for (auto const& life : lives) {
       if (life.is_of_samples != of_samples) continue;
       // The first block that is free by then; few steps count more here than few floats, since compilers limit them.
@@ -17873,10 +18440,10 @@ class value_places {
     return what.is<carry>() || what.is<next>() || what.is<stack>();
   }
   operation_list const* list_;
-  growing_array<int> const* order_;
-  growing_array<segment> const* segments_;
+  tracing::growing_array<int> const* order_;
+  tracing::growing_array<segment> const* segments_;
   int batch_;
-  growing_array<int> positions_;
+  tracing::growing_array<int> positions_;
 };
 
 }  // namespace stagecraft::operations
@@ -17982,7 +18549,7 @@ struct sums_call {
         first = before;
       }
     if (auto const* factor = list.node_of(unmoved(list, list.operand(first, 1))).what.if_is<weight>())
-      is_packed = traced.weights[factor->index].layout == parameter_layout::matrix;
+      is_packed = traced.weights[factor->index].layout == tracing::parameter_layout::matrix;
   }
 
  private:
@@ -18010,7 +18577,7 @@ struct sums_call {
 // What must be kept of a call's tensors until its backward step: the part of a gradient's rule that decides about
 // memory.
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// What a step on single elements is a function of, if the step before it can do it while its results are in registers:
 /// an epilogue of that step.
@@ -18104,7 +18671,9 @@ constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer
   return needs;
 }
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 /// Floats for two numbers per channel of each item of kernels::channel_items, and for two more per channel.
 constexpr long long channel_sums(long long floats, int channels) {
@@ -18112,7 +18681,9 @@ constexpr long long channel_sums(long long floats, int channels) {
   return (items < 32 ? items + 1 : 33) * 2 * ((channels + 15) / 16 * 16);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
@@ -18133,7 +18704,9 @@ constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_in
   return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + detail::channel_sums(floats, columns)};
 }
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 /// A number for each output says which cell of its window it is: one byte if there are up to 256 (two up to 65536).
 template <class L>
@@ -18149,7 +18722,9 @@ constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in
           .applies_activation_to_output = true};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 constexpr call_needs needs_of(layers::max_pooling1d const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
@@ -18172,45 +18747,7 @@ constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, ex
   return {.input = false, .output = false};
 }
 
-}  // namespace stagecraft
-
-// ---- stagecraft/description/dtype_policy.hpp
-// In which types a model computes and keeps its weights. Keras counterpart: tf.keras.mixed_precision.Policy.
-
-namespace stagecraft {
-
-/// The types of values and gradients, and of weights with the optimizer's state: float32, float16 or, on the host,
-/// bfloat16. Prefer the constants of `dtype_policies` to one written by hand.
-struct dtype_policy {
-  dtype compute_dtype = dtype::float32;
-  dtype variable_dtype = dtype::float32;
-  /// The type in which values and gradients lie in memory where kernels read and write floats: compute_dtype on the
-  /// host; float32 on emulated IPUs, whose tiles have memories of their own. `training_on` sets it.
-  dtype storage_dtype = dtype::float32;
-
-  friend constexpr bool operator==(dtype_policy const&, dtype_policy const&) = default;
-};
-
-/// Whether the steps of a model work on copies of its weights, which are rounded for each pass.
-template <dtype_policy Policy>
-inline constexpr bool rounds_copies_of_weights =
-    is_half(Policy.compute_dtype) && Policy.variable_dtype != Policy.compute_dtype;
-
-/// Keras's policies by their names. Where values are of 16 bits, arithmetic is still done in float32, and results are
-/// rounded when they are stored.
-namespace dtype_policies {
-
-inline constexpr dtype_policy float32{};
-/// Weights stay in float32; a copy is rounded for each step.
-inline constexpr dtype_policy mixed_float16{.compute_dtype = dtype::float16};
-inline constexpr dtype_policy float16{.compute_dtype = dtype::float16, .variable_dtype = dtype::float16};
-/// The same with the upper halves of floats: as large as those, with three decimal places. Not on IPUs (E2061).
-inline constexpr dtype_policy mixed_bfloat16{.compute_dtype = dtype::bfloat16};
-inline constexpr dtype_policy bfloat16{.compute_dtype = dtype::bfloat16, .variable_dtype = dtype::bfloat16};
-
-}  // namespace dtype_policies
-
-}  // namespace stagecraft
+}  // namespace stagecraft::plan
 
 // ---- stagecraft/description/replication.hpp
 // Data parallelism: how many replicas of a model there are, and how they become one.
@@ -18383,6 +18920,10 @@ enum class recomputation_mode : unsigned char {
   }
 }
 
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
+
 /// The mode that `automatic` stands for in a schedule; any other mode is itself.
 [[nodiscard]] constexpr recomputation_mode mode_in(schedule order, recomputation_mode mode) noexcept {
   if (mode != recomputation_mode::automatic) return mode;
@@ -18390,7 +18931,7 @@ enum class recomputation_mode : unsigned char {
                                        : recomputation_mode::recompute_then_backpropagate;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline
 
 // ---- stagecraft/pipeline/stage_options.hpp
 // Options of Poplar's libraries for single stages of a pipeline: Graphcore's PipelineStageOptions.
@@ -18409,6 +18950,10 @@ struct pipeline_stage_options {
   /// Whether anything is given.
   [[nodiscard]] constexpr bool given() const noexcept { return convolution_options.given() || matmul_options.given(); }
 };
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
 
 /// The options of all stages, in their order: those of `stage_options<...>`, or none.
 ///
@@ -18430,12 +18975,16 @@ class stage_options_list {
   int count = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft::detail {
 
 template <pipeline_stage_options... Options>
 inline constexpr pipeline_stage_options listed_options[]{Options...};
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Options of Poplar for each stage:
 ///
@@ -18444,7 +18993,7 @@ inline constexpr pipeline_stage_options listed_options[]{Options...};
 ///                      sc::pipeline_stage_options{}>}
 template <pipeline_stage_options... Options>
   requires(sizeof...(Options) > 0)
-inline constexpr stage_options_list stage_options{detail::listed_options<Options...>};
+inline constexpr pipeline::stage_options_list stage_options{detail::listed_options<Options...>};
 
 }  // namespace stagecraft
 
@@ -18519,9 +19068,9 @@ struct pipelining_options {
 
   /// What is planned otherwise in the forward steps of single stages, also where they are carried out again: an entry
   /// for each stage, or none (E2065). On the host, and without stages, it changes nothing.
-  stage_options_list forward_propagation_stages_poplar_options = {};
+  pipeline::stage_options_list forward_propagation_stages_poplar_options = {};
   /// Likewise in their backward steps; entry 0 is stage 0's.
-  stage_options_list backward_propagation_stages_poplar_options = {};
+  pipeline::stage_options_list backward_propagation_stages_poplar_options = {};
   /// Likewise in the weight update. It multiplies no matrices here, so that there is nothing that it could change.
   pipeline_stage_options weight_update_poplar_options = {};
 
@@ -18607,7 +19156,7 @@ struct inference_pipelining_options {
   /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
   bool replicated_weight_sharding = false;
   /// What is planned otherwise in the forward steps of single stages on IPUs: an entry for each, or none (E2065).
-  stage_options_list forward_propagation_stages_poplar_options = {};
+  pipeline::stage_options_list forward_propagation_stages_poplar_options = {};
 
   /// The same as options of a training.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
@@ -18763,21 +19312,6 @@ struct added_loss {
 
 }  // namespace stagecraft::losses
 
-// ---- stagecraft/losses/probabilities.hpp
-// How losses take probabilities.
-
-namespace stagecraft::losses::detail {
-
-/// What Keras clips probabilities to: [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
-inline constexpr float probability_epsilon = 1e-7F;
-
-/// Limited to these; where that changes a probability, its gradient is 0.
-constexpr operations::tensor clip_probability(operations::tensor p) {
-  return maximum(minimum(p, 1 - probability_epsilon), probability_epsilon);
-}
-
-}  // namespace stagecraft::losses::detail
-
 // ---- stagecraft/losses/reduction.hpp
 // How the losses of the rows of a batch become one number.
 // Keras counterpart: tf.keras.losses.Reduction.
@@ -18814,6 +19348,82 @@ constexpr bool is_summed(Loss const& loss) {
 
 }  // namespace stagecraft::losses
 
+// ---- stagecraft/losses/along_axis.hpp
+// Losses along an axis that is not the last one. Keras counterpart: the argument `axis` of losses.
+
+namespace stagecraft::losses::detail {
+
+/// Values of a sample, and so of a row of a loss along another axis than the last one: it keeps a row's memory small.
+inline constexpr int most_values_along_axis = 16384;
+
+/// A loss's or a metric's axis, in Keras's count: 0 is the batch.
+template <class Loss>
+constexpr int axis_of([[maybe_unused]] Loss const& loss) {
+  if constexpr (requires { loss.axis; })
+    return loss.axis;
+  else
+    return -1;
+}
+/// The same as an axis of one sample; -1 if it has no such axis.
+constexpr int axis_of_sample(int axis, shape const& sample) {
+  int const found = axis < 0 ? axis + sample.rank() : axis - 1;
+  return axis != 0 && found >= 0 && found < sample.rank() ? found : -1;
+}
+/// Whether a sample is one row of a loss, since it runs along an axis that is not the last one.
+constexpr bool has_sample_as_row(int axis, shape const& sample) {
+  int const found = axis_of_sample(axis, sample);
+  return found >= 0 && found < sample.rank() - 1 && sample.size() <= most_values_along_axis;
+}
+
+/// A sample's loss, or what a sample counts in a metric: the mean over its vectors along an axis, or their sum where
+/// that is the reduction. The sample is (outer, length, inner), and the axis the one in the middle.
+template <class Loss>
+struct along_axis {
+  static constexpr std::string_view name = Loss::name;
+  static constexpr bool sparse_targets = false;
+
+  Loss of;                      ///< the loss of one vector
+  losses::reduction reduction;  ///< that of the loss
+  int outer = 1;                ///< elements of the axes before it
+  int length = 1;               ///< of a vector
+  int inner = 1;                ///< elements of the axes behind it
+
+  constexpr along_axis(Loss const& loss, shape const& sample, int axis) : of(loss), reduction(reduction_of(loss)) {
+    int const middle = axis_of_sample(axis, sample);
+    outer = sample.size(0, middle);
+    length = sample[middle];
+    inner = sample.size(middle + 1, sample.rank());
+  }
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const vectors = [&](auto x) {
+      return ops.reshape(ops.transpose(ops.reshape(x, {outer, length, inner}), {0, 2, 1}), {outer * inner, length});
+    };
+    auto const each = ops.mean(stagecraft::detail::call_loss(of, ops, vectors(target), vectors(output)), -1);
+    auto const all = ops.reshape(each, {1, outer * inner});
+    return is_summed(of) ? ops.sum(all, -1) : ops.mean(all, -1);
+  }
+
+  friend constexpr bool operator==(along_axis const&, along_axis const&) = default;
+};
+
+}  // namespace stagecraft::losses::detail
+
+// ---- stagecraft/losses/probabilities.hpp
+// How losses take probabilities.
+
+namespace stagecraft::losses::detail {
+
+/// What Keras clips probabilities to: [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
+inline constexpr float probability_epsilon = 1e-7F;
+
+/// Limited to these; where that changes a probability, its gradient is 0.
+constexpr operations::tensor clip_probability(operations::tensor p) {
+  return maximum(minimum(p, 1 - probability_epsilon), probability_epsilon);
+}
+
+}  // namespace stagecraft::losses::detail
+
 // ---- stagecraft/losses/binary_crossentropy.hpp
 // Cross entropy of independent yes/no targets.
 // Keras counterpart: tf.keras.losses.BinaryCrossentropy.
@@ -18826,6 +19436,7 @@ namespace stagecraft::losses {
 struct binary_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies sigmoid itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / 2
+  int axis = -1;                     ///< along which the mean is taken; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "binary_crossentropy";
@@ -18860,6 +19471,7 @@ namespace stagecraft::losses {
 struct categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / classes
+  int axis = -1;                     ///< along which the classes lie; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "categorical_crossentropy";
@@ -18917,6 +19529,7 @@ namespace stagecraft::losses {
 /// -sum(target prediction) over the last axis, both (rows, columns) divided by their norms: -1 in the same direction, 0
 /// if either is 0.
 struct cosine_similarity {
+  int axis = -1;                     ///< along which the vectors lie; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "cosine_similarity";
@@ -19268,7 +19881,9 @@ struct last_activation {
   friend constexpr bool operator==(last_activation const&, last_activation const&) = default;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 template <class M, int Call>
 constexpr last_activation find_last_activation() {
@@ -19302,23 +19917,23 @@ constexpr auto find_last_activations(std::index_sequence<Output...>) {
   return std::array<last_activation, sizeof...(Output)>{find_last_activation<M, outputs_of<M>[Output]>()...};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// Of each output of a model, in their order.
 template <Model M>
 inline constexpr auto last_activations_of =
     detail::find_last_activations<M>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
 
-}  // namespace stagecraft
+}  // namespace stagecraft::models
 
 // ---- stagecraft/plan/logits.hpp
 // Cross-entropies of outputs that come from softmax or sigmoid take the logits, as Keras's do: nothing is clipped, and
 // a saturated output has a gradient. Such an activation is not its layer's then, but applied to the output's logits
 // after the loss has seen them.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Layer, class... Layers>
 inline constexpr bool is_one_of = (std::same_as<Layer, Layers> || ...);
@@ -19395,12 +20010,30 @@ inline constexpr auto planned_layer = layer_in_plan<M, Call, LeavesActivation>()
 template <class M, int Call>
 inline constexpr auto const& planned_layer<M, Call, false> = layer_of<M, Call>;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 /// Whether the loss of an output takes the logits of its softmax or sigmoid.
 template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
     (detail::outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
+
+/// Whether each row of the loss of an end is a whole sample: its axis is not the last one.
+template <class Job, std::size_t End>
+inline constexpr bool loss_takes_samples = [] {
+  if constexpr (End >= Job::graph.outputs_of(0).size()) {
+    return false;
+  } else {
+    constexpr int axis = losses::detail::axis_of(losses::loss_of_output<End>(Job::training.loss));
+    return losses::detail::has_sample_as_row(axis, Job::graph.call(Job::graph.ends[End]).shape);
+  }
+}();
+/// The columns of a row of it.
+template <class Job, std::size_t End>
+inline constexpr int loss_columns_of =
+    loss_takes_samples<Job, End> ? Job::graph.call(Job::graph.ends[End]).shape.size()
+                                 : Job::graph.call(Job::graph.ends[End]).shape.back();
 
 /// The loss of an end of the graph, as it is computed: of an output, or of what is added to the loss behind these.
 template <class Job, std::size_t End>
@@ -19410,7 +20043,10 @@ inline constexpr auto computed_loss_of = [] {
   } else {
     auto loss = losses::loss_of_output<End>(Job::training.loss);
     if constexpr (takes_logits<Job, End>) loss.from_logits = true;
-    return loss;
+    if constexpr (loss_takes_samples<Job, End>)
+      return losses::detail::along_axis(loss, Job::graph.call(Job::graph.ends[End]).shape, loss.axis);
+    else
+      return loss;
   }
 }();
 /// What it counts in the total.
@@ -19419,13 +20055,13 @@ constexpr float loss_weight_of(std::size_t end) {
   return end >= Job::graph.outputs_of(0).size() ? 1.0F : Job::training.loss_weights.of(end);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan
 
 // ---- stagecraft/plan/program.hpp
 // The plan that every execution policy carries out: which calls need a gradient, who writes it first, which tensors are
 // alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// Floats that so many numbers of a type take.
 [[nodiscard]] constexpr long long stored_floats(long long numbers, dtype type) noexcept {
@@ -19473,7 +20109,9 @@ struct program {
   long long floats = 0;  ///< size of the block
 };
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 /// A plan whose buffers have no place yet, but lifetimes. Slots are indices of `buffers`, or -1.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
@@ -19491,47 +20129,46 @@ template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
   constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode,
-                    std::uint64_t logits, dtype stored)
+                    std::uint64_t logits, stored_types stored)
       : graph_(graph), trains_(mode == execution_mode::training), stored_(stored), count_(static_cast<int>(Calls)) {
     result_.batch = batch;
     for (std::size_t i = 0; i < Calls; ++i) {
       result_.calls[i].needs = needs[i];
       result_.calls[i].activation_in_loss = leaves_activation_to_loss(graph, static_cast<int>(i), logits);
       // Each term of a gradient is rounded by itself: its sum must not depend on where the terms come from.
-      if (is_half(stored)) result_.calls[i].needs.adds_exactly = false;
+      if (is_half(stored.narrow)) result_.calls[i].needs.adds_exactly = false;
     }
   }
 
   constexpr program_draft<Calls, Edges, Outputs> const& make() {
     result_.own_gradient.fill(-1);
     find_roots_and_gradients();
-    if (is_half(stored_)) find_stored_types();
+    if (is_half(stored_.narrow)) find_stored_types();
     if (trains_) {
       find_first_writers();
       find_activations_in_consumers();
     }
-    if (!is_half(stored_)) find_epilogues();  // what is in between would have to be rounded
+    if (!is_half(stored_.narrow)) find_epilogues();  // what is in between would have to be rounded
     find_lifetimes();
     return draft_;
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  constexpr planned_call& call(int index) { return result_.calls[at(index)]; }
+  constexpr planned_call& call(int index) { return result_.calls[index]; }
   [[nodiscard]] constexpr int backward_step(int index) const { return 2 * count_ - index; }
 
   /// A call that no loss depends on, such as an output of a nested model that nobody uses, has no gradient.
   constexpr void find_roots_and_gradients() {
     growing_array<char> reaches_loss(Calls, 0);
-    for (int const output : graph_.ends) reaches_loss[at(output)] = 1;
+    for (int const output : graph_.ends) reaches_loss[output] = 1;
     for (int i = count_; i-- > 0;)
       for (int const input : graph_.inputs_of(i))
-        if (reaches_loss[at(i)] != 0) reaches_loss[at(input)] = 1;
+        if (reaches_loss[i] != 0) reaches_loss[input] = 1;
     for (int i = 0; i < count_; ++i) {
       auto& own = call(i);
       auto const inputs = graph_.inputs_of(i);
       own.root = own.needs.view && !inputs.empty() ? call(inputs[0]).root : i;
-      if (!trains_ || reaches_loss[at(i)] == 0) continue;
+      if (!trains_ || reaches_loss[i] == 0) continue;
       for (auto const& weight : graph_.parameters_of(graph_.call(i).layer))
         own.needs_gradient = own.needs_gradient || weight.trainable;
       for (int const input : inputs) own.needs_gradient = own.needs_gradient || call(input).needs_gradient;
@@ -19541,7 +20178,9 @@ class planner {
   /// Numbers that count something, such as words, must be exact.
   constexpr void find_stored_types() {
     for (int i = 0; i < count_; ++i)
-      call(i).stored = graph_.call(call(i).root).type == dtype::float32 ? stored_ : dtype::float32;
+      call(i).stored = graph_.call(call(i).root).type == dtype::float32
+                           ? computed_type(graph_, call(i).root, stored_.by_default)
+                           : dtype::float32;
     for (int i = 0; i < count_; ++i)
       if (same_type(graph_.layer_of(i).type, tag_of<layers::embedding>))
         for (int const input : graph_.inputs_of(i))
@@ -19553,21 +20192,21 @@ class planner {
     growing_array<char> written(Calls, 0), layer_written(graph_.layers.size(), 0);
     auto const outputs = graph_.ends;
     for (std::size_t k = 0; k < Outputs; ++k) {
-      auto& root = written[at(call(outputs[k]).root)];
+      auto& root = written[call(outputs[k]).root];
       result_.loss_adds_gradient[k] = root != 0;
       root = 1;
     }
     for (int i = count_ - 1; i >= 0; --i) {
       if (!call(i).needs_gradient) continue;
-      auto& layer = layer_written[at(graph_.call(i).layer)];
+      auto& layer = layer_written[graph_.call(i).layer];
       call(i).writes_parameter_gradient = layer == 0;
       layer = 1;
       if (call(i).needs.view) continue;
       auto const& node = graph_.call(i);
       for (int k = 0; k < node.input_count; ++k) {
-        auto const edge = at(node.first_input + k);
+        auto const edge = node.first_input + k;
         auto const input = graph_.inputs[edge];
-        auto& root = written[at(call(input).root)];
+        auto& root = written[call(input).root];
         bool const adds = root != 0 && call(input).needs_gradient;
         result_.adds_gradient[edge] = adds && call(i).needs.adds_exactly;
         result_.own_gradient[edge] = adds && !call(i).needs.adds_exactly ? 0 : -1;
@@ -19581,8 +20220,8 @@ class planner {
     constexpr int several = -2;
     growing_array<int> readers(Calls, -1);
     for (int i = 0; i < count_; ++i)
-      for (int const input : graph_.inputs_of(i)) readers[at(input)] = readers[at(input)] == -1 ? i : several;
-    for (int const output : graph_.ends) readers[at(output)] = several;
+      for (int const input : graph_.inputs_of(i)) readers[input] = readers[input] == -1 ? i : several;
+    for (int const output : graph_.ends) readers[output] = several;
     for (int& reader : readers)
       if (reader == several) reader = -1;
     return readers;
@@ -19591,9 +20230,9 @@ class planner {
   constexpr void find_activations_in_consumers() {
     auto const readers = only_readers();
     for (int i = 0; i < count_; ++i) {
-      if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[at(i)] < 0) continue;
-      auto& consumer = call(readers[at(i)]);
-      if (!consumer.needs.applies_activation) continue;
+      if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[i] < 0) continue;
+      auto& consumer = call(readers[i]);
+      if (!consumer.needs.applies_activation || call(i).stored != consumer.stored) continue;
       call(i).activation_in_consumer = true;
       call(i).needs.output = false;
       consumer.needs.output = consumer.needs.output || consumer.needs.applies_activation_to_output;
@@ -19605,7 +20244,7 @@ class planner {
   constexpr void find_epilogues() {
     auto const readers = only_readers();
     for (int i = 0; i < count_; ++i) {
-      int const next = readers[at(i)];
+      int const next = readers[i];
       if (next < 0 || call(i).root != i || call(next).needs.view || keeps_output_for_backward(i, next)) continue;
       int const first = call(i).epilogue_of >= 0 ? call(i).epilogue_of : i;
       auto const kind = call(next).needs.is_epilogue;
@@ -19624,14 +20263,14 @@ class planner {
   }
   /// Whether the backward step of a call, or that of the one which reads its output, reads it, too.
   [[nodiscard]] constexpr bool keeps_output_for_backward(int index, int reader) const {
-    auto const &own = result_.calls[at(index)], &next = result_.calls[at(reader)];
+    auto const &own = result_.calls[index], &next = result_.calls[reader];
     return (own.needs_gradient && own.needs.output) || own.activation_in_consumer || own.activation_in_loss ||
            (next.needs_gradient && next.needs.input);
   }
 
   [[nodiscard]] constexpr long long floats_of(int index) const {
     return stored_floats(static_cast<long long>(result_.batch) * graph_.call(index).shape.size(),
-                         result_.calls[at(index)].stored);
+                         result_.calls[index].stored);
   }
 
   constexpr void find_lifetimes() {
@@ -19643,43 +20282,43 @@ class planner {
     draft_.own_gradient.fill(-1);
     auto const request = [&](int& slot, int first, int last, long long size) {
       slot = draft_.buffer_count++;
-      buffers[at(slot)] = {first, last, size};
+      buffers[slot] = {first, last, size};
     };
     auto const extend = [&](int slot, int step) {
       if (slot < 0) return;  // what is never stored
-      if (buffers[at(slot)].last < step) buffers[at(slot)].last = step;
-      if (buffers[at(slot)].first > step) buffers[at(slot)].first = step;
+      if (buffers[slot].last < step) buffers[slot].last = step;
+      if (buffers[slot].first > step) buffers[slot].first = step;
     };
     for (int i = 0; i < count_; ++i) {
       auto const& own = call(i);
       if (own.root == i) {
         int const filled = graph_.call(i).is_input ? -1 : own.epilogue_of >= 0 ? own.epilogue_of : i;
-        if (own.epilogue < 0) request(value[at(i)], filled, i, floats_of(i));
-        if (own.needs_gradient) request(gradient[at(i)], backward_step(i), backward_step(i), floats_of(i));
+        if (own.epilogue < 0) request(value[i], filled, i, floats_of(i));
+        if (own.needs_gradient) request(gradient[i], backward_step(i), backward_step(i), floats_of(i));
       }
       // A layer keeps its values while training, even if no backward step will read them.
-      if (own.needs.saved > 0) request(saved[at(i)], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
-      if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[at(own.root)], backward_step(i));
+      if (own.needs.saved > 0) request(saved[i], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
+      if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[own.root], backward_step(i));
       for (int const input : graph_.inputs_of(i)) {
         int const root = call(input).root;
-        extend(value[at(root)], i);
+        extend(value[root], i);
         if (!own.needs_gradient || own.needs.view) continue;
-        if (own.needs.input) extend(value[at(root)], backward_step(i));
-        if (gradient[at(root)] >= 0) extend(gradient[at(root)], backward_step(i));
+        if (own.needs.input) extend(value[root], backward_step(i));
+        if (gradient[root] >= 0) extend(gradient[root], backward_step(i));
       }
       auto const& node = graph_.call(i);
       for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
-        if (result_.own_gradient[at(edge)] >= 0)
-          request(draft_.own_gradient[at(edge)], backward_step(i), backward_step(i),
-                  floats_of(call(graph_.inputs[at(edge)]).root));
+        if (result_.own_gradient[edge] >= 0)
+          request(draft_.own_gradient[edge], backward_step(i), backward_step(i),
+                  floats_of(call(graph_.inputs[edge]).root));
     }
     int const loss_step = count_;
     int largest_added_loss = -1;
     auto const outputs = graph_.ends;
     for (std::size_t k = 0; k < Outputs; ++k) {
       int const root = call(outputs[k]).root;
-      extend(value[at(root)], loss_step);
-      if (gradient[at(root)] >= 0) extend(gradient[at(root)], loss_step);
+      extend(value[root], loss_step);
+      if (gradient[root] >= 0) extend(gradient[root], loss_step);
       if (result_.loss_adds_gradient[k] && (largest_added_loss < 0 || floats_of(root) > floats_of(largest_added_loss)))
         largest_added_loss = root;
     }
@@ -19688,7 +20327,7 @@ class planner {
 
   graph_view const& graph_;
   bool trains_;
-  dtype stored_;
+  stored_types stored_;
   int count_;
   program_draft<Calls, Edges, Outputs> draft_;
   program<Calls, Edges, Outputs>& result_ = draft_.result;
@@ -19736,10 +20375,10 @@ constexpr call_needs find_needs(std::index_sequence<Input...>) {
 
 // One constant for each call and for each part of the plan: compilers limit the steps of each.
 template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivation>
-inline constexpr call_needs needs_of_call = find_needs<M, Call, Batch, Mode, LeavesActivation>(
-    std::make_index_sequence<static_cast<std::size_t>(graph_of<M>.call(Call).input_count)>{});
+inline constexpr call_needs needs_of_call =
+    find_needs<M, Call, Batch, Mode, LeavesActivation>(std::make_index_sequence<graph_of<M>.call(Call).input_count>{});
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored, std::size_t... Call>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, std::size_t... Call>
 constexpr auto draft_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
@@ -19748,7 +20387,7 @@ constexpr auto draft_program(std::index_sequence<Call...>) {
       .make();
 }
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
 inline constexpr auto draft_of =
     draft_program<M, Batch, Mode, Logits, Stored>(std::make_index_sequence<graph_of<M>.calls.size()>{});
 
@@ -19763,16 +20402,16 @@ struct placed_buffers {
   }
 };
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
 inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits, Stored>.buffer_count> placed_of{
     draft_of<M, Batch, Mode, Logits, Stored>.buffers.data()};
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, dtype Stored>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
 constexpr auto plan_program() {
   constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored>;
   constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored>;
   auto result = draft.result;
-  auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[static_cast<std::size_t>(slot)].offset; };
+  auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[slot].offset; };
   result.floats = placed.floats;
   for (std::size_t i = 0; i < result.calls.size(); ++i) {
     auto& own = result.calls[i];
@@ -19787,19 +20426,21 @@ constexpr auto plan_program() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 /// The plan of a model. `Logits` has a bit for each output whose loss takes logits; `Stored` is the type of values.
-template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, dtype Stored = dtype::float32>
+template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {}>
 inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored>();
 
 /// The program of a job.
 template <class Job>
 inline constexpr auto const& program_for =
     program_of<typename Job::model, Job::training.batch_size, Job::mode,
-               detail::outputs_with_logits<typename Job::described>, Job::training.dtype_policy.storage_dtype>;
+               detail::outputs_with_logits<typename Job::described>, detail::stored_types_of<Job>>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan
 
 // ---- stagecraft/plan/pipeline_flow.hpp
 // How values and gradients flow between a model's stages: who writes a gradient first, who adds to it, and whose part
@@ -19836,13 +20477,12 @@ constexpr int stage_of_graph_call(int call) {
   return stage < 0 ? 0 : stage;
 }
 
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype Stored>
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored>
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
   constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored>;
   constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
   pipeline_flow<calls, edges, outputs> flow;
-  auto const at = [](int index) { return static_cast<std::size_t>(index); };
   std::array<bool, calls> together{};  // only the first stage has written so far
   std::array<int, calls> last_edge{};
   flow.first_stage.fill(-1);
@@ -19854,7 +20494,7 @@ constexpr auto find_flow() {
     if (flow.stage[i] >= flow.stages) flow.stages = flow.stage[i] + 1;
   }
   for (std::size_t k = 0; k < outputs; ++k) {
-    auto const root = at(program.calls[at(graph.ends[k])].root);
+    auto const root = program.calls[graph.ends[k]].root;
     if (!program.calls[root].needs_gradient) continue;
     flow.loss_role[k] = flow.first_stage[root] < 0 ? gradient_role::first : gradient_role::add;
     flow.first_stage[root] = flow.stages - 1;
@@ -19864,11 +20504,11 @@ constexpr auto find_flow() {
     if (!program.calls[i].needs_gradient || program.calls[i].needs.view) continue;
     auto const& node = graph.calls[i];
     for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
-      auto const root = at(program.calls[at(graph.inputs[at(edge)])].root);
+      auto const root = program.calls[graph.inputs[edge]].root;
       if (!program.calls[root].needs_gradient) continue;
-      (last_edge[root] < 0 ? flow.first_edge[root] : flow.next_edge[at(last_edge[root])]) = edge;
+      (last_edge[root] < 0 ? flow.first_edge[root] : flow.next_edge[last_edge[root]]) = edge;
       last_edge[root] = edge;
-      auto& role = flow.role[at(edge)];
+      auto& role = flow.role[edge];
       if (flow.first_stage[root] < 0) {
         role = gradient_role::first;
         flow.first_stage[root] = flow.stage[i];
@@ -19885,13 +20525,13 @@ constexpr auto find_flow() {
 }
 
 // One constant for all descriptions that have the same plan.
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, dtype Stored>
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored>
 inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode, Stored>();
 
 template <class Job>
 inline constexpr auto const& flow_of =
     flow_of_plan<typename Job::model, Job::training.batch_size, outputs_with_logits<typename Job::described>,
-                 Job::described::mode, Job::training.dtype_policy.storage_dtype>;
+                 Job::described::mode, stored_types_of<Job>>;
 
 }  // namespace stagecraft::detail
 
@@ -19936,9 +20576,7 @@ struct gradient_accumulation_options {
 // ---- stagecraft/description/effective_options.hpp
 // Which of a training description's options hold for a model: those of a pipeline or those without stages.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// What is left of a pipeline's options without stages: one stage on one device, in which nothing waits for its
 /// backward pass. The micro-batches per weight update stay the same, and so do the results that the host sees.
@@ -19961,7 +20599,9 @@ constexpr pipelining_options find_options() {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::jobs {
 
 /// The options that hold when M is trained, evaluated or run with a training description: `pipeline` for a model with
 /// stages. For one without, `gradient_accumulation` if anything of it is given, else what `pipeline` says of more than
@@ -19970,7 +20610,7 @@ constexpr pipelining_options find_options() {
 template <Model M, auto Training>
 inline constexpr pipelining_options options_of = detail::find_options<M, Training>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::jobs
 
 // ---- stagecraft/description/replicas.hpp
 // How many replicas of a model are trained, and how many samples a weight update sees.
@@ -20044,7 +20684,7 @@ inline constexpr auto effective_batch_size = detail::count_samples_of_update<M, 
 // What is planned, priced and carried out: a model, what it is trained with, the mode and the machine, as one type.
 // Trainers, predictors and profiles make one each; all rooms above take it as `Job`.
 
-namespace stagecraft {
+namespace stagecraft::jobs {
 
 /// A model in one mode on one machine. `Training` is a description of a training or of an inference, as it holds on the
 /// machine (training_on); whatever is the same on all machines, such as a plan, is made for machine_without_limit.
@@ -20084,7 +20724,7 @@ struct job {
   using described = job<M, Training>;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::jobs
 
 // ---- stagecraft/plan/recomputation.hpp
 // Which forward steps a stage's backward pass carries out again, instead of finding their results kept.
@@ -20187,7 +20827,7 @@ inline constexpr auto recomputation_of = recomputation_finder<Job, Stage>().find
 // ---- stagecraft/pipeline/schedule/placed_stage.hpp
 // Where a stage of a pipeline is: its device, and whether another stage works at the same time.
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// A stage as a timetable sees it.
 struct placed_stage {
@@ -20197,7 +20837,7 @@ struct placed_stage {
   bool is_beside = false;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline
 
 // ---- stagecraft/pipeline/schedule/rotations.hpp
 // How many micro-batches can be in flight if each device does one thing at a time: the rotations of a pipeline's list
@@ -20318,6 +20958,10 @@ struct timetable_step {
 
   friend constexpr bool operator==(timetable_step const&, timetable_step const&) = default;
 };
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
 
 /// The steps of one device in one slot, in the order in which it carries them out: infeed, backward passes in ascending
 /// order of stages, forward passes likewise, what is recomputed for the next slot, what is sent to other devices,
@@ -20447,7 +21091,7 @@ class timetable_steps {
   int first_stage_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline
 
 // ---- stagecraft/pipeline/schedule/timetable.hpp
 // Which device of a pipeline works on which micro-batch when: Graphcore's PipelineSchedule.Grouped, Interleaved and
@@ -20498,12 +21142,13 @@ class timetable {
       : schedule_(schedule),
         trains_(trains),
         overlaps_io_(overlaps_io),
-        recomputation_(trains ? mode_in(schedule, recomputation) : recomputation_mode::none) {
+        recomputation_(trains ? pipeline::mode_in(schedule, recomputation) : recomputation_mode::none) {
     if (stages > 0) stages_ = stages < capacity ? static_cast<int>(stages) : capacity;
     micro_batches_ = micro_batches < 1 ? 1 : micro_batches;
     if (schedule == stagecraft::schedule::sequential && batch_serialization > 1) serialized_ = batch_serialization;
     for (int stage = 0; stage < stages_; ++stage) {
-      placed_stage const own = stages > 0 ? stage_at(static_cast<std::size_t>(stage)) : placed_stage{};
+      pipeline::placed_stage const own =
+          stages > 0 ? stage_at(static_cast<std::size_t>(stage)) : pipeline::placed_stage{};
       device_of_stage_[stage] = own.device;
       if (own.device >= devices_) devices_ = own.device + 1;
       if (stage > 0 && !own.is_beside) ++places_;
@@ -20535,7 +21180,7 @@ class timetable {
                       bool trains, int batch_serialization = 1,
                       recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
       : timetable(schedule, device_of_stage.size(), micro_batches, trains, batch_serialization, recomputation,
-                  overlaps_io, [&](std::size_t stage) { return placed_stage{device_of_stage[stage]}; }) {}
+                  overlaps_io, [&](std::size_t stage) { return pipeline::placed_stage{device_of_stage[stage]}; }) {}
   /// Likewise, of stages that may be beside each other.
   template <class Stages>
     requires requires(Stages const& stages) { stages[0].is_beside; }
@@ -20653,10 +21298,10 @@ class timetable {
     return recomputes(stage) ? micro_batch_at(backward_pass(stage), slot + (recomputes_ahead(stage) ? 1 : 0)) : -1;
   }
   /// What a device does in a slot, in order; in slot `slots()` it updates its weights.
-  [[nodiscard]] constexpr timetable_steps<timetable> steps(int slot, int device) const& {
+  [[nodiscard]] constexpr pipeline::timetable_steps<timetable> steps(int slot, int device) const& {
     return {*this, slot, device};
   }
-  timetable_steps<timetable> steps(int slot, int device) const&& = delete;
+  pipeline::timetable_steps<timetable> steps(int slot, int device) const&& = delete;
 
   // What the schedule costs.
   /// Micro-batches that are in flight at once, between ramp-up and ramp-down: 2 S (grouped, training), S (grouped,
@@ -21171,7 +21816,7 @@ constexpr auto list_devices_of_stages() {
   constexpr int stages = checked_stages<M>.stage_count();
   std::array<placed_stage, static_cast<std::size_t>(stages < 1 ? 1 : stages)> result{};
   for (int stage = 0; stage < stages; ++stage)
-    result[static_cast<std::size_t>(stage)] = {checked_stages<M>.device(stage), checked_stages<M>.is_beside(stage)};
+    result[stage] = {checked_stages<M>.device(stage), checked_stages<M>.is_beside(stage)};
   return result;
 }
 
@@ -21224,8 +21869,8 @@ inline constexpr timetable unchecked_timetable = [] {
 /// E4021.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr timetable timetable_of = [] {
-  static_assert(detail::report<detail::schedule_problem<job<M, Training, Mode>>>());
-  return detail::unchecked_timetable<job<M, Training, Mode>>;
+  static_assert(detail::report<detail::schedule_problem<jobs::job<M, Training, Mode>>>());
+  return detail::unchecked_timetable<jobs::job<M, Training, Mode>>;
 }();
 
 /// The part of the devices' time in which they have nothing to do: timetable::bubble. 0 without stages: there, nothing
@@ -21233,34 +21878,36 @@ inline constexpr timetable timetable_of = [] {
 ///
 ///     static_assert(sc::pipeline_bubble<two_stages, training> < 0.2);
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::schedule_problem<job<M, Training, Mode>>>(
-    detail::unchecked_timetable<job<M, Training, Mode>>.bubble());
+inline constexpr auto pipeline_bubble =
+    detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, Mode>>>(
+        detail::unchecked_timetable<jobs::job<M, Training, Mode>>.bubble());
 
 /// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
 /// With overlapped input and output they are not, but at least two more. It may be asked before these numbers are
 /// right.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_overlap_length =
-    detail::timetable_answer<M, detail::form_of_schedule_problem<job<M, Training, Mode>>>(
-        detail::unchecked_timetable<job<M, Training, Mode>>.overlap_length());
+    detail::timetable_answer<M, detail::form_of_schedule_problem<jobs::job<M, Training, Mode>>>(
+        detail::unchecked_timetable<jobs::job<M, Training, Mode>>.overlap_length());
 
 /// Slots per weight update (in inference: per execution).
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::schedule_problem<job<M, Training, Mode>>>(
-    detail::unchecked_timetable<job<M, Training, Mode>>.slots());
+inline constexpr auto pipeline_slots =
+    detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, Mode>>>(
+        detail::unchecked_timetable<jobs::job<M, Training, Mode>>.slots());
 
 /// The depth of the queue between a stage's forward and its backward pass.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_fifo_depth =
-    detail::timetable_answer<M, detail::schedule_problem<job<M, Training, execution_mode::training>>>(
-        detail::unchecked_timetable<job<M, Training, execution_mode::training>>.fifo_depth(
+    detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, execution_mode::training>>>(
+        detail::unchecked_timetable<jobs::job<M, Training, execution_mode::training>>.fifo_depth(
             detail::stage_of_timetable<M, Stage>()));
 
 /// Micro-batches of which a stage holds activations at once, with the one that it works on.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_activations_alive =
-    detail::timetable_answer<M, detail::schedule_problem<job<M, Training, execution_mode::training>>>(
-        detail::unchecked_timetable<job<M, Training, execution_mode::training>>.activations_alive(
+    detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, execution_mode::training>>>(
+        detail::unchecked_timetable<jobs::job<M, Training, execution_mode::training>>.activations_alive(
             detail::stage_of_timetable<M, Stage>()));
 
 }  // namespace stagecraft
@@ -21269,9 +21916,7 @@ inline constexpr auto pipeline_activations_alive =
 // What a device of a pipeline holds from one pass to another: rings of values, of what layers have kept, and of
 // gradients on their way.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// What most of a session is made for: inference alone, where it is not said how weights are updated.
 template <class Job>
@@ -21299,7 +21944,9 @@ template <class Job>
 inline constexpr auto recomputations_of =
     list_recomputations<Job>(std::make_index_sequence<devices_of_stages<typename Job::model>.size()>{});
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 /// The rings of one device, indexed by calls of the graph, by edges for parts of gradients.
 template <std::size_t Calls, std::size_t Edges>
@@ -21312,7 +21959,9 @@ struct device_buffers {
   long long floats = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 template <class Job, int Device>
 class device_buffer_planner {
@@ -21340,8 +21989,7 @@ class device_buffer_planner {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
   static constexpr long long floats_of(std::size_t call) {
     return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
@@ -21368,7 +22016,7 @@ class device_buffer_planner {
   }
 
   constexpr void find_backward_readers(std::size_t i, int stage) {
-    auto const& again = recomputations_of<Job>[at(stage)].again;
+    auto const& again = recomputations_of<Job>[stage].again;
     backward_reads const reads(program.calls[i]);
     if (reads.output && !again[i]) read(i, table.backward_pass(stage));
     if (!reads.inputs && !again[i]) return;
@@ -21380,16 +22028,16 @@ class device_buffer_planner {
     auto const& own = program.calls[i];
     if (!own.needs_gradient || own.root != static_cast<int>(i)) return;
     int const stage = flow.stage[i], backward = table.backward_pass(stage);
-    if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<Job>[at(stage)].again[i] && !offloads_stage(stage))
+    if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<Job>[stage].again[i] && !offloads_stage(stage))
       result_.saved[i] = rings_.place(table.alive(table.forward_pass(stage), backward), own.needs.saved);
     if (flow.loss_first[i])
       result_.gradient[i] = rings_.place(table.alive(table.forward_pass(flow.stages - 1), backward), floats_of(i));
     else if (flow.first_stage[i] >= 0 && flow.first_stage[i] != stage)
       result_.gradient[i] = rings_.place(table.alive(table.backward_pass(flow.first_stage[i]), backward), floats_of(i));
-    for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)])
-      if (flow.role[at(edge)] == gradient_role::part)
-        result_.part[at(edge)] =
-            rings_.place(table.alive(table.backward_pass(flow.stage[at(reader_of(edge))]), backward), floats_of(i));
+    for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
+      if (flow.role[edge] == gradient_role::part)
+        result_.part[edge] =
+            rings_.place(table.alive(table.backward_pass(flow.stage[reader_of(edge)]), backward), floats_of(i));
   }
   static constexpr int reader_of(int edge) {
     for (std::size_t i = 0; i < calls; ++i)
@@ -21405,15 +22053,13 @@ class device_buffer_planner {
 template <class Job, int Device>
 inline constexpr auto device_buffers_of = device_buffer_planner<Job, Device>().make();
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/plan/pass_plan.hpp
 // One pass of a pipeline, a stage's forward or backward work on a micro-batch: its steps, where they find and leave
 // their tensors, what is sent to other devices, and which passes it waits for.
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// A layer's forward or backward step.
 struct pass_step {
@@ -21428,6 +22074,7 @@ struct pass_transfer {
   buffer_place to;
   int device = -1;
   long long floats = 0;
+  int call = 0;  ///< whose value, gradient or saved numbers they are
 };
 
 /// A gradient that is added to another one before a step of a pass.
@@ -21465,7 +22112,9 @@ struct pass_scratch {
   int last = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 /// Where a pass finds and leaves its tensors: by calls, by edges and by outputs of the graph.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
@@ -21509,8 +22158,7 @@ class pass_planner {
     draft_.places.epilogue.fill(-1);
   }
 
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr long long floats_of(std::size_t call) {
     return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
                          program.calls[call].stored);
@@ -21545,7 +22193,7 @@ class pass_planner {
       requests_.push_back({step, step, floats});
       return;
     }
-    auto& request = requests_[at(slot)];
+    auto& request = requests_[slot];
     if (request.first > step) request.first = step;
     if (request.last < step) request.last = step;
   }
@@ -21555,11 +22203,10 @@ class pass_planner {
   constexpr void list_scratch(scratch_kind kind, std::array<int, Count> const& slots) {
     for (std::size_t i = 0; i < Count; ++i)
       if (slots[i] >= 0)
-        draft_.scratch.push_back(
-            {kind, static_cast<int>(i), requests_[at(slots[i])].first, requests_[at(slots[i])].last});
+        draft_.scratch.push_back({kind, static_cast<int>(i), requests_[slots[i]].first, requests_[slots[i]].last});
   }
   constexpr buffer_place scratch(int slot) const {
-    return slot < 0 ? buffer_place{} : buffer_place{here().floats + requests_[at(slot)].offset};
+    return slot < 0 ? buffer_place{} : buffer_place{here().floats + requests_[slot].offset};
   }
 
   /// What the backward pass of this stage finds in remote memory, in an order that both passes know: values and what
@@ -21571,7 +22218,7 @@ class pass_planner {
   }
   template <class Each>
   constexpr void visit_stashed(Each each) const {
-    auto const& again = recomputations_of<Job>[at(stage_)].again;
+    auto const& again = recomputations_of<Job>[stage_].again;
     std::array<bool, calls> value{};
     for (std::size_t i = 0; i < calls; ++i) {
       if (!runs(i)) continue;
@@ -21597,15 +22244,13 @@ class pass_planner {
   pass_draft<calls, edges, outputs> draft_;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/engine/policy/execution_policy.hpp
 // How a machine carries out what a plan says: the one place where engines differ. Engines decide what is done when, by
 // which thread and in which memory; a policy carries out each of these things.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// The policy of a machine: `type`. A machine's policy is said by a specialisation, which has to be included wherever
 /// models are run on that machine; without one, the machine can be described and profiled, but carries out nothing
@@ -21621,7 +22266,9 @@ using policy_of = typename policy_of_machine<Machine>::type;
 template <class Machine>
 inline constexpr bool is_carried_out = !std::is_void_v<policy_of<Machine>>;
 
-namespace detail {
+}  // namespace stagecraft::engine
+
+namespace stagecraft::detail {
 
 /// What policies are asked with in the concept below: `on_host` carries out on the host what the policy is asked for.
 struct any_host_step {
@@ -21632,7 +22279,9 @@ struct any_host_loss {
   float operator()() const { return 0; }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::engine {
 
 /// What an engine asks of a machine. All functions are static; `Plan` is the plan of a pass (step_plan) and
 /// `Sizes` the sizes of a replica's memory (pipeline_sizes). Where a function takes `on_host`, that carries the same
@@ -21711,7 +22360,7 @@ concept ExecutionPolicy = requires(typename Policy::template replica_memory<Size
   Policy::template given_weights<Plan>(values);
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/metrics/metric_sums.hpp
 // What a metric knows of all rows that it has seen, and how a number is made of it. Keras counterpart: the weights of a
@@ -21734,7 +22383,7 @@ namespace metrics {
 /// A metric's `result`, with its members.
 struct metric_result {
   std::string_view name;  ///< in logs
-  double (*call)(own_options const&, metric_sums const&);
+  double (*call)(diagnostics::own_options const&, metric_sums const&);
 };
 
 namespace detail {
@@ -21742,7 +22391,7 @@ namespace detail {
 /// That of a metric of `call`.
 template <class Metric>
 struct result_of_own {
-  static double call(own_options const& options, metric_sums const& sums) {
+  static double call(diagnostics::own_options const& options, metric_sums const& sums) {
     return static_cast<double>(stagecraft::detail::own_from<Metric>(options).result(sums));
   }
   static constexpr metric_result value{Metric::name, &call};
@@ -21815,10 +22464,13 @@ struct metric {
   // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
   // its end.
   metric_targets targets = metric_targets::any;
-  own_rules<own_call> const* rules = nullptr;   ///< of one that is a `call`
-  own_options options = {};                     ///< and its members
-  metric_result const* result = nullptr;        ///< of one whose result is no mean over rows
+  int along = 0;                                            ///< `call` only: the axis, plus 1; 0 is the last one
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
+  diagnostics::own_options options = {};                    ///< and its members
+  metric_result const* result = nullptr;                    ///< of one whose result is no mean over rows
   std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
+  number_list numbers = {};                     ///< confusion only: thresholds, and behind them weights of labels
+  int parts = 0;                                ///< numbers that it reports, if those are several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
@@ -21834,6 +22486,7 @@ struct metric {
   constexpr void take([[maybe_unused]] Own const& own) {
     if constexpr (requires { Own::sparse_targets; })
       targets = Own::sparse_targets ? metric_targets::classes : metric_targets::values;
+    if constexpr (requires { own.axis; }) along = own.axis + 1;
     if constexpr (requires(metric_sums const& sums) { own.result(sums); }) result = &detail::result_of_own<Own>::value;
   }
 
@@ -22097,6 +22750,7 @@ enum class threshold_spacing : int {
   one,          ///< a single threshold
   even,         ///< from 0 to 1
   even_beyond,  ///< the same, but that the first is a little below 0 and the last a little above 1
+  given,        ///< the metric's `numbers`, in ascending order, between these two
 };
 
 /// What is counted, as the words of a metric's options.
@@ -22111,12 +22765,15 @@ struct confusion_options {
   float value = 0;         ///< of the metric: what a rate must be at least
   int curve = 0;           ///< of auc: its curve, and 4 times how it is summed
 
-  [[nodiscard]] constexpr float at(int index) const noexcept {
+  /// Thresholds that are the metric's `numbers`; those behind them are weights of labels.
+  [[nodiscard]] constexpr int given() const noexcept { return spacing == threshold_spacing::given ? count - 2 : 0; }
+  [[nodiscard]] constexpr float at(int index, number_list const& numbers) const noexcept {
     constexpr float beyond = 1e-7F;
     if (spacing == threshold_spacing::one || count == 1) return spacing == threshold_spacing::one ? threshold : 0.5F;
-    bool const is_beyond = spacing == threshold_spacing::even_beyond;
+    bool const is_beyond = spacing != threshold_spacing::even;
     if (index == 0) return is_beyond ? -beyond : 0.0F;
     if (index == count - 1) return is_beyond ? 1 + beyond : 1.0F;
+    if (spacing == threshold_spacing::given) return numbers.numbers[index - 1];
     return static_cast<float>(static_cast<double>(index) / (count - 1));
   }
 };
@@ -22158,7 +22815,7 @@ struct confusion {
 
 template <class Metric>
 struct result_of_confusion {
-  static double call(own_options const& options, metric_sums const& sums) {
+  static double call(diagnostics::own_options const& options, metric_sums const& sums) {
     return Metric::result(confusion{stagecraft::detail::own_from<confusion_options>(options), sums.values});
   }
   static constexpr metric_result value{Metric::name, &call};
@@ -22173,9 +22830,28 @@ constexpr metric metric_of_confusion(confusion_options const& options, int top_k
           .result = &result_of_confusion<Metric>::value};
 }
 
-/// Keras's default for a threshold: 0.5, or with `top_k` none, as far as predictions are above -1e10.
-[[nodiscard]] constexpr float threshold_or_default(float threshold, int top_k) noexcept {
-  return threshold >= 0 ? threshold : top_k > 0 ? -1e10F : 0.5F;
+/// The same at each of some thresholds. Keras's default is 0.5, or with `top_k` none, as far as predictions are above
+/// -1e10.
+template <class Metric>
+constexpr metric metric_at_thresholds(number_list const& thresholds, int top_k = 0, int class_id = -1) {
+  float const of_none = top_k > 0 ? -1e10F : 0.5F;
+  metric result = metric_of_confusion<Metric>(
+      {.threshold = thresholds.empty() ? of_none : thresholds.numbers[0], .class_id = class_id}, top_k);
+  if (thresholds.count > 1) {
+    result.numbers = thresholds;
+    result.parts = thresholds.count;
+  }
+  return result;
+}
+
+/// What such a metric is at one of its thresholds.
+constexpr metric part_of(metric whole, int index) {
+  auto options = stagecraft::detail::own_from<confusion_options>(whole.options);
+  options.threshold = whole.numbers.numbers[index];
+  whole.options = stagecraft::detail::words_of(options);
+  whole.numbers = {};
+  whole.parts = 0;
+  return whole;
 }
 
 }  // namespace stagecraft::metrics::detail
@@ -22199,18 +22875,25 @@ struct auc {
   auc_curve curve = auc_curve::roc;  ///< of which rates
   /// How the area is summed.
   auc_summation_method summation_method = auc_summation_method::interpolation;
-  bool multi_label = false;  ///< the mean of the areas of all columns, each of which is a label
-  bool from_logits = false;  ///< the sigmoid of predictions counts
+  number_list thresholds = {};     ///< between 0 and 1, in place of `num_thresholds`, in any order
+  bool multi_label = false;        ///< the mean of the areas of all columns, each of which is a label
+  number_list label_weights = {};  ///< of columns: in that mean, or, without `multi_label`, of what is counted. E1102
+  bool from_logits = false;        ///< the sigmoid of predictions counts
 
   static constexpr std::string_view name = "auc";
 
   constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<auc>(
-        {.count = num_thresholds,
-         .spacing = detail::threshold_spacing::even_beyond,
+    bool const given = !thresholds.empty();
+    metric result = detail::metric_of_confusion<auc>(
+        {.count = given ? thresholds.count + 2 : num_thresholds,
+         .spacing = given ? detail::threshold_spacing::given : detail::threshold_spacing::even_beyond,
          .per_label = multi_label ? 1 : 0,
          .from_logits = from_logits ? 1 : 0,
          .curve = static_cast<int>(curve) + 4 * static_cast<int>(summation_method)});
+    result.numbers = thresholds;
+    result.numbers.sort();
+    for (float const weight : label_weights) result.numbers.append(weight);
+    return result;
   }
   static double result(detail::confusion const& at) {
     bool const is_roc = at.options.curve % 4 == static_cast<int>(auc_curve::roc);
@@ -22258,13 +22941,11 @@ namespace stagecraft::metrics {
 /// The sum of the weights of negative predictions that are wrong: the numbers of all columns are yes/no predictions,
 /// and targets that are not 0 a yes.
 struct false_negatives {
-  float thresholds = 0.5F;  ///< predictions above it are positive
+  number_list thresholds = 0.5F;  ///< predictions above it are positive; of several, the metric is one number for each
 
   static constexpr std::string_view name = "false_negatives";
 
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<false_negatives>({.threshold = thresholds});
-  }
+  constexpr operator metric() const noexcept { return detail::metric_at_thresholds<false_negatives>(thresholds); }
   static constexpr double result(detail::confusion const& counted) { return counted.false_negatives(); }
 };
 
@@ -22279,13 +22960,11 @@ namespace stagecraft::metrics {
 /// The sum of the weights of positive predictions that are wrong: the numbers of all columns are yes/no predictions,
 /// and targets that are not 0 a yes.
 struct false_positives {
-  float thresholds = 0.5F;  ///< predictions above it are positive
+  number_list thresholds = 0.5F;  ///< predictions above it are positive; of several, the metric is one number for each
 
   static constexpr std::string_view name = "false_positives";
 
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<false_positives>({.threshold = thresholds});
-  }
+  constexpr operator metric() const noexcept { return detail::metric_at_thresholds<false_positives>(thresholds); }
   static constexpr double result(detail::confusion const& counted) { return counted.false_positives(); }
 };
 
@@ -22313,7 +22992,7 @@ struct mean_io_u {
   }
 
  private:
-  static double mean(own_options const& options, metric_sums const& sums) {
+  static double mean(diagnostics::own_options const& options, metric_sums const& sums) {
     int const classes = stagecraft::detail::own_from<int>(options);
     double total = 0;
     int valid = 0;
@@ -22339,15 +23018,16 @@ namespace stagecraft::metrics {
 
 /// true positives / (true positives + false positives), or 0; targets that are not 0 are a yes.
 struct precision {
-  float thresholds = -1;  ///< predictions above it are positive; -1: 0.5, or with `top_k` none
-  int top_k = 0;          ///< only the k largest predictions of a row can be positive; 0: all
-  int class_id = -1;      ///< the only column that counts; -1: all count
+  /// Predictions above it are positive; without one 0.5, or with `top_k` none. Of several, the metric is one number for
+  /// each.
+  number_list thresholds = {};
+  int top_k = 0;      ///< only the k largest predictions of a row can be positive; 0: all
+  int class_id = -1;  ///< the only column that counts; -1: all count
 
   static constexpr std::string_view name = "precision";
 
   constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<precision>(
-        {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
+    return detail::metric_at_thresholds<precision>(thresholds, top_k, class_id);
   }
   static constexpr double result(detail::confusion const& counted) { return counted.precision(); }
 };
@@ -22388,15 +23068,16 @@ namespace stagecraft::metrics {
 
 /// true positives / (true positives + false negatives), or 0; targets that are not 0 are a yes.
 struct recall {
-  float thresholds = -1;  ///< predictions above it are positive; -1: 0.5, or with `top_k` none
-  int top_k = 0;          ///< only the k largest predictions of a row can be positive; 0: all
-  int class_id = -1;      ///< the only column that counts; -1: all count
+  /// Predictions above it are positive; without one 0.5, or with `top_k` none. Of several, the metric is one number for
+  /// each.
+  number_list thresholds = {};
+  int top_k = 0;      ///< only the k largest predictions of a row can be positive; 0: all
+  int class_id = -1;  ///< the only column that counts; -1: all count
 
   static constexpr std::string_view name = "recall";
 
   constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<recall>(
-        {.threshold = detail::threshold_or_default(thresholds, top_k), .class_id = class_id}, top_k);
+    return detail::metric_at_thresholds<recall>(thresholds, top_k, class_id);
   }
   static constexpr double result(detail::confusion const& counted) { return counted.recall(); }
 };
@@ -22498,13 +23179,11 @@ namespace stagecraft::metrics {
 /// The sum of the weights of negative predictions that are right: the numbers of all columns are yes/no predictions,
 /// and targets that are not 0 a yes.
 struct true_negatives {
-  float thresholds = 0.5F;  ///< predictions above it are positive
+  number_list thresholds = 0.5F;  ///< predictions above it are positive; of several, the metric is one number for each
 
   static constexpr std::string_view name = "true_negatives";
 
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<true_negatives>({.threshold = thresholds});
-  }
+  constexpr operator metric() const noexcept { return detail::metric_at_thresholds<true_negatives>(thresholds); }
   static constexpr double result(detail::confusion const& counted) { return counted.true_negatives(); }
 };
 
@@ -22519,13 +23198,11 @@ namespace stagecraft::metrics {
 /// The sum of the weights of positive predictions that are right: the numbers of all columns are yes/no predictions,
 /// and targets that are not 0 a yes.
 struct true_positives {
-  float thresholds = 0.5F;  ///< predictions above it are positive
+  number_list thresholds = 0.5F;  ///< predictions above it are positive; of several, the metric is one number for each
 
   static constexpr std::string_view name = "true_positives";
 
-  constexpr operator metric() const noexcept {
-    return detail::metric_of_confusion<true_positives>({.threshold = thresholds});
-  }
+  constexpr operator metric() const noexcept { return detail::metric_at_thresholds<true_positives>(thresholds); }
   static constexpr double result(detail::confusion const& counted) { return counted.true_positives(); }
 };
 
@@ -22606,8 +23283,8 @@ concept Metric = requires(Type const& value, void (*take)(metric)) { take(value)
 namespace detail {
 
 template <class... Given>
-inline constexpr diagnostic wrong_metrics_problem = [] {
-  diagnostic problem;
+inline constexpr diagnostics::diagnostic wrong_metrics_problem = [] {
+  diagnostics::diagnostic problem;
   problem.report(4083,
                  "the training's metrics are not at most sixteen values of metrics' classes; write them as "
                  ".metrics = {sc::metrics::accuracy{}, sc::metrics::mean_squared_error{}}, without texts");
@@ -22796,13 +23473,16 @@ struct categorical_hinge : own_metric<categorical_hinge> {
 namespace stagecraft::metrics {
 
 /// The cosine of the angle between a row and its target, 0 if either is 0: the loss of that name has the other sign.
-struct cosine_similarity : own_metric<cosine_similarity> {
+struct cosine_similarity {
+  int axis = -1;  ///< along which vectors lie; 1 is the first one of a sample. E1103
+
   static constexpr std::string_view name = "cosine_similarity";
   static constexpr bool sparse_targets = false;
 
   constexpr auto call(auto& ops, auto target, auto output) const {
     return -losses::cosine_similarity{}.call(ops, target, output);
   }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 };
 
 }  // namespace stagecraft::metrics
@@ -23250,12 +23930,12 @@ class update_tracer {
   struct new_value {
     int variable, value;
   };
-  growing_array<new_value> new_values;
+  tracing::growing_array<new_value> new_values;
   struct wanted_norm {
     int of;          ///< number of the list
     bool is_global;  ///< over all weights
   };
-  growing_array<wanted_norm> norms;
+  tracing::growing_array<wanted_norm> norms;
   int scale_norm = -1;  ///< of `norms`: what decides on the factor of the loss
 
  private:
@@ -23830,12 +24510,13 @@ namespace detail {
 
 /// How the factor changes; `growth_steps` 0: not at all.
 struct loss_scale_rule {
-  float initial_scale = 1;    ///< of the first update
-  int growth_steps = 0;       ///< updates before it grows
-  float growth = 2;           ///< by which it is multiplied or divided
-  float limit = 3.4e38F;      ///< it stays below
-  float ratio_threshold = 0;  ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
-  bool accumulates = false;   ///< whether the gradients of all updates count for that share, or those of the last one
+  float initial_scale = 1;     ///< of the first update
+  int growth_steps = 0;        ///< updates before it grows
+  float growth = 2;            ///< by which it is multiplied or divided
+  float limit = 3.4e38F;       ///< it stays below
+  float ratio_threshold = 0;   ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
+  bool accumulates = false;    ///< whether the gradients of all updates count for that share, or those of the last one
+  bool captured_only = false;  ///< whether those of weights do not
 };
 
 }  // namespace detail
@@ -23890,7 +24571,8 @@ constexpr loss_scale_rule loss_scale_rule_of(O const& optimizer) {
             optimizer.increase_factor,
             optimizer.max_loss_scaling_factor,
             optimizer.ratio_threshold,
-            optimizer.accumulate_statistics_over_update_period};
+            optimizer.accumulate_statistics_over_update_period,
+            optimizer.captured_grads_only};
   else if constexpr (requires { optimizer.optimizer.learning_rate; })
     return loss_scale_rule_of(optimizer.optimizer);
   else
@@ -23942,29 +24624,40 @@ struct als_optimizer {
   bool accumulate_statistics_over_update_period = true;
   /// If a larger share of the gradients overflows, the factor falls, else it grows; above 0 and below 1.
   float ratio_threshold = 10e-6F;
+  /// Whether only gradients count that layers::capture_upstream_gradients keeps, or those of weights as well.
+  bool captured_grads_only = false;
   /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "als_optimizer";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
-    constexpr float largest_half = 65504;
     check(gradient.list->problem);
-    ops.count_overflows(gradient, largest_half);
+    count(ops, captured_grads_only ? none(gradient) : gradient);
     gradient = gradient * (1 / ops.loss_scale());
     optimizer.update(ops, weight, stagecraft::detail::prepared_gradient(optimizer, ops, gradient));
+  }
+  /// What becomes of a gradient that is kept (optimizers/captured_gradient.hpp).
+  constexpr void update_captured(auto& ops, auto kept, auto gradient) const {
+    count(ops, gradient);
+    optimizer.update(ops, none(kept), stagecraft::detail::prepared_gradient(optimizer, ops, none(kept)));
+    ops.update(kept, gradient);
   }
 
   friend constexpr bool operator==(als_optimizer const&, als_optimizer const&) = default;
 
  private:
+  static constexpr void count(auto& ops, operations::tensor gradient) {
+    constexpr float largest_half = 65504;
+    ops.count_overflows(gradient, largest_half);
+  }
+  static constexpr operations::tensor none(operations::tensor of) { return operations::number(*of.list, 0); }
   static constexpr bool is_power_of_two(float x) {
-    for (; x > 1; x /= 2) {
-    }
+    while (x > 1 && x <= 3.4e38F) x /= 2;  // not for ever, if it is infinite
     return x == 1;
   }
   /// E4089.
-  constexpr void check(diagnostic& problem) const {
+  constexpr void check(diagnostics::diagnostic& problem) const {
     auto const wrong = [&](std::string_view what) { problem.report(4089, "the training's als_optimizer has ", what); };
     if (update_frequency < 1) wrong("an update_frequency below 1");
     if (!is_power_of_two(initial_loss_scaling_factor) || !is_power_of_two(max_loss_scaling_factor) ||
@@ -24751,7 +25444,7 @@ struct polynomial_decay {
 // ---- stagecraft/description/training.hpp
 // What a model is trained with, as a compile-time description: Keras's `compile` arguments.
 
-namespace stagecraft {
+namespace stagecraft::jobs {
 
 /// Keras's `loss_weights`: the weight of each output's loss in the total, 1 by default.
 struct output_weights {
@@ -24767,6 +25460,10 @@ struct output_weights {
   /// The weight of an output's loss.
   [[nodiscard]] constexpr float of(std::size_t output) const noexcept { return count == 0 ? 1.0F : values[output]; }
 };
+
+}  // namespace stagecraft::jobs
+
+namespace stagecraft {
 
 /// Keras's `compile`, and what Keras takes at `fit` but a compiled plan must know before: the batch size.
 ///
@@ -24795,7 +25492,7 @@ struct training {
   /// One metric, several in braces, or `metrics::per_output(...)`. They are not weighted by sample and class weights.
   stagecraft::metrics::metric_list metrics = {};
   /// The weight of each output's loss in the total, such as `{1, 0.2}`; 1 for all where none is given.
-  output_weights loss_weights = {};
+  jobs::output_weights loss_weights = {};
   /// Likewise metrics, but means that are weighted by sample and class weights. Where an output has a metric of that
   /// name already, it is reported with "weighted_" before it.
   stagecraft::metrics::metric_list weighted_metrics = {};
@@ -24836,7 +25533,9 @@ struct training {
   bool overlaps_io = false;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// E4081, E4082: a text or a number as loss or optimizer, or a class that says no update.
 template <class Loss, class Optimizer>
@@ -24855,7 +25554,9 @@ inline constexpr diagnostic training_parts_problem = [] {
   return problem;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
 template <class Loss, class Optimizer>
@@ -24867,7 +25568,7 @@ struct training<Loss, Optimizer> {
   detail::any_argument optimizer = {};
   detail::any_argument loss = {};
   stagecraft::metrics::metric_list metrics = {};
-  output_weights loss_weights = {};
+  jobs::output_weights loss_weights = {};
   stagecraft::metrics::metric_list weighted_metrics = {};
   int batch_size = 32;
   int steps_per_execution = 1;
@@ -24888,6 +25589,37 @@ struct training<Loss, Optimizer> {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/optimizers/captured_gradient.hpp
+// The update of what is no weight but a gradient that is kept. Graphcore counterpart: the `captured_grads` of an
+// optimizer's apply_gradients.
+
+namespace stagecraft::optimizers::detail {
+
+/// An optimizer that puts gradients in the weight's place. It asks for the slots and the norms that the training's
+/// asks for of each weight, since these are numbered alike, but adds nothing to norms; als_optimizer counts the
+/// gradients.
+template <class Optimizer>
+struct captured_gradient {
+  Optimizer optimizer = {};                                           ///< the training's
+  stagecraft::learning_rate learning_rate = optimizer.learning_rate;  ///< the same
+
+  static constexpr std::string_view name = "captured_gradient";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    if constexpr (requires { optimizer.update_captured(ops, weight, gradient); }) {
+      optimizer.update_captured(ops, weight, gradient);
+    } else {
+      operations::tensor const none = operations::number(*weight.list, 0);
+      optimizer.update(ops, none, stagecraft::detail::prepared_gradient(optimizer, ops, none));
+      ops.update(weight, gradient);
+    }
+  }
+
+  friend constexpr bool operator==(captured_gradient const&, captured_gradient const&) = default;
+};
+
+}  // namespace stagecraft::optimizers::detail
+
 // ---- stagecraft/description/optimizer_of_weight.hpp
 // A training's optimizer as one weight sees it. Keras counterpart: `exclude_from_weight_decay` of
 // tfa.optimizers.DecoupledWeightDecayExtension.
@@ -24900,19 +25632,22 @@ constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph,
   for (auto const& layer : graph.layers)
     if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count)
       result.append(layer.name.view()).append('/');
-  return result.append(graph.parameters[static_cast<std::size_t>(weight)].name.view());
+  return result.append(graph.parameters[weight].name.view());
 }
 
 template <class Job, std::size_t Weight>
 constexpr auto find_optimizer_of_weight() {
   constexpr auto optimizer = Job::training.optimizer;
-  if constexpr (excludes_weights<std::remove_cv_t<decltype(optimizer)>>())
+  constexpr parameter const& weight = Job::graph.parameters[Weight];
+  if constexpr (weight.is_captured())
+    return optimizers::detail::captured_gradient<std::remove_cv_t<decltype(optimizer)>>{optimizer};
+  else if constexpr (excludes_weights<std::remove_cv_t<decltype(optimizer)>>())
     return optimizer_of(optimizer, full_name(Job::graph, static_cast<int>(Weight)));
   else
     return optimizer;
 }
 
-/// The training's optimizer, without what the weight is excluded from.
+/// The training's optimizer, without what the weight is excluded from; of a gradient that is kept, that keeps it.
 template <class Job, std::size_t Weight>
 inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<Job, Weight>();
 
@@ -25394,9 +26129,75 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   });
 }
 
+/// Panels that a product with a single row reads side by side: there reading them is all the work, and several streams
+/// are read faster than one. As many as leave registers for what is read.
+template <class Arch>
+inline constexpr int panels_side_by_side = vector_registers<Arch>() == 32 ? 2 : 4;
+
+/// Whether the panels of a matrix that a single row is multiplied with are read side by side.
+template <int N, class Arch>
+inline constexpr bool reads_side_by_side =
+    N / packed_matrix<1, N, Arch>::panel_columns > 0 &&
+    N / packed_matrix<1, N, Arch>::panel_columns % panels_side_by_side<Arch> == 0;
+
+/// Panels of y = output(x * w) for a single row x; each sum has one term after the other, however many there are.
+template <int Panels, int K, int N, class Arch, class Output>
+inline void multiply_side_by_side(float const* x, float const* w, float* y, int column, Output const& output) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int width = lanes<Arch>, panel = layout::panel_columns, vectors = panel / width;
+  constexpr int steps = vector_registers<Arch>() == 32 || K % 2 != 0 ? 1 : 2;  // of a panel, before the next one's
+  batch<Arch> sum[Panels][vectors];
+#pragma GCC unroll 4
+  for (int p = 0; p < Panels; ++p)
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) sum[p][j] = batch<Arch>(0.0F);
+  for (int k = 0; k < K; k += steps, w += steps * panel) {
+    batch<Arch> element[steps];
+#pragma GCC unroll 2
+    for (int s = 0; s < steps; ++s) element[s] = batch<Arch>(x[k + s]);
+#pragma GCC unroll 4
+    for (int p = 0; p < Panels; ++p)
+#pragma GCC unroll 2
+      for (int s = 0; s < steps; ++s)
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; ++j)
+          sum[p][j] = fused_multiply_add(
+              element[s], load_once<Arch>(w + p * layout::panel_stride + s * panel + j * width), sum[p][j]);
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < Panels; ++p)
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) {
+      int const at = column + p * panel + j * width;
+      output.template store<width>(sum[p][j], y, at, std::int64_t{at});
+    }
+}
+
+/// y = output(x * w) for a single row x.
+template <int K, int N, class Arch, class Output>
+inline void multiply_row(float const* x, float const* w, float* y, Output const& output, share part) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int panel = layout::panel_columns, whole = N / panel, rest = N % panel;
+  auto const range = part.of(whole + (rest > 0 ? 1 : 0));
+  auto p = static_cast<int>(range.first);
+  auto const last = static_cast<int>(range.last);
+  auto const some = [&]<int Panels>() {
+    for (int const end = last < whole ? last : whole; p + Panels <= end; p += Panels)
+      multiply_side_by_side<Panels, K, N, Arch>(x, w + p * layout::panel_stride, y, p * panel, output);
+  };
+  some.template operator()<panels_side_by_side<Arch>>();
+  some.template operator()<1>();
+  if constexpr (rest > 0)
+    if (last > whole)
+      multiply_panel<1, K, panel, rest, N, Arch>(0, 1, x, w + whole * layout::panel_stride, K, y, whole * panel, false,
+                                                 true, output);
+}
+
 /// y = output(x * w).
 template <int M, int K, int N, class Arch, class Terms = float_terms, class Output>
 inline void multiply(float const* x, float const* w, float* y, Output const& output, share part) {
+  if constexpr (M == 1 && std::is_same_v<Terms, float_terms> && reads_side_by_side<N, Arch>)
+    return multiply_row<K, N, Arch>(x, w, y, output, part);
   using layout = packed_matrix<K, N, Arch>;
   constexpr int panel = layout::panel_columns;
   constexpr int blocks = M == 1 ? 1 : (K + most_steps - 1) / most_steps;
@@ -26138,27 +26939,26 @@ template <class Plan, int Call>
 struct bfloat16_weight {
   using architecture = typename Plan::architecture;
   static constexpr auto const& layer = Plan::graph.layer_of(Call);
-  static constexpr int input = Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input)];
+  static constexpr int input = Plan::graph.inputs[Plan::graph.call(Call).first_input];
   /// Whether training asks for the gradient of the input: an input of the model has none.
   static constexpr bool has_gradient =
-      !only_infers<Plan::training> &&
-      !Plan::graph.call(Plan::program.calls[static_cast<std::size_t>(input)].root).is_input;
+      !only_infers<Plan::training> && !Plan::graph.call(Plan::program.calls[input].root).is_input;
   /// A product of an even number of inputs, and of units for the gradient, whose layer has this call alone.
   static constexpr bool multiplies_pairs = [] {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
       return false;
     } else if constexpr (!rounds_copies_of_weights<Plan::training.dtype_policy> ||
-                         !same_type(layer.type, tag_of<layers::dense>)) {
+                         layer.type_of_values != dtype::of_policy || !same_type(layer.type, tag_of<layers::dense>)) {
       return false;
     } else {
-      constexpr auto const& info = Plan::graph.parameters[static_cast<std::size_t>(layer.first_parameter)];
+      constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
       if constexpr (layer.call_count != 1 || !info.trainable || info.rows() % 2 != 0 || info.columns() % 2 != 0 ||
-                    Plan::program.calls[static_cast<std::size_t>(input)].stored != dtype::bfloat16)
+                    Plan::program.calls[input].stored != dtype::bfloat16)
         return false;
       else
         return kernels::packed_matrix<info.rows() / 2, info.columns(), architecture>::size +
                    (has_gradient ? kernels::packed_matrix<info.columns() / 2, info.rows(), architecture>::size : 0) <=
-               Plan::weights.size[static_cast<std::size_t>(layer.first_parameter)];
+               Plan::weights.size[layer.first_parameter];
     }
   }();
 };
@@ -26421,21 +27221,28 @@ inline void add_narrow(std::uint16_t const* x, std::uint16_t* y, std::int64_t n)
 // themselves, in memory for floats. Keras counterpart: AutoCastVariable, and variables of the policies float16 and
 // bfloat16.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// `Plan` is that of a pass.
 template <class Plan>
 class rounded_weights {
   using architecture = typename Plan::architecture;
   static constexpr auto const& parameters = Plan::graph.parameters;
-  static constexpr dtype variable_type = Plan::training.dtype_policy.variable_dtype;
+  static constexpr auto const& types = detail::variable_types_of<typename Plan::job>;
 
  public:
+  /// Whether some variables are of 16 bits.
+  static constexpr bool are_there = [] {
+    for (std::size_t i = 0; i < Plan::weights.count; ++i)
+      if (is_half(types[i])) return true;
+    return false;
+  }();
   /// Makes a pass's copy of a weight.
   template <std::size_t Parameter>
   static void copy(float const* from, float* to) {
     constexpr auto floats = Plan::weights.size[Parameter];
-    if constexpr (!parameters[Parameter].trainable)
+    if constexpr (!parameters[Parameter].trainable ||
+                  detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) != dtype::of_policy)
       std::copy_n(from, floats, to);
     else if (!detail::bfloat16_copy<Plan, Parameter>::pack(from, to))
       kernels::round_to<Plan::stored, architecture>(from, to, floats);
@@ -26443,35 +27250,37 @@ class rounded_weights {
   /// All weights, which a program or a file has brought.
   static void given(float* weights) {
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
-      if (parameters[i].trainable) round(weights + Plan::weights.offset[i], Plan::weights.size[i]);
+      if (parameters[i].trainable || !parameters[i].is_state())
+        round(types[i], weights + Plan::weights.offset[i], Plan::weights.size[i]);
   }
   /// Elements of a weight, and the optimizer's numbers of them, after an update.
   template <std::size_t Parameter>
   static void updated(host_memory const& memory, detail::optimizer_state const& state, kernels::share::range elements) {
     auto const count = elements.last - elements.first;
-    round(memory.weights + Plan::weights.offset[Parameter] + elements.first, count);
+    round(types[Parameter], memory.weights + Plan::weights.offset[Parameter] + elements.first, count);
     for (int i = 0; state.slots != nullptr && i < detail::slots_of<Plan::training.optimizer>; ++i)
-      round(state.slots + i * state.stride, count);
+      round(types[Parameter], state.slots + i * state.stride, count);
   }
 
  private:
-  static void round([[maybe_unused]] float* x, [[maybe_unused]] long long count) {
-    if constexpr (is_half(variable_type)) kernels::round_to<variable_type, architecture>(x, x, count);
+  static void round(dtype type, float* x, long long count) {
+    if (type == dtype::float16) kernels::round_to<dtype::float16, architecture>(x, x, count);
+    if (type == dtype::bfloat16) kernels::round_to<dtype::bfloat16, architecture>(x, x, count);
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/host_policy.hpp
 // The host carries out a plan by its kernels, and nothing else.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 inline constexpr diagnostic no_memory_problem{};
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 /// See ExecutionPolicy. Values in 16 bits are widened and narrowed by the engine (narrow_storage.hpp). Policies that
 /// derive from it say only what is different.
@@ -26557,15 +27366,19 @@ struct host_policy {
 
  private:
   template <class Plan>
-  static constexpr bool rounds_variables = is_half(Plan::training.dtype_policy.variable_dtype);
+  static constexpr bool rounds_variables = rounded_weights<Plan>::are_there;
 };
+
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::engine {
 
 template <int Threads, class Arch, int Devices>
 struct policy_of_machine<host_machine<Threads, Arch, Devices>> {
   using type = host_policy;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/kernels/product/packed_groups.hpp
 // Several packed matrices that stand side by side in one weight, such as the kernel of a grouped convolution.
@@ -26601,12 +27414,10 @@ struct packed_groups : detail::row_major_copies<packed_groups<Rows, Columns, Gro
 // Where each weight, its gradient and the optimizer's state lie, in the layout of one architecture's kernels. Constants
 // only.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class M, std::size_t Parameter, class Arch>
-constexpr long long stored_floats() {
+constexpr long long floats_of_weight() {
   constexpr auto const& weight = graph_of<M>.parameters[Parameter];
   if constexpr (weight.layout == parameter_layout::matrix)
     return kernels::packed_groups<weight.rows(), weight.columns(), weight.groups, Arch>::size;
@@ -26614,7 +27425,9 @@ constexpr long long stored_floats() {
     return (weight.size() + 63LL) / 64 * 64;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 /// Where a model's weights lie in one block, in floats. Gradients and each slot of the optimizer's state have the same
 /// layout.
@@ -26628,7 +27441,7 @@ struct weight_storage {
 
   template <std::size_t... Parameter>
   constexpr explicit weight_storage(std::index_sequence<Parameter...>)
-      : size{detail::stored_floats<M, Parameter, Arch>()...} {
+      : size{detail::floats_of_weight<M, Parameter, Arch>()...} {
     for (std::size_t i = 0; i < count; ++i) {
       offset[i] = floats;
       floats += size[i];
@@ -26665,7 +27478,7 @@ template <class Job, class Arch>
 inline constexpr gradient_storage<typename Job::model, Arch> gradient_storage_of{
     program_for<typename Job::in_training>};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/optimizers/rests_without_gradient.hpp
 // Whether an optimizer leaves a weight alone whose gradient is 0, so that rows of a table that nothing has read need no
@@ -26733,8 +27546,8 @@ namespace stagecraft::detail {
 template <class Job>
 class backward_pass_planner : pass_planner<Job> {
   using base = pass_planner<Job>;
-  using base::at, base::root, base::graph, base::program, base::flow, base::table, base::calls, base::edges,
-      base::floats_of, base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
+  using base::root, base::graph, base::program, base::flow, base::table, base::calls, base::edges, base::floats_of,
+      base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
 
  public:
   constexpr backward_pass_planner(int stage, typename base::buffers const* const* devices) : base(stage, devices) {}
@@ -26746,7 +27559,7 @@ class backward_pass_planner : pass_planner<Job> {
     own_.fill(-1);
     backward_step_.fill(-1);
     for (std::size_t i = 0; i < calls; ++i)
-      for (int k = 0; k < graph.calls[i].input_count; ++k) reader_[at(graph.calls[i].first_input + k)] = i;
+      for (int k = 0; k < graph.calls[i].input_count; ++k) reader_[graph.calls[i].first_input + k] = i;
     list_steps();
     find_values();
     find_gradients();
@@ -26763,7 +27576,7 @@ class backward_pass_planner : pass_planner<Job> {
   }
 
  private:
-  static constexpr auto const& recomputation(int stage) { return recomputations_of<Job>[at(stage)]; }
+  static constexpr auto const& recomputation(int stage) { return recomputations_of<Job>[stage]; }
   [[nodiscard]] constexpr bool again(std::size_t call) const {
     return flow.stage[call] == stage_ && recomputation(stage_).again[call];
   }
@@ -26795,14 +27608,13 @@ class backward_pass_planner : pass_planner<Job> {
       if (own_value(i)) use(value_[i], step, floats_of(i));
     };
     for (int step = 0; step < end_; ++step) {
-      auto const [call, backward] = draft_.steps[at(step)];
-      auto const i = at(call);
+      auto const [i, backward] = draft_.steps[step];
       auto const& own = program.calls[i];
       backward_reads const reads(own);
       if (!backward) use(value_[i], step, floats_of(i));
       if (backward && reads.output) read(i, step);
       if (!backward || reads.inputs)
-        for (int const input : graph.inputs_of(call)) read(root(input), step);
+        for (int const input : graph.inputs_of(i)) read(root(input), step);
       if (own.needs.saved > 0 && (again(i) || base::offloads_stage())) use(saved_[i], step, own.needs.saved);
     }
   }
@@ -26813,7 +27625,7 @@ class backward_pass_planner : pass_planner<Job> {
       places.saved[i] = saved_[i] >= 0 ? base::scratch(saved_[i]) : here().saved[i];
     }
     base::for_each_stashed([&](std::size_t i, bool saved, buffer_place const& remote, long long floats) {
-      draft_.fetches.push_back({remote, saved ? places.saved[i] : places.value[i], -1, floats});
+      draft_.fetches.push_back({remote, saved ? places.saved[i] : places.value[i], -1, floats, static_cast<int>(i)});
       places.remote_floats = remote.offset + remote.floats();
     });
   }
@@ -26831,7 +27643,7 @@ class backward_pass_planner : pass_planner<Job> {
       if (!runs_backward(i)) continue;
       auto const& node = graph.calls[i];
       for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
-        if (flow.role[at(edge)] != gradient_role::none) each(i, at(edge), root(graph.inputs[at(edge)]));
+        if (flow.role[edge] != gradient_role::none) each(i, edge, root(graph.inputs[edge]));
     }
   }
   [[nodiscard]] static constexpr bool adds_afterwards(std::size_t reader, std::size_t edge) {
@@ -26869,13 +27681,15 @@ class backward_pass_planner : pass_planner<Job> {
       int const device = table.device_of_stage(flow.stage[i]);
       if (flow.role[edge] == gradient_role::part) {
         to = of_other_device(i) ? base::scratch(own_[edge]) : here().part[edge];
-        if (of_other_device(i)) draft_.transfers.push_back({to, base::on(device).part[edge], device, floats_of(i)});
+        if (of_other_device(i))
+          draft_.transfers.push_back({to, base::on(device).part[edge], device, floats_of(i), static_cast<int>(i)});
         return;
       }
       to = adds_afterwards(reader, edge) ? base::scratch(own_[edge]) : places.gradient[i];
       places.adds_gradient[edge] = flow.role[edge] == gradient_role::add && !adds_afterwards(reader, edge);
       if (of_other_device(i) && !sent[i])
-        draft_.transfers.push_back({places.gradient[i], base::on(device).gradient[i], device, floats_of(i)});
+        draft_.transfers.push_back(
+            {places.gradient[i], base::on(device).gradient[i], device, floats_of(i), static_cast<int>(i)});
       sent[i] = true;
     });
   }
@@ -26895,16 +27709,16 @@ class backward_pass_planner : pass_planner<Job> {
       bool const is_own = flow.stage[i] == stage_ && program.calls[i].needs_gradient;
       waiting.clear();
       auto const add_waiting = [&](int step) {
-        for (int const edge : waiting) add(step, here().part[at(edge)], i);
+        for (int const edge : waiting) add(step, here().part[edge], i);
         waiting.clear();
       };
-      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)]) {
-        auto const by = reader_[at(edge)];
-        if (flow.role[at(edge)] == gradient_role::part) {
+      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge]) {
+        auto const by = reader_[edge];
+        if (flow.role[edge] == gradient_role::part) {
           if (is_own) waiting.push_back(edge);
         } else if (flow.stage[by] == stage_) {
           if (is_own) add_waiting(backward_step_[by]);
-          if (adds_afterwards(by, at(edge))) add(backward_step_[by] + 1, draft_.places.input_gradient[at(edge)], i);
+          if (adds_afterwards(by, edge)) add(backward_step_[by] + 1, draft_.places.input_gradient[edge], i);
         }
       }
       if (is_own && !waiting.empty()) add_waiting(backward_step_[i]);
@@ -26918,9 +27732,9 @@ class backward_pass_planner : pass_planner<Job> {
       if (runs_backward(i) && here().gradient[i].exists())
         wait(flow.loss_first[i] ? forward_of_last : table.backward_pass(flow.first_stage[i]), 0);
     for (std::size_t i = 0; i < calls; ++i)
-      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)])
-        if (flow.stage[i] == stage_ && flow.role[at(edge)] == gradient_role::part)
-          wait(table.backward_pass(flow.stage[reader_[at(edge)]]), 0);
+      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
+        if (flow.stage[i] == stage_ && flow.role[edge] == gradient_role::part)
+          wait(table.backward_pass(flow.stage[reader_[edge]]), 0);
     for_each_edge([&](std::size_t, std::size_t edge, std::size_t i) {
       if (flow.stage[i] == stage_) return;
       auto const& rings = base::on(table.device_of_stage(flow.stage[i]));
@@ -26945,8 +27759,8 @@ namespace stagecraft::detail {
 template <class Job>
 class forward_pass_planner : pass_planner<Job> {
   using base = pass_planner<Job>;
-  using base::at, base::root, base::graph, base::program, base::flow, base::table, base::calls, base::outputs,
-      base::floats_of, base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
+  using base::root, base::graph, base::program, base::flow, base::table, base::calls, base::outputs, base::floats_of,
+      base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
 
  public:
   constexpr forward_pass_planner(int stage, typename base::buffers const* const* devices) : base(stage, devices) {}
@@ -26988,7 +27802,7 @@ class forward_pass_planner : pass_planner<Job> {
     for (std::size_t i = 0; i < calls; ++i)
       if (stage_ == 0 && graph.calls[i].is_input) use_value(i, -1);
     for (int step = 0; step < end_; ++step) {
-      auto const i = at(draft_.steps[at(step)].call);
+      auto const i = draft_.steps[step].call;
       use_value(i, step);
       for (int const input : graph.inputs_of(static_cast<int>(i))) use_value(root(input), step);
       if (program.calls[i].needs.saved > 0 && !here().saved[i].exists())
@@ -27016,14 +27830,14 @@ class forward_pass_planner : pass_planner<Job> {
     std::array<int, calls> first{};  // the step that does a call's; -1: its own
     first.fill(-1);
     for (int step = 0; step < end_; ++step) {
-      int const call = draft_.steps[at(step)].call, next = program.calls[at(call)].epilogue;
-      bool const goes_on = program.calls[at(call)].epilogue_of < 0 || first[at(call)] >= 0;
-      if (next < 0 || !runs(at(next)) || !goes_on || here().value[at(call)].exists() || is_stashed[at(call)]) continue;
-      int const begin = first[at(call)] >= 0 ? first[at(call)] : step;
+      int const call = draft_.steps[step].call, next = program.calls[call].epilogue;
+      bool const goes_on = program.calls[call].epilogue_of < 0 || first[call] >= 0;
+      if (next < 0 || !runs(next) || !goes_on || here().value[call].exists() || is_stashed[call]) continue;
+      int const begin = first[call] >= 0 ? first[call] : step;
       if (!are_there(call, next, begin, first)) continue;
-      draft_.places.epilogue[at(call)] = next;
-      first[at(next)] = begin;
-      use_value(at(next), first[at(next)]);
+      draft_.places.epilogue[call] = next;
+      first[next] = begin;
+      use_value(next, first[next]);
     }
   }
 
@@ -27034,7 +27848,7 @@ class forward_pass_planner : pass_planner<Job> {
       if (input == call || !runs(root(input))) continue;
       int made = first[root(input)];
       for (int step = 0; made < 0; ++step)
-        if (root(draft_.steps[at(step)].call) == root(input)) made = step;
+        if (root(draft_.steps[step].call) == root(input)) made = step;
       if (made >= begin) return false;
     }
     return true;
@@ -27059,9 +27873,10 @@ class forward_pass_planner : pass_planner<Job> {
     for (std::size_t i = 0; i < calls; ++i)
       for (int device = 0; device < table.devices(); ++device)
         if (device != device_ && in_stage(i) && base::on(device).value[i].exists())
-          draft_.transfers.push_back({places.value[i], base::on(device).value[i], device, floats_of(i)});
+          draft_.transfers.push_back(
+              {places.value[i], base::on(device).value[i], device, floats_of(i), static_cast<int>(i)});
     base::for_each_stashed([&](std::size_t i, bool saved, buffer_place const& remote, long long floats) {
-      draft_.transfers.push_back({saved ? places.saved[i] : places.value[i], remote, -1, floats});
+      draft_.transfers.push_back({saved ? places.saved[i] : places.value[i], remote, -1, floats, static_cast<int>(i)});
       places.remote_floats = remote.offset + remote.floats();
     });
     if (!base::trains || stage_ != base::last_stage) return;
@@ -27073,7 +27888,8 @@ class forward_pass_planner : pass_planner<Job> {
       int const device = table.device_of_stage(flow.stage[i]);
       places.loss_gradient[k] = device == device_ ? here().gradient[i] : base::scratch(loss_[i]);
       if (device != device_ && flow.loss_role[k] == gradient_role::first)
-        draft_.transfers.push_back({places.loss_gradient[k], base::on(device).gradient[i], device, floats_of(i)});
+        draft_.transfers.push_back(
+            {places.loss_gradient[k], base::on(device).gradient[i], device, floats_of(i), static_cast<int>(i)});
     }
   }
 
@@ -27115,7 +27931,7 @@ class forward_pass_planner : pass_planner<Job> {
 // The program of a pipeline: what each device does in each pass and what it holds meanwhile, made by the compiler. One
 // constant per device and per pass.
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// One pass; `places` says where each tensor lies in this pass, by calls and edges of the graph.
 template <class Places, std::size_t Steps, std::size_t Fetches, std::size_t Transfers, std::size_t Additions,
@@ -27130,7 +27946,9 @@ struct pass_plan {
   std::array<pass_scratch, Scratch> scratch{};
 };
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 template <class Job, std::size_t... Device>
 constexpr auto list_device_buffers(std::index_sequence<Device...>) {
@@ -27138,7 +27956,7 @@ constexpr auto list_device_buffers(std::index_sequence<Device...>) {
 }
 template <class Job>
 inline constexpr auto all_device_buffers =
-    list_device_buffers<Job>(std::make_index_sequence<static_cast<std::size_t>(planning_timetable<Job>.devices())>{});
+    list_device_buffers<Job>(std::make_index_sequence<planning_timetable<Job>.devices()>{});
 
 template <class Job, int Pass>
 constexpr auto draft_pass() {
@@ -27178,21 +27996,21 @@ constexpr auto plan_pass() {
   return plan;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 /// The plan of a pass; passes count as in `timetable`.
 template <class Job, int Pass>
 inline constexpr auto pass_plan_of = detail::plan_pass<Job, Pass>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan
 
 // ---- stagecraft/plan/whole_pass.hpp
 // The passes of a model without stages, whose tensors share one block as its program says: nothing else works between
 // the forward and the backward pass of a micro-batch.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Job, bool Backward>
 constexpr bool has_step(std::size_t call) {
@@ -27230,12 +28048,11 @@ constexpr auto place_whole_pass() {
   }
   for (std::size_t edge = 0; edge < graph.inputs.size(); ++edge) {
     auto const own = program.own_gradient[edge];
-    result.input_gradient[edge] = {own >= 0 ? own
-                                            : program.calls[static_cast<std::size_t>(graph.inputs[edge])].gradient};
+    result.input_gradient[edge] = {own >= 0 ? own : program.calls[graph.inputs[edge]].gradient};
     result.adds_gradient[edge] = program.adds_gradient[edge];
   }
   for (std::size_t k = 0; k < result.loss_gradient.size(); ++k)
-    result.loss_gradient[k] = {program.calls[static_cast<std::size_t>(graph.ends[k])].gradient};
+    result.loss_gradient[k] = {program.calls[graph.ends[k]].gradient};
   result.loss_scratch = {program.loss_gradient};
   return result;
 }
@@ -27259,11 +28076,10 @@ constexpr auto plan_whole_pass() {
       for (int k = node.first_input; k < node.first_input + node.input_count; ++k) {
         auto const edge = static_cast<std::size_t>(k);
         if (program.own_gradient[edge] < 0) continue;
-        int const root = program.calls[static_cast<std::size_t>(graph.inputs[edge])].root;
-        plan.additions[added++] = {static_cast<int>(step), places.input_gradient[edge],
-                                   places.gradient[static_cast<std::size_t>(root)],
+        int const root = program.calls[graph.inputs[edge]].root;
+        plan.additions[added++] = {static_cast<int>(step), places.input_gradient[edge], places.gradient[root],
                                    stored_floats(static_cast<long long>(program.batch) * graph.call(root).shape.size(),
-                                                 program.calls[static_cast<std::size_t>(root)].stored),
+                                                 program.calls[root].stored),
                                    root};
       }
     }
@@ -27271,20 +28087,20 @@ constexpr auto plan_whole_pass() {
   return plan;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 /// The forward or the backward pass of a model without stages that has a device for itself.
 template <class Job, bool Backward>
 inline constexpr auto whole_pass_of = detail::plan_whole_pass<Job, Backward>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan
 
 // ---- stagecraft/engine/step_plan.hpp
 // Everything that the steps of a pass know at compile time. Constants only.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Whether a model has a device for itself: then what its passes hold has places that follow from the program alone.
 template <class M, class Machine>
@@ -27307,7 +28123,9 @@ inline constexpr int threads_of_device = policy_of<typename Job::machine>::devic
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
                                              : 1;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::engine {
 
 /// A pass as a machine carries it out.
 template <class Job, int Pass>
@@ -27331,8 +28149,8 @@ struct step_plan {
   static constexpr bool trains = Job::trains;
   static constexpr auto const& training = Job::training;
   static constexpr auto const& options = Job::options;
-  /// The type in which values and gradients lie in the block.
-  static constexpr dtype stored = Job::training.dtype_policy.storage_dtype;
+  /// The type of 16 bits in which values and gradients lie in the block; float32 if none does.
+  static constexpr dtype stored = detail::stored_types_of<Job>.narrow;
   /// That work on the device together.
   static constexpr int threads = detail::threads_of_device<Job>;
   /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
@@ -27354,26 +28172,20 @@ struct step_plan {
     if constexpr (!updates_at_once)
       return false;
     else
-      return index < 32 && (program.calls[static_cast<std::size_t>(call)].needs.row_gradients >> index & 1U) != 0 &&
+      return index < 32 && (program.calls[call].needs.row_gradients >> index & 1U) != 0 &&
              is_updated_at_once(call, index, parameter_layout::plain) &&
              detail::rests_without_gradient<training.optimizer>;
   }
 
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
   [[nodiscard]] static constexpr buffer_place gradient(int call) { return pass.places.gradient[root(call)]; }
-  [[nodiscard]] static constexpr buffer_place saved(int call) {
-    return pass.places.saved[static_cast<std::size_t>(call)];
-  }
+  [[nodiscard]] static constexpr buffer_place saved(int call) { return pass.places.saved[call]; }
   /// Where a backward step writes or adds the gradient of an input, by edges of the graph.
-  [[nodiscard]] static constexpr buffer_place input_gradient(int edge) {
-    return pass.places.input_gradient[static_cast<std::size_t>(edge)];
-  }
-  [[nodiscard]] static constexpr bool adds_input_gradient(int edge) {
-    return pass.places.adds_gradient[static_cast<std::size_t>(edge)];
-  }
+  [[nodiscard]] static constexpr buffer_place input_gradient(int edge) { return pass.places.input_gradient[edge]; }
+  [[nodiscard]] static constexpr bool adds_input_gradient(int edge) { return pass.places.adds_gradient[edge]; }
   /// The call whose forward step is the epilogue of this one's; -1: none.
   [[nodiscard]] static constexpr int epilogue(int call) {
-    return policy::joins_epilogues ? pass.places.epilogue[static_cast<std::size_t>(call)] : -1;
+    return policy::joins_epilogues ? pass.places.epilogue[call] : -1;
   }
   [[nodiscard]] static constexpr bool is_epilogue(int call) {
     for (int other = 0; other < call; ++other)
@@ -27394,22 +28206,21 @@ struct step_plan {
       return false;
   }
   static constexpr bool updates_at_once =
-      trains && detail::is_whole<model, machine> && Job::training.dtype_policy == dtype_policies::float32 &&
+      trains && detail::is_whole<model, machine> && Job::training.dtype_policy.compute_dtype == dtype::float32 &&
+      Job::training.dtype_policy.variable_dtype == dtype::float32 && !detail::has_own_types<Job> &&
       Job::replicas == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
       !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote &&
       !reads_norms();
   static constexpr bool is_updated_at_once(int call, int index, parameter_layout layout) {
     auto const& layer = graph.layer_of(call);
-    auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + index)];
+    auto const& weight = graph.parameters[layer.first_parameter + index];
     return updates_at_once && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
            weight.layout == layout;
   }
-  static constexpr std::size_t root(int call) {
-    return static_cast<std::size_t>(program.calls[static_cast<std::size_t>(call)].root);
-  }
+  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(program.calls[call].root); }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/ipu/machine/integers.hpp
 // Arithmetic on whole numbers, of which cost models are made.
@@ -27473,6 +28284,10 @@ namespace stagecraft {
                         detail::ceil_div(nanoseconds * (target.tile_clock_frequency / 1000), 1'000'000));
 }
 
+}  // namespace stagecraft
+
+namespace stagecraft::tiles {
+
 /// What one IPU sends to another.
 struct ipu_transfer {
   int from = 0;
@@ -27480,7 +28295,9 @@ struct ipu_transfer {
   std::int64_t bytes = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Cycles for bytes at a speed, of both in thousands so that products fit: up to 5 * 10^12 bytes.
 [[nodiscard]] constexpr std::int64_t cycles_at(ipu_target const& target, std::int64_t bytes,
@@ -27513,13 +28330,15 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Cycles of an exchange phase between IPUs: those of the link with most to carry, without the sync. IPUs 0 and 1 are a
 /// pair, 2 and 3 the next; pairs stand one above the other, and each IPU has links to the one above and below.
 /// Source: poplibs, lib/poplibs_test/Util.cpp, addGlobalExchangeConstraints.
 [[nodiscard]] constexpr std::int64_t inter_ipu_cycles(ipu_target const& target, int num_ipus,
-                                                      std::span<ipu_transfer const> transfers) noexcept {
+                                                      std::span<tiles::ipu_transfer const> transfers) noexcept {
   using detail::ipu_link;
   std::int64_t longest = 0;
   for (auto const link : {ipu_link::within_pair, ipu_link::across_ladder, ipu_link::up, ipu_link::down})
@@ -27535,7 +28354,8 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
 }
 
 /// Cycles of one transfer between IPUs alone.
-[[nodiscard]] constexpr std::int64_t inter_ipu_cycles(ipu_target const& target, ipu_transfer const& transfer) noexcept {
+[[nodiscard]] constexpr std::int64_t inter_ipu_cycles(ipu_target const& target,
+                                                      tiles::ipu_transfer const& transfer) noexcept {
   if (transfer.from == transfer.to) return 0;
   // All links are as good as those to the other of a pair, or as the narrowest on the way.
   using detail::ipu_link;
@@ -27554,6 +28374,10 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
   return target.host_latency_cycles + detail::cycles_at(target, bytes, target.host_bytes_per_second);
 }
 
+}  // namespace stagecraft
+
+namespace stagecraft::tiles {
+
 /// Cycles of a transfer between streaming memory and IPU, in either direction; none for 0 bytes.
 [[nodiscard]] constexpr std::int64_t streaming_memory_cycles(ipu_target const& target, std::int64_t bytes) noexcept {
   if (bytes == 0) return 0;
@@ -27561,12 +28385,12 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
          detail::cycles_at(target, bytes, target.streaming_memory_bytes_per_second);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/steps/operation_cost.hpp
 // What an operation costs on the tiles of one IPU.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Cycles of one IPU: in each compute set and each exchange those of the tile that takes longest. Sums of costs are
 /// those of one operation after the other, which need their temporary memory one after the other.
@@ -27616,12 +28440,12 @@ struct operation_cost {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/counted_work.hpp
 // What emulated IPUs have done: cycles as they were counted, pass by pass.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Of one replica's pass or of a device's weight updates: all its runs together.
 struct counted_pass {
@@ -27631,11 +28455,15 @@ struct counted_pass {
   friend constexpr bool operator==(counted_pass const&, counted_pass const&) = default;
 };
 
+}  // namespace stagecraft::tiles
+
+namespace stagecraft {
+
 /// Of one replica since it was made.
 struct counted_work {
-  std::vector<counted_pass> training;   ///< by passes of the training timetable
-  std::vector<counted_pass> inference;  ///< by stages
-  std::vector<counted_pass> updates;    ///< by devices
+  std::vector<tiles::counted_pass> training;   ///< by passes of the training timetable
+  std::vector<tiles::counted_pass> inference;  ///< by stages
+  std::vector<tiles::counted_pass> updates;    ///< by devices
 };
 
 }  // namespace stagecraft
@@ -27643,7 +28471,7 @@ struct counted_work {
 // ---- stagecraft/host/lists/list_values.hpp
 // Where the operations of a list that is carried out read and write, and the loops that run.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// Samples [first, first + count) of a batch.
 struct batch_part {
@@ -27663,31 +28491,30 @@ class list_values {
   list_values(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory)
       : nodes_(nodes), operands_(operands), memory_(memory) {}
 
-  [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
-  [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] node const& here() const { return nodes_[id_]; }
+  [[nodiscard]] int read(int index) const { return operands_[here().first_operand + index]; }
 
   // What the operation writes and reads: of the samples that are worked on, or of all.
   [[nodiscard]] extents shape() const { return by_sample_ ? shape_of_part(here().shape) : here().shape; }
-  [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[at(id_)]; }
+  [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[id_]; }
   [[nodiscard]] extents shape_of(int index) const {
-    extents const& whole = nodes_[at(read(index))].shape;
+    extents const& whole = nodes_[read(index)].shape;
     return takes_part(index) ? shape_of_part(whole) : whole;
   }
   [[nodiscard]] float* x(int index) const {
-    return takes_part(index) ? begin_of_part(read(index)) : memory_[at(read(index))];
+    return takes_part(index) ? begin_of_part(read(index)) : memory_[read(index)];
   }
   [[nodiscard]] bool takes_part(int index) const {
-    return by_sample_ && operations::is_taken_by_sample(here(), index, nodes_[at(read(index))].shape);
+    return by_sample_ && operations::is_taken_by_sample(here(), index, nodes_[read(index)].shape);
   }
   [[nodiscard]] extents shape_of_part(extents of) const {
     if (of.rank > 0) of[0] = of[0] / part_.of * part_.count;
     return of;
   }
   [[nodiscard]] float* begin_of_part(int id) const {
-    float* const begin = memory_[at(id)];
-    if (places_[at(id)].in == operations::storage::samples) return begin;
-    return begin + nodes_[at(id)].shape.size() / part_.of * part_.first;
+    float* const begin = memory_[id];
+    if (places_[id].in == operations::storage::samples) return begin;
+    return begin + nodes_[id].shape.size() / part_.of * part_.first;
   }
   static std::int64_t size(extents const& shape) { return shape.size(); }
 
@@ -27702,7 +28529,7 @@ class list_values {
     int const own = axis - (rank - shape.rank);
     return own < 0 || shape.lengths[own] == 1 ? 0 : stride(shape, own);
   }
-  [[nodiscard]] float* address_of(int id) const { return by_sample_ ? begin_of_part(id) : memory_[at(id)]; }
+  [[nodiscard]] float* address_of(int id) const { return by_sample_ ? begin_of_part(id) : memory_[id]; }
 
   // Loops. The trip of the innermost one that runs is at the top.
   struct running {
@@ -27732,7 +28559,7 @@ class list_values {
   int depth_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/kernels/elementwise/broadcast.hpp
 // The last elements of a row.
@@ -29338,7 +30165,7 @@ inline void reduce_axes(operations::reduction by, strided_axes<2, Arch> const& a
 // ---- stagecraft/host/lists/list_rows.hpp
 // Operations of a list that work along rows, of which several may be carried out for some rows after the others.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// Says of an operation what it does along rows: those of the last axis.
 template <class Arch>
@@ -29349,15 +30176,14 @@ class list_rows : protected list_values<Arch> {
 
   using list_values<Arch>::list_values;
   using list_values<Arch>::nodes_;
-  using list_values<Arch>::at, list_values<Arch>::read, list_values<Arch>::here, list_values<Arch>::shape,
-      list_values<Arch>::shape_of, list_values<Arch>::x, list_values<Arch>::y, list_values<Arch>::loop_of,
-      list_values<Arch>::place_of;
+  using list_values<Arch>::read, list_values<Arch>::here, list_values<Arch>::shape, list_values<Arch>::shape_of,
+      list_values<Arch>::x, list_values<Arch>::y, list_values<Arch>::loop_of, list_values<Arch>::place_of;
 
   /// Whether a group may begin with the operation.
   [[nodiscard]] bool is_large() const {
     return kernels::row_groups<Arch>::is_large(here().shape.size()) ||
            (here().what.template is<operations::reduce>() &&
-            kernels::row_groups<Arch>::is_large(nodes_[at(read(0))].shape.size()));
+            kernels::row_groups<Arch>::is_large(nodes_[read(0)].shape.size()));
   }
   /// How many rows the operation has; 0 if it is none of rows. `found`: what it does to them.
   std::int64_t find_rows(member& found) const {
@@ -29468,7 +30294,7 @@ class list_rows : protected list_values<Arch> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/kernels/product/product.hpp
 // Products of row-major matrices whose sizes are known at run time only.
@@ -29811,7 +30637,7 @@ inline void packed_product(product_shape const& shape, float const* a, float con
 // ---- stagecraft/host/lists/list_workspace.hpp
 // How many floats the operations of a list need beside their values.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// The workspace of a `list_runner`.
 template <class Arch>
@@ -29827,12 +30653,11 @@ class list_workspace {
     std::int64_t kept = 0;
     int loop = -1;  // the outermost
     for (int const id : order) {
-      node const& of = nodes[at(id)];
+      node const& of = nodes[id];
       if (loop < 0 && of.what.template is<operations::loop>()) loop = id;
-      if (of.what.template is<operations::loop_end>() && operands[at(of.first_operand)] == loop) loop = -1;
+      if (of.what.template is<operations::loop_end>() && operands[of.first_operand] == loop) loop = -1;
       if ((loop >= 0 && is_packed_in(loop, of, operands)) || (in_parts && is_product_with_weight(of, nodes, operands)))
-        kept +=
-            kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[at(operands[at(of.first_operand)])].shape));
+        kept += kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[operands[of.first_operand]].shape));
     }
     return kept + of_single(nodes, operands, order);
   }
@@ -29849,9 +30674,9 @@ class list_workspace {
                                                         std::span<int const> order) {
     std::int64_t largest = 0;
     for (int const id : order) {
-      node const& of = nodes[at(id)];
+      node const& of = nodes[id];
       if (of.operand_count == 0) continue;
-      auto const floats = of_node(of, nodes[at(operands[at(of.first_operand)])].shape);
+      auto const floats = of_node(of, nodes[operands[of.first_operand]].shape);
       if (floats > largest) largest = floats;
     }
     return largest;
@@ -29869,23 +30694,21 @@ class list_workspace {
   }
   /// Whether a product in a loop has one right operand for all trips, which is packed once.
   [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
-    return of.what.template is<operations::product>() && of.shape.rank == 2 &&
-           operands[at(of.first_operand + 1)] < loop;
+    return of.what.template is<operations::product>() && of.shape.rank == 2 && operands[of.first_operand + 1] < loop;
   }
   /// Whether a product's right operand is a weight.
   [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, std::span<node const> nodes,
                                                              std::span<int const> operands) {
     if (!of.what.template is<operations::product>() || of.shape.rank != 2) return false;
-    int right = operands[at(of.first_operand + 1)];
-    while (is_alias(nodes[at(right)].what)) right = operands[at(nodes[at(right)].first_operand)];
-    return nodes[at(right)].what.template is<operations::weight>();
+    int right = operands[of.first_operand + 1];
+    while (is_alias(nodes[right].what)) right = operands[nodes[right].first_operand];
+    return nodes[right].what.template is<operations::weight>();
   }
 
  private:
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/kernels/pooling/pooling_shape.hpp
 // Everything about a pooling layer but the batch size, as one compile-time value.
@@ -30354,7 +31177,7 @@ inline void max_pooling_gradient(pooling_position<Shape> const* positions, float
 // ---- stagecraft/host/lists/pooling_kernels.hpp
 // Kernels for the poolings among a plan's operations, each made for its shape.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// How a pooling or the gradient of one is carried out for so many samples; null if there is no kernel for it.
 struct pooling_kernel {
@@ -30363,7 +31186,9 @@ struct pooling_kernel {
   void (*backward)(float const* x, float const* dy, float* dx, float* workspace, int samples) = nullptr;
 };
 
-namespace detail {
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::detail {
 
 /// The shape of a pooling of images of these extents. Kernels know up to two axes, and no window that is all padding.
 constexpr bool find_pooling_shape(operations::windows const& windows, operations::extents const& image,
@@ -30420,7 +31245,7 @@ constexpr pooling_kernel find_pooling_kernel() {
   constexpr auto const* forward = node.what.template if_is<operations::pooling>();
   constexpr auto const* backward = node.what.template if_is<operations::pooling_gradient>();
   if constexpr (forward != nullptr || backward != nullptr) {
-    constexpr auto const& image = Plan.nodes[static_cast<std::size_t>(operand_of(Plan, static_cast<int>(Id), 0))].shape;
+    constexpr auto const& image = Plan.nodes[operand_of(Plan, static_cast<int>(Id), 0)].shape;
     constexpr auto found = [] {
       std::pair<bool, kernels::pooling_shape> result{};
       result.first =
@@ -30435,7 +31260,9 @@ constexpr pooling_kernel find_pooling_kernel() {
   return {};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 /// One for each operation of a frozen plan; none at all if none is a pooling.
 template <auto const& Plan, class Arch>
@@ -30450,7 +31277,7 @@ inline constexpr auto pooling_kernels = [] {
   }(std::make_index_sequence<has_some ? Plan.nodes.size() : 0>{});
 }();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/kernels/convolution/windows.hpp
 // Convolutions and poolings over one to three axes, of any shape, as plain loops over windows with channels in
@@ -30830,7 +31657,7 @@ inline void random_uniform_fill(float* y, std::int64_t n, random_key const& key,
 // ---- stagecraft/host/lists/list_runner.hpp
 // Carries out a list of operations on floats in memory. It is compiled once, whatever the lists are.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies: of the whole batch, unless
 /// its place is storage::samples.
@@ -30884,11 +31711,11 @@ class list_runner : list_rows<Arch> {
   }
 
  private:
-  using list_rows<Arch>::at, list_rows<Arch>::here, list_rows<Arch>::read, list_rows<Arch>::shape,
-      list_rows<Arch>::shape_of, list_rows<Arch>::x, list_rows<Arch>::y, list_rows<Arch>::size,
-      list_rows<Arch>::begin_of_part, list_rows<Arch>::shape_of_part, list_rows<Arch>::address_of,
-      list_rows<Arch>::stride, list_rows<Arch>::repeating_stride, list_rows<Arch>::top, list_rows<Arch>::loop_of,
-      list_rows<Arch>::loop_named, list_rows<Arch>::place_of;
+  using list_rows<Arch>::here, list_rows<Arch>::read, list_rows<Arch>::shape, list_rows<Arch>::shape_of,
+      list_rows<Arch>::x, list_rows<Arch>::y, list_rows<Arch>::size, list_rows<Arch>::begin_of_part,
+      list_rows<Arch>::shape_of_part, list_rows<Arch>::address_of, list_rows<Arch>::stride,
+      list_rows<Arch>::repeating_stride, list_rows<Arch>::top, list_rows<Arch>::loop_of, list_rows<Arch>::loop_named,
+      list_rows<Arch>::place_of;
   using list_rows<Arch>::nodes_, list_rows<Arch>::operands_, list_rows<Arch>::memory_, list_rows<Arch>::places_,
       list_rows<Arch>::part_, list_rows<Arch>::by_sample_, list_rows<Arch>::id_, list_rows<Arch>::loops_,
       list_rows<Arch>::depth_;
@@ -30905,7 +31732,7 @@ class list_runner : list_rows<Arch> {
     kernels::pack_product<Arch>(of, x(1), begin);
     return begin;
   }
-  [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[at(id_)]; }
+  [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[id_]; }
 
   void clear() { std::memset(y(), 0, static_cast<std::size_t>(size(shape())) * sizeof(float)); }
   static void copy(float const* from, float* to, std::int64_t floats) {
@@ -30958,7 +31785,7 @@ class list_runner : list_rows<Arch> {
     int const operands = here().operand_count, rank = shape().rank;
     for (int axis = 0; axis < rank; ++axis) {
       std::array<std::int64_t, 4> strides{stride(shape(), axis)};
-      for (int i = 0; i < 3; ++i) strides[at(i + 1)] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
+      for (int i = 0; i < 3; ++i) strides[i + 1] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
       axes.add(shape()[axis], strides);
     }
     kernels::map_function<Arch>(what.apply, axes, y(), {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
@@ -31008,25 +31835,23 @@ class list_runner : list_rows<Arch> {
       if (join.product != id_) continue;
       if (join.sum >= 0) {
         end.to = address_of(join.sum);
-        extents const& added = nodes_[at(join.added)].shape;
+        extents const& added = nodes_[join.added].shape;
         bool const is_row = added != here().shape;
         if (join.read_from >= 0)
-          end.finish.added =
-              in_trip(join.read_from, nodes_[at(join.added)].what.template as<operations::at>(), join.added);
+          end.finish.added = in_trip(join.read_from, nodes_[join.added].what.template as<operations::at>(), join.added);
         else
-          end.finish.added = {is_row ? memory_[at(join.added)] : address_of(join.added), is_row ? 0 : added[-1]};
+          end.finish.added = {is_row ? memory_[join.added] : address_of(join.added), is_row ? 0 : added[-1]};
       }
       if (join.stack >= 0)
-        end.finish.copied =
-            in_trip(join.stack, nodes_[at(join.stack)].what.template as<operations::stack>(), join.stack);
+        end.finish.copied = in_trip(join.stack, nodes_[join.stack].what.template as<operations::stack>(), join.stack);
     }
     return end;
   }
   /// The rows of this trip in a tensor of all trips. `of`: the operation that reads or writes there.
   template <class Where>
   [[nodiscard]] kernels::product_rows_at in_trip(int tensor, Where const& where, int of) const {
-    extents const& all = nodes_[at(tensor)].shape;
-    auto const& loop = loop_named(operands_[at(nodes_[at(of)].first_operand)]);
+    extents const& all = nodes_[tensor].shape;
+    auto const& loop = loop_named(operands_[nodes_[of].first_operand]);
     int const trip = where.reversed ? loop.trips - 1 - loop.trip : loop.trip;
     return {address_of(tensor) + trip * stride(all, where.axis), stride(all, where.axis == 0 ? 1 : 0)};
   }
@@ -31131,13 +31956,13 @@ class list_runner : list_rows<Arch> {
   void step(operations::loop_end const&) {
     // Every state has been read: now it may change.
     for (int id = top().loop + 1; id < id_; ++id)
-      if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.template is<operations::next>() &&
-          operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
-        int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
+      if (nodes_[id].operand_count == 3 && nodes_[id].what.template is<operations::next>() &&
+          operands_[nodes_[id].first_operand] == top().loop && memory_[id] != nullptr) {
+        int const state = operands_[nodes_[id].first_operand + 1];
         if (by_sample_)
-          copy(begin_of_part(id), begin_of_part(state), size(shape_of_part(nodes_[at(id)].shape)));
+          copy(begin_of_part(id), begin_of_part(state), size(shape_of_part(nodes_[id].shape)));
         else
-          copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
+          copy(memory_[id], memory_[state], size(nodes_[id].shape));
       }
     if (++top().trip < top().trips)
       jump_ = top().begin;  // and the groups of the first trip are repeated
@@ -31165,7 +31990,7 @@ class list_runner : list_rows<Arch> {
   kernels::row_groups<Arch> groups_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/operations/plan/traced_plan.hpp
 // How a machine with one memory carries out a traced layer: its steps, and where their values lie.
@@ -31193,11 +32018,11 @@ struct traced_plan {
   using frozen = frozen_plan<Sizes>;
 
   trace traced;
-  growing_array<int> forward, backward;                  ///< operations in their order
-  growing_array<place> forward_places, backward_places;  ///< of the values of all operations
-  growing_array<segment> forward_segments, backward_segments;
-  growing_array<product_join> forward_joins, backward_joins;
-  growing_array<weight_update> updates;
+  tracing::growing_array<int> forward, backward;                  ///< operations in their order
+  tracing::growing_array<place> forward_places, backward_places;  ///< of the values of all operations
+  tracing::growing_array<segment> forward_segments, backward_segments;
+  tracing::growing_array<product_join> forward_joins, backward_joins;
+  tracing::growing_array<weight_update> updates;
   std::int64_t kept_floats = 0;                                        ///< from the forward step to the backward step
   std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
   std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample that is worked on
@@ -31225,7 +32050,7 @@ struct traced_plan {
     forward = whole.forward;
     kept_floats = value_places::kept_floats(traced.list, whole.kept);
 
-    growing_array<int> results = traced.outputs;
+    tracing::growing_array<int> results = traced.outputs;
     for (int const id : forward)
       if (traced.list.node_of(id).what.is<update>()) {
         int const value = traced.list.operand(id, 1);
@@ -31346,7 +32171,7 @@ struct plan_view {
 // ---- stagecraft/host/lists/plan_runner.hpp
 // Carries out a plan of few numbers, on memory of the caller's: a row of a loss, or what becomes of a weight.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <class Arch = kernels::default_architecture>
 class plan_runner {
@@ -31379,11 +32204,9 @@ class plan_runner {
   void backward(tensors const& where) { run(plan_.backward, plan_.backward_places, plan_.backward_workspace, where); }
 
   /// Where an operation's value lies after its step.
-  [[nodiscard]] float const* address(int id) const { return addresses_[at(id)]; }
+  [[nodiscard]] float const* address(int id) const { return addresses_[id]; }
 
  private:
-  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
   void run(std::span<int const> order, std::span<operations::place const> places, std::int64_t of_values,
            tensors const& where) {
     for (std::size_t id = 0; id < places.size(); ++id) addresses_[id] = find(places[id], where);
@@ -31393,8 +32216,8 @@ class plan_runner {
   float* find(operations::place const& place, tensors const& where) const {
     switch (place.in) {
       case operations::storage::constant:
-        return const_cast<float*>(&plan_.nodes[at(place.index)].what.as<operations::constant>().value);
-      case operations::storage::input: return const_cast<float*>(where.inputs[at(place.index)]);
+        return const_cast<float*>(&plan_.nodes[place.index].what.as<operations::constant>().value);
+      case operations::storage::input: return const_cast<float*>(where.inputs[place.index]);
       case operations::storage::output: return where.output;
       case operations::storage::output_gradient: return const_cast<float*>(where.output_gradient);
       case operations::storage::kept: return kept_ + place.offset;
@@ -31409,7 +32232,7 @@ class plan_runner {
   std::uint64_t seed_, stream_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/kernels/loss/loss_row.hpp
 // The interface of a loss's kernel: one row at a time.
@@ -31472,7 +32295,7 @@ class plan_of_loss {
 // ---- stagecraft/host/lists/traced_loss.hpp
 // How a loss that is written as a `call` is computed, row by row.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// Carries out the plan of a row of a loss (plan_of_loss), on memory of the caller's.
 template <class Arch = kernels::default_architecture>
@@ -31509,7 +32332,7 @@ class traced_loss_row {
   plan_runner<Arch> runner_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 namespace stagecraft::kernels {
 
@@ -31523,9 +32346,9 @@ struct loss_row<Loss, Columns, Arch, Type> {
   }
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
     constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
-    alignas(64) std::array<float, static_cast<std::size_t>(traced_loss_row<Arch>::floats(plan)) + 1> memory;
+    alignas(64) std::array<float, static_cast<std::size_t>(cpu::traced_loss_row<Arch>::floats(plan)) + 1> memory;
     std::array<float*, plan.nodes.size()> addresses;
-    return traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
+    return cpu::traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
   }
 };
 
@@ -32593,7 +33416,7 @@ inline float loss(target_type<Loss> const* target, float const* prediction, floa
 // ---- stagecraft/plan/session_shape.hpp
 // What the host's sessions have in common, whatever they run: shapes of inputs, outputs and targets. Constants only.
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// Base of sessions: what callers ask them at compile time. `Job` is a described one.
 template <class Job>
@@ -32622,6 +33445,16 @@ struct session_shape {
   [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
     return output_shape(output).size() / output_shape(output).back();
   }
+  /// Rows of its loss that one sample of an output has, and so scales: the same, unless the loss takes whole samples.
+  [[nodiscard]] static constexpr int scales_per_sample(std::size_t output) {
+    if constexpr (!has_losses)
+      return rows_per_sample(output);
+    else
+      return [output]<std::size_t... End>(std::index_sequence<End...>) {
+        constexpr int rows[]{(loss_takes_samples<Job, End> ? 1 : rows_per_sample(End))...};
+        return rows[output];
+      }(std::make_index_sequence<end_count>{});
+  }
   /// Whether the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
     if constexpr (!has_losses)
@@ -32645,7 +33478,12 @@ struct session_shape {
   template <std::size_t End>
   [[nodiscard]] static constexpr int loss_divisor(int samples) {
     constexpr auto reduction = losses::detail::reduction_of(computed_loss_of<Job, End>);
-    return reduction == losses::reduction::none ? samples * rows_per_sample(End) : 1;
+    if constexpr (reduction != losses::reduction::none)
+      return 1;
+    else if constexpr (loss_takes_samples<Job, End>)
+      return samples * (output_shape(End).size() / computed_loss_of<Job, End>.length);
+    else
+      return samples * rows_per_sample(End);
   }
 
   /// The call of the graph that stands for an input.
@@ -32674,12 +33512,12 @@ struct session_shape {
   [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {
     long long offset = 0;
     for (std::size_t i = 0; i < output; ++i)
-      offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
+      offset += (static_cast<long long>(batch) * scales_per_sample(i) + 15) / 16 * 16;
     return offset;
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan
 
 // ---- stagecraft/host/loss_step.hpp
 // The loss of one output on the host, and its gradient; and what becomes of logits afterwards.
@@ -32691,13 +33529,13 @@ template <class Shape, std::size_t Output, class Arch>
 float loss_step(float const* prediction, void const* targets, float const* scale, loss_gradient const& gradient,
                 float factor, int valid_samples) {
   constexpr auto loss = computed_loss_of<typename Shape::described, Output>;
-  constexpr int columns = Shape::output_shape(Output).back();
-  constexpr int rows = Shape::batch * Shape::rows_per_sample(Output);
+  constexpr int columns = Shape::output_shape(Output).size() / Shape::scales_per_sample(Output);
+  constexpr int rows = Shape::batch * Shape::scales_per_sample(Output);
   constexpr auto floats = static_cast<std::int64_t>(rows) * columns;
   float* const written = gradient.scratch != nullptr ? gradient.scratch : gradient.to;
   float const result = kernels::loss<loss, rows, columns, Arch>(
       static_cast<typename Shape::template target_type<Output> const*>(targets), prediction, scale, written, nullptr,
-      std::int64_t{valid_samples} * Shape::rows_per_sample(Output));
+      std::int64_t{valid_samples} * Shape::scales_per_sample(Output));
   if (written == nullptr) return result;
   if (factor != 1.0F) kernels::scaled_add<false, Arch>(factor, written, written, floats);
   if (gradient.scratch != nullptr) kernels::scaled_add<true, Arch>(1.0F, written, gradient.to, floats);
@@ -33122,9 +33960,9 @@ struct parameter_update {
     auto const count = elements.last - elements.first;
     float* const sum = memory.gradients + offset + elements.first;
     for (int call = static_cast<int>(Plan::graph.calls.size()); call-- > 0;) {
-      auto const& planned = Plan::program.calls[static_cast<std::size_t>(call)];
+      auto const& planned = Plan::program.calls[call];
       if (!planned.needs_gradient || !used_by(call)) continue;
-      auto const shift = Plan::gradients.shift[static_cast<std::size_t>(call)];
+      auto const shift = Plan::gradients.shift[call];
       if constexpr (Plan::accumulates_halves)
         kernels::floats_of_halves<architecture>(memory.halves + (sum - memory.gradients) + shift, sum + shift, count);
       if (shift != 0) kernels::scaled_add<true, architecture>(1.0F, sum + shift, sum, count);
@@ -33180,11 +34018,67 @@ template <class Plan>
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/plan/value_types.hpp
+// The types of the values of a job's calls. Keras counterpart: the dtype of a KerasTensor.
+
+namespace stagecraft::detail {
+
+/// By calls: a view has the type of what it shows.
+template <class Job>
+inline constexpr auto value_types_of = [] {
+  auto const& program = program_for<Job>;
+  std::array<dtype, Job::graph.calls.size()> types{};
+  for (std::size_t i = 0; i < types.size(); ++i)
+    types[i] = computed_type(Job::graph, program.calls[i].root, Job::training.dtype_policy.compute_dtype);
+  return types;
+}();
+
+/// Which values IPUs have, by calls: what they compute, and what they read of what the host computes or brings. A view
+/// is what it shows.
+template <class Job>
+inline constexpr auto values_on_ipus = [] {
+  auto const& graph = Job::graph;
+  auto const& program = program_for<Job>;
+  constexpr std::size_t count = Job::graph.calls.size();
+  std::array<bool, count> result{}, is_read{};
+  bool some_on_host = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    some_on_host = some_on_host || is_on_host(graph, static_cast<int>(i));
+    if (is_on_host(graph, static_cast<int>(i))) continue;
+    auto const& node = graph.calls[i];
+    if (!node.is_input) is_read[program.calls[i].root] = true;
+    for (int k = node.first_input; k < node.first_input + node.input_count && !program.calls[i].needs.view; ++k) {
+      auto const input = static_cast<std::size_t>(graph.inputs[k]);
+      is_read[program.calls[input].root] = true;
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) result[i] = !some_on_host || is_read[program.calls[i].root];
+  return result;
+}();
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/host/steps/widened_step.hpp
 // Where a step of the host finds its tensors as floats, if they are stored in 16 bits: in a room of the device that
 // each step fills anew. Constants only.
 
 namespace stagecraft::detail {
+
+/// Whether a call that computes in 16 bits reads an input that has more of them: then its steps find a rounded copy.
+/// Numbers that count something stay as they are.
+template <class Plan, int Call>
+constexpr bool casts_input(int input) {
+  if constexpr (!has_own_types<typename Plan::job>) {
+    return false;
+  } else if constexpr (!is_half(computed_type_of<typename Plan::job, Call>) || Plan::program.calls[Call].needs.view) {
+    return false;
+  } else {
+    auto const& program = Plan::program;
+    int const root = program.calls[input].root;
+    return !same_type(Plan::graph.layer_of(Call).type, tag_of<layers::embedding>) &&
+           Plan::graph.call(root).type == dtype::float32 && !is_half(value_types_of<typename Plan::job>[input]);
+  }
+}
 
 /// The steps of one call; offsets are floats from the beginning of the room. `Call` counts as in graph_of<M>.calls.
 template <class Plan, int Call>
@@ -33195,9 +34089,7 @@ struct widened_step {
   [[nodiscard]] static constexpr long long floats_of(int call) {
     return (static_cast<long long>(Plan::program.batch) * Plan::graph.call(call).shape.size() + 15) / 16 * 16;
   }
-  [[nodiscard]] static constexpr int input_call(int index) {
-    return Plan::graph.inputs[static_cast<std::size_t>(node.first_input + index)];
-  }
+  [[nodiscard]] static constexpr int input_call(int index) { return Plan::graph.inputs[node.first_input + index]; }
   [[nodiscard]] static constexpr long long input(int index) {
     long long offset = 0;
     for (int i = 0; i < index; ++i) offset += floats_of(input_call(i));
@@ -33217,7 +34109,7 @@ struct widened_step {
 // ---- stagecraft/host/steps/host_call.hpp
 // One call of a layer, as its forward and backward steps on the host see it: shapes as constants, tensors as pointers.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
 template <class Plan, int Call>
@@ -33235,7 +34127,7 @@ struct host_call {
   static constexpr bool trains = Plan::trains && planned.needs_gradient;
 
   [[nodiscard]] static constexpr int input_call(int index) {
-    return Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
+    return Plan::graph.inputs[Plan::graph.call(Call).first_input + index];
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index) {
     return Plan::graph.call(input_call(index)).shape;
@@ -33246,7 +34138,7 @@ struct host_call {
 
   /// Whether the gradient of an input is wanted at all.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
-    return Plan::program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;
+    return Plan::program.calls[input_call(index)].needs_gradient;
   }
   /// Whether it is to be added to what is there; else what is there is not defined.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
@@ -33255,7 +34147,7 @@ struct host_call {
   /// The activation behind an input whose gradient the backward step of this call applies to the gradient of the input;
   /// `linear` if there is none. Such an input's gradient is written, not added to.
   [[nodiscard]] static constexpr activation applied_activation(int index) {
-    auto const& source = Plan::program.calls[static_cast<std::size_t>(input_call(index))];
+    auto const& source = Plan::program.calls[input_call(index)];
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
   /// The same for the gradients of the weights.
@@ -33263,13 +34155,14 @@ struct host_call {
   static constexpr int first_parameter = Plan::graph.layer_of(Call).first_parameter;
   static constexpr int parameter_count = Plan::graph.layer_of(Call).parameter_count;
   [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
-    return Plan::graph.parameters[static_cast<std::size_t>(first_parameter + index)];
+    return Plan::graph.parameters[first_parameter + index];
   }
 
   /// Whether the gradient of a weight is wanted: not of a frozen layer's.
   [[nodiscard]] static constexpr bool wants_parameter_gradient(int index) { return parameter_info(index).trainable; }
 
   [[nodiscard]] float const* input(int index) const {
+    if (detail::casts_input<Plan, Call>(input_call(index))) return memory.widened + widened::input(index);
     return address(Plan::value(input_call(index)), input_call(index), widened::input(index));
   }
   /// An input as it is stored in 16 bits.
@@ -33294,16 +34187,15 @@ struct host_call {
   }
   /// Floats that a weight takes in its layout.
   [[nodiscard]] static constexpr long long stored_floats(int index) {
-    return parameter_info(index).layout == parameter_layout::plain
-               ? parameter_info(index).size()
-               : Plan::weights.size[static_cast<std::size_t>(first_parameter + index)];
+    return parameter_info(index).layout == parameter_layout::plain ? parameter_info(index).size()
+                                                                   : Plan::weights.size[first_parameter + index];
   }
   /// What updates a weight of the layer.
   template <int Index>
   static constexpr auto optimizer =
       detail::optimizer_of_weight<typename Plan::job::described, static_cast<std::size_t>(first_parameter + Index)>;
   [[nodiscard]] static constexpr long long weight_offset(int index) {
-    return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
+    return Plan::weights.offset[first_parameter + index];
   }
 
   /// The samples of this step, which come first in the batch: what is behind them in a partial batch repeats one of
@@ -33343,12 +34235,12 @@ struct host_call {
   template <class Place>
   [[nodiscard]] float* address(Place const& place, [[maybe_unused]] int of, [[maybe_unused]] long long room) const {
     if constexpr (is_half(Plan::stored))
-      if (is_half(Plan::program.calls[static_cast<std::size_t>(of)].stored)) return memory.widened + room;
+      if (is_half(Plan::program.calls[of].stored)) return memory.widened + room;
     return Plan::address(memory, place);
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/diagnostics/exceptions.hpp
 // The library's run-time errors. Everything that a compiler can know is a compile error instead; what is left (data,
@@ -33360,7 +34252,7 @@ namespace stagecraft {
 /// for example "[E4001]", which has a section in docs/errors.md.
 class error : public std::runtime_error {
  public:
-  error(std::string_view code, std::string const& text)
+  [[gnu::cold]] error(std::string_view code, std::string const& text)
       : std::runtime_error(text + " [" + std::string(code) + "]"), code_(code) {}
 
   /// The stable code, for example "E4001".
@@ -33448,7 +34340,7 @@ template <class Arch = default_architecture>
 // Finds the step in which a number becomes infinite or NaN, where ipu_config::floating_point_behaviour asks for it.
 // Keras counterpart: IPUConfig.floating_point_behaviour's inv, div0 and oflo.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Where a step belongs, for the text of an error.
 struct watched_step {
@@ -33516,7 +34408,7 @@ class floating_point_watch {
   bool divided_ = false, overflowed_ = false;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/half_number.hpp
 // One number in half precision, converted without a processor's help: IEEE binary16.
@@ -33582,7 +34474,7 @@ namespace stagecraft::half_number {
 // ---- stagecraft/ipu/tiles/half_rounding.hpp
 // How an emulated IPU's thread rounds what its tiles store in half precision.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// IPUConfig's `floating_point_behaviour.nanoo` and `esr`, and which random numbers are drawn.
 struct half_rounding_rules {
@@ -33591,7 +34483,9 @@ struct half_rounding_rules {
   kernels::random_key key{0, 0};
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 struct half_rounding_state {
   half_rounding_rules rules = {};
@@ -33599,7 +34493,9 @@ struct half_rounding_state {
   bool overflowed = false;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// While it lives, the halves that this thread stores in tiles' memories follow its rules; in the order in which they
 /// are stored, each takes a random number. Without any, they are rounded to the nearest, and not above the largest.
@@ -33630,7 +34526,7 @@ class half_rounding {
   detail::half_rounding_state before_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/kernels/random/round_to_half.hpp
 // Floats rounded to values of half precision, in place: what is stored as a half without giving up the memory layout
@@ -33750,7 +34646,7 @@ inline bool round_to_half_at_random(float* x, std::int64_t n, random_key const& 
 // What an emulated IPU stores in half precision, and how it rounds. Values stay floats in the host's memory, but are
 // those of halves.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What random numbers round, which tells their sequences apart.
 enum class rounded_value : unsigned char {
@@ -33764,17 +34660,14 @@ enum class rounded_value : unsigned char {
   sum_of_gradients,
   model_input,
   tiles,
-  accumulator
+  accumulator,
+  cast_input
 };
 
-/// By the options of a machine and the types of a training.
-template <ipu_config Config, dtype_policy Policy, class Arch>
+/// By the options of a machine.
+template <ipu_config Config, class Arch>
 struct half_storage {
   static constexpr floating_point_behaviour_options behaviour = Config.floating_point_behaviour;
-  /// Values and gradients.
-  static constexpr bool of_values = Policy.compute_dtype == dtype::float16;
-  /// Weights and the optimizer's state.
-  static constexpr bool of_variables = Policy.variable_dtype == dtype::float16;
   static constexpr bool at_random = behaviour.esr == stochastic_rounding_behaviour::on;
   /// All replicas do the same in weight updates.
   static constexpr bool at_random_in_updates = behaviour.esr != stochastic_rounding_behaviour::off;
@@ -33844,23 +34737,80 @@ struct half_storage {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/emulation/ipu_types.hpp
+// Which tensors of a plan an emulated IPU has in half precision, and the inputs that it casts.
+
+namespace stagecraft::tiles {
+
+/// `Plan` is that of a pass.
+template <class Plan>
+struct ipu_types {
+  using job = typename Plan::job;
+
+  template <int Call>
+  static constexpr bool computes_halves = detail::computed_type_of<job, Call> == dtype::float16;
+  /// The value of a call, and its gradient.
+  [[nodiscard]] static constexpr bool is_half(int call) { return detail::value_types_of<job>[call] == dtype::float16; }
+  [[nodiscard]] static constexpr bool is_half_weight(std::size_t weight) {
+    return detail::variable_types_of<job>[weight] == dtype::float16;
+  }
+  [[nodiscard]] static constexpr std::string_view layer_of_weight(int number) {
+    std::size_t i = 0;
+    auto const& layers = Plan::graph.layers;
+    while (number >= layers[i].first_parameter + layers[i].parameter_count) ++i;
+    return layers[i].name;
+  }
+  /// Whether a pass's copy of a weight is of the policy's type.
+  template <std::size_t Parameter>
+  static constexpr bool rounds_copies =
+      Plan::training.dtype_policy.compute_dtype == dtype::float16 && Plan::graph.parameters[Parameter].trainable &&
+      detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) == dtype::of_policy;
+
+  /// Whether what a call's backward step gives an input is rounded. A sum with other gradients is of their type.
+  template <int Call>
+  [[nodiscard]] static constexpr bool rounds_input_gradient(int index) {
+    using call = host_call<Plan, Call>;
+    return (computes_halves<Call> && !call::adds_input_gradient(index)) || is_half(call::input_call(index));
+  }
+
+  /// Rounds the inputs of a call that are of another type, for its steps; gives whether one was too large.
+  template <int Call, class Halves>
+  static bool cast_inputs([[maybe_unused]] host_memory const& memory) {
+    bool too_large = false;
+    if constexpr (detail::has_own_types<job>) {
+      using call = host_call<Plan, Call>;
+      for (int i = 0; i < call::input_count; ++i) {
+        int const input = call::input_call(i);
+        if (!detail::casts_input<Plan, Call>(input)) continue;
+        auto const floats = 1LL * Plan::program.batch * Plan::graph.call(input).shape.size();
+        float* const to = memory.widened + detail::widened_step<Plan, Call>::input(i);
+        std::copy_n(Plan::address(memory, Plan::value(input)), floats, to);
+        too_large |= Halves::round(to, floats, Halves::key(memory, rounded_value::cast_input, Call, i));
+      }
+    }
+    return too_large;
+  }
+};
+
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/runs_on_tiles.hpp
 // Whether an emulated IPU computes tile by tile.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Whether the steps of a plan run tile by tile, and not by kernels for the host.
 template <class Plan>
 inline constexpr bool runs_on_tiles = Plan::machine::checked;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/map_function.hpp
 // The functions of elementwise operations, and where an operation keeps what they need.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What becomes of elements a, b, c of the operands, in their order, and scalar s0.
 enum class map_function : int {
@@ -33896,7 +34846,9 @@ enum class map_function : int {
                                            static_cast<int>(map_function::first_of_operations));
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 // Where an operation keeps numbers behind those of its operands.
 inline constexpr int map_activation_kind = 16;
@@ -33908,14 +34860,12 @@ inline constexpr int map_draws = 21;    ///< whether a formula is given a random
 inline constexpr int map_iota_inner = 17, map_iota_count = 18;
 inline constexpr int map_random_first = 18;  ///< the number of the first random number
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/ipu/convolution/convolution_shape.hpp
 // What a convolution or matrix product computes, in numbers: the counterpart of poplin's ConvParams.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Rows and columns.
 struct field_size {
@@ -33925,6 +34875,10 @@ struct field_size {
   [[nodiscard]] constexpr std::int64_t elements() const noexcept { return height * width; }
   friend constexpr bool operator==(field_size const&, field_size const&) = default;
 };
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft {
 
 /// Which of the three convolutions of a layer this is. Data of the other two are laid out for the first.
 enum class convolution_pass : unsigned char { forward, input_gradient, filter_gradient };
@@ -33946,13 +34900,14 @@ struct convolution_shape {
   std::int64_t num_conv_groups = 1;
   std::int64_t input_channels_per_conv_group = 1;
   std::int64_t output_channels_per_conv_group = 1;
-  field_size input_field;
-  field_size kernel;
-  field_size output_field;
-  field_size stride;
-  field_size kernel_dilation;
-  field_size input_dilation;                          ///< zeros between input elements: 2 puts one between each two
-  field_size padding_lower{.height = 0, .width = 0};  ///< zeros above and to the left; negative cuts the input off
+  tiles::field_size input_field;
+  tiles::field_size kernel;
+  tiles::field_size output_field;
+  tiles::field_size stride;
+  tiles::field_size kernel_dilation;
+  tiles::field_size input_dilation;  ///< zeros between input elements: 2 puts one between each two
+  tiles::field_size padding_lower{.height = 0,
+                                  .width = 0};  ///< zeros above and to the left; negative cuts the input off
 
   friend constexpr bool operator==(convolution_shape const&, convolution_shape const&) = default;
 
@@ -34052,7 +35007,7 @@ struct convolution_shape {
 // How a convolution or matrix product is divided among the tiles of an IPU, and what that costs: the counterpart of
 // poplin's Plan.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The vertex that computes partial sums: poplin's Plan::Method. Of namespace `vertices`, under the same names.
 enum class convolution_vertex : unsigned char {
@@ -34226,7 +35181,7 @@ struct convolution_plan {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/steps/tile_operation.hpp
 // One operation of a lowered step: compute sets of vertices on tiles and the exchanges between them.
@@ -34236,7 +35191,7 @@ struct formula_view;
 struct plan_view;
 }  // namespace stagecraft::operations
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 struct tile_program_view;
 
@@ -34273,12 +35228,12 @@ struct tile_operation {
   tile_program_view const* program = nullptr;         ///< of a traced layer: what it consists of
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/steps/tile_tensor.hpp
 // A tensor of a lowered step: what it is to the layer, its type and size.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 struct weight_mapping;
 
@@ -34311,26 +35266,26 @@ struct tile_tensor {
   friend constexpr bool operator==(tile_tensor const&, tile_tensor const&) = default;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/steps/lowered_step.hpp
 // A layer's forward or backward step, or a weight's update, as operations on the tiles of an IPU.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 // No constant evaluation can call these: compilers then print their names.
 inline void step_has_more_tensors_than_there_is_room_for() {}
 inline void step_has_more_operations_than_there_is_room_for() {}
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Operations in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
 /// `cost_of` (ipu/operations/), carried out by ipu/emulation/.
 struct lowered_step {
-  /// The numbers of those temporary tensors that are gradients; others count from 0.
-  static constexpr int first_weight_gradient = 100, first_input_gradient = 200;
+  /// The numbers of those temporary tensors that are gradients, or inputs in another type; others count from 0.
+  static constexpr int first_weight_gradient = 100, first_input_gradient = 200, first_cast_input = 300;
   static constexpr int most_tensors = 56, most_operations = 72, most_plans = 4;
   static constexpr int most_saved = 24;  ///< tensors with this role
 
@@ -34385,7 +35340,7 @@ struct lowered_step {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/cycles/reduce_partials.hpp
 // Cycles of adding up the partial sums of a matrix product or convolution on one tile: poplin's ReduceAdd.
@@ -34461,7 +35416,7 @@ struct reduce_partials {
 // How the partial sums of a convolution or matrix product are added up when several tiles have some of the same
 // outputs.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Tiles, `depth` of them, have partial sums of the same outputs. Each becomes responsible for a part of the outputs,
 /// receives the others' partial sums of it and adds them up. A deep reduction does that in stages, each for groups of
@@ -34526,7 +35481,7 @@ struct convolution_reduction {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/cycles/field_share.hpp
 // Which part of a convolution's output a worker of a tile computes.
@@ -36295,7 +37250,7 @@ struct convolution_strides {
 // Where the weights of a convolution or matrix product lie: on the tiles that multiply them, as poplin::createWeights
 // and createMatMulInputRHS have it.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The mapping of a weight by a plan. Each tile has the slices that it multiplies, one for each serial part, in the
 /// order in which its vertex reads them: channels in whole groups, of which the last may be filled up with zeros. Where
@@ -36329,7 +37284,7 @@ struct weight_mapping {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/steps/tile_mapping.hpp
 // Which elements of a tensor lie on which tile: linearly, the counterpart of poputil::mapTensorLinearly, or as a
@@ -36351,7 +37306,7 @@ struct tile_mapping {
       : elements(count),
         elements_per_tile(detail::ceil_div(detail::ceil_div(count, target.vector_width(type)), target.tiles_per_ipu) *
                           target.vector_width(type)) {}
-  constexpr tile_mapping(tile_tensor const& tensor, ipu_target const& target) noexcept
+  constexpr tile_mapping(tiles::tile_tensor const& tensor, ipu_target const& target) noexcept
       : tile_mapping(tensor.planned == nullptr ? tile_mapping(tensor.elements, tensor.type, target)
                                                : tile_mapping(*tensor.planned, tensor.elements)) {}
 
@@ -36373,11 +37328,15 @@ struct tile_mapping {
 
  private:
   /// A replica that has a part of a weight only has that part of each tile's piece.
-  constexpr tile_mapping(weight_mapping const& planned, std::int64_t count) noexcept
+  constexpr tile_mapping(tiles::weight_mapping const& planned, std::int64_t count) noexcept
       : elements_per_tile(count == 0 ? 0 : planned.part_of_tile(detail::ceil_div(planned.elements, count))) {
     elements = planned.tiles * elements_per_tile;
   }
 };
+
+}  // namespace stagecraft
+
+namespace stagecraft::tiles {
 
 /// Whether the elements of two tensors of one size lie side by side on the same tiles.
 [[nodiscard]] constexpr bool lie_alike(tile_tensor const& a, tile_tensor const& b, ipu_target const& target) noexcept {
@@ -36385,13 +37344,13 @@ struct tile_mapping {
          tile_mapping(a, target).elements_per_tile == tile_mapping(b, target).elements_per_tile;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/steps/step_layout.hpp
 // Where the temporary tensors of a lowered step, and the copies that its operations make, lie in the memory of every
 // tile.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Whole loads of the data path, which pieces of tensors and copies take.
 [[nodiscard]] constexpr std::int64_t rounded_bytes(std::int64_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
@@ -36454,7 +37413,7 @@ struct step_layout {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/cycles/broadcast_op.hpp
 // Cycles of elementwise operations on a tensor and a scalar, or a vector for each row: popops' BroadcastScalar1D and
@@ -36812,7 +37771,7 @@ struct reduce_to_scalar {
 // ---- stagecraft/ipu/vertices/vertex_work.hpp
 // What vertices do on one tile, and on all tiles where each has an equal share of something.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Cycles of a tile, and floating point operations.
 struct vertex_work {
@@ -36833,7 +37792,9 @@ struct vertex_work {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// `count` things, cut into equal shares for the tiles one after the other. The last tile that has something may have
 /// less; those behind it have nothing.
@@ -36900,9 +37861,7 @@ constexpr vertex_work added_partials(int tiles, ipu_target const& target) noexce
   return {target.num_worker_contexts * vertex.worker_cycles(target), vertex.flops()};
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/ipu/vertices/formula_work.hpp
 // What a tile does to compute a formula at each of its elements.
@@ -37542,9 +38501,7 @@ constexpr void add_activation_gradient(map_work& work, activation const& functio
 // ---- stagecraft/ipu/operations/map_cost.hpp
 // What elementwise operations cost: one exchange for the operands that lie elsewhere, one compute set.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 [[nodiscard]] constexpr activation activation_of(tile_operation const& operation) noexcept {
   return {static_cast<activation_kind>(operation.sizes[map_activation_kind]), operation.scalars[0],
@@ -37677,7 +38634,9 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
   return work;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Tile 0 receives most.
 [[nodiscard]] constexpr operation_cost cost_of_map(lowered_step const& step, tile_operation const& operation,
@@ -37700,13 +38659,13 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/map.hpp
 // Elementwise operations on the tiles where their results lie: popops' maps, popnn's non-linearities, poprand's
 // dropout.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What element e of the result reads of an operand: element (e / inner) % count. With a count of 0, element e itself,
 /// which lies on the same tile if both are mapped alike, and is received otherwise, as is all that has a count.
@@ -37731,7 +38690,9 @@ constexpr tile_operation& append_map(lowered_step& step, map_function function, 
   return operation;
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr void set_activation(tile_operation& operation, activation const& function) {
   operation.sizes[map_activation_kind] = static_cast<std::int64_t>(function.kind);
@@ -37740,7 +38701,9 @@ constexpr void set_activation(tile_operation& operation, activation const& funct
   operation.scalars[2] = function.threshold;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// y = f(x) for an elementwise activation; y may be x. One of the user's own has a formula.
 constexpr void append_activation_map(lowered_step& step, activation const& function, int x, int y,
@@ -37802,7 +38765,7 @@ constexpr void append_accumulate(lowered_step& step, int accumulator, int gradie
   append_map(step, map_function::accumulate, accumulator, {{accumulator}, {gradient}}, {running_mean ? 1.0F : 0.0F});
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/cycles/loss_transform.hpp
 // Cycles of losses and their gradients from probabilities and expected values: popnn's LossSumSquaredTransform and
@@ -37836,7 +38799,7 @@ struct loss_transform {
 // ---- stagecraft/ipu/operations/row_losses.hpp
 // The losses of the library as operations on rows know them, and what they cost.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 enum class loss_kind : int {
   sparse_categorical_crossentropy,
@@ -37906,7 +38869,9 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
   return rule;
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// popnn has a vertex for cross entropy behind softmax and one for squared differences, which give losses and
 /// gradients: loss_transform. What else the definitions ask for is put together from popops' operations:
@@ -38014,14 +38979,12 @@ constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t 
   return work;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/ipu/operations/rows.hpp
 // Functions of whole rows: softmax and its gradient, losses and theirs.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What is done with each row. Sizes of an operation: outer, columns, inner, and of a loss what `loss_rule` keeps
 /// there. Rows go to the tiles in equal shares: a tile receives its rows, works on them without asking others, and the
@@ -38077,7 +39040,9 @@ constexpr void append_loss(lowered_step& step, loss_rule const& loss, int predic
   loss.write_to(operation);
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Softmax as popnn makes it of popops' operations: differences from each row's maximum, exponents, and products with
 /// one inverse for each row of their sums, which are float32. Source: poplibs, lib/popnn/NonLinearity.cpp, softmaxImpl.
@@ -38127,7 +39092,9 @@ constexpr std::int64_t row_elements(lowered_step const& step, tile_operation con
   return step.input_of(operation, input).elements / (operation.sizes[0] * operation.sizes[2]);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A tile's copies: its rows of all operands, of which the first becomes the result; of a loss, the sum over its rows,
 /// and on tile 0 what all tiles have found, which is added up there.
@@ -38163,12 +39130,12 @@ constexpr std::int64_t row_elements(lowered_step const& step, tile_operation con
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/loss.hpp
 // The loss of an output, and its gradient, as operations on the tiles of an IPU; and what becomes of logits afterwards.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Tensors: the output (input 0), targets (class numbers as float32), the rows' scales, the loss as one number, and in
 /// training the gradient of the output, to which this is added if another loss has written it. It is scaled by the
@@ -38183,9 +39150,9 @@ constexpr lowered_step lower_loss() {
   constexpr auto const& graph = Job::graph;
   constexpr int call = graph.ends[Output];
   constexpr shape const& output_shape = graph.call(call).shape;
-  constexpr dtype type = Job::training.dtype_policy.compute_dtype;
+  constexpr dtype type = detail::value_types_of<Job>[call];
   constexpr pipelining_options options = Job::options;
-  std::int64_t const columns = output_shape.back();
+  constexpr int columns = loss_columns_of<typename Job::described, Output>;
   std::int64_t const elements = std::int64_t{Job::training.batch_size} * output_shape.size(), rows = elements / columns;
   lowered_step step;
   if constexpr (detail::HasLossCall<loss_type>) {
@@ -38207,8 +39174,8 @@ constexpr lowered_step lower_loss() {
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
     scale.rows_per_sample = output_shape.size() / columns;
-    append_loss(step, rule_of_loss<loss, static_cast<int>(output_shape.back())>(written >= 0), prediction, targets,
-                scales, result, written, rows, columns, scale);
+    append_loss(step, rule_of_loss<loss, columns>(written >= 0), prediction, targets, scales, result, written, rows,
+                columns, scale);
     if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
   }
   return step;
@@ -38224,7 +39191,8 @@ constexpr lowered_step lower_output() {
     constexpr shape const& output_shape = Job::graph.call(Job::graph.ends[Output]).shape;
     std::int64_t const columns = output_shape.back(),
                        elements = std::int64_t{Job::training.batch_size} * output_shape.size();
-    int const output = step.tensor(tensor_role::output, 0, Job::training.dtype_policy.compute_dtype, elements);
+    int const output =
+        step.tensor(tensor_role::output, 0, detail::value_types_of<Job>[Job::graph.ends[Output]], elements);
     if (function.kind == activation_kind::softmax)
       append_softmax(step, output, output, elements / columns, columns, 1);
     else
@@ -38233,7 +39201,7 @@ constexpr lowered_step lower_output() {
   return step;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/description/stage_options_checks.hpp
 // Options of Poplar for single stages: what they become with a machine's, and their rules.
@@ -38298,12 +39266,14 @@ constexpr void check_poplar_options_of_stages(checked_options const& checked, di
 // ---- stagecraft/ipu/lowering/lowered_call.hpp
 // One call of a layer as its lowering sees it: shapes as constants, tensors as numbers in the lowered step.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 template <class L>
 struct lowering;
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// The mapping that the plan of a layer's forward step gives to a weight; null: it is mapped linearly.
 template <class Lowering, class Call>
@@ -38314,7 +39284,9 @@ constexpr weight_mapping const* planned_weight(int index) {
     return nullptr;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// What a model's stages and options change in the steps of its calls.
 struct step_variant {
@@ -38351,9 +39323,13 @@ struct lowered_call_variant {
   static constexpr bool trains = Job::trains;
   static constexpr bool has_running_mean = Variant.has_running_mean;
   /// The type of values and gradients, and of copies of weights that are multiplied with them.
-  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
+  static constexpr dtype type = detail::computed_type_of<Job, Call>;
   /// The type in which weights are stored.
-  static constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
+  static constexpr dtype variable_type = graph.layer_of(Call).type_of_values == dtype::of_policy
+                                             ? Job::training.dtype_policy.variable_dtype
+                                             : graph.layer_of(Call).type_of_values;
+  /// Whether the host carries the call out.
+  static constexpr bool is_on_host = detail::is_on_host(graph, Call);
 
   [[nodiscard]] static constexpr int input_call(int index) {
     return graph.inputs[graph.call(Call).first_input + index];
@@ -38387,9 +39363,20 @@ struct lowered_call_variant {
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
 
+  /// The type of what another call gives. Where it is not this one's, the step begins with a cast.
+  [[nodiscard]] static constexpr dtype input_type(int index = 0) {
+    return detail::value_types_of<Job>[input_call(index)];
+  }
+
   // Tensors of the step.
   [[nodiscard]] static constexpr int input(lowered_step& step, int index = 0) {
-    return step.tensor(tensor_role::input, index, type, input_elements(index));
+    int const given = step.tensor(tensor_role::input, index, input_type(index), input_elements(index));
+    if (input_type(index) == type) return given;
+    int const known = step.tensor_count;
+    int const result =
+        step.tensor(tensor_role::temporary, lowered_step::first_cast_input + index, type, input_elements(index));
+    if (result == known) append_map(step, map_function::copy, result, {{given}});
+    return result;
   }
   [[nodiscard]] static constexpr int output(lowered_step& step) {
     return step.tensor(tensor_role::output, 0, type, output_elements());
@@ -38416,14 +39403,15 @@ struct lowered_call_variant {
     return step.tensor(tensor_role::output_gradient, 0, type, output_elements());
   }
   /// Where the layer's lowering writes the gradient of an input: the gradient itself, or a temporary tensor that is
-  /// added to it afterwards (lowering.hpp).
+  /// added to it, or cast, afterwards (lowering.hpp).
   [[nodiscard]] static constexpr int input_gradient(lowered_step& step, int index = 0) {
-    return adds_input_gradient(index) ? step.tensor(tensor_role::temporary, lowered_step::first_input_gradient + index,
-                                                    type, input_elements(index))
-                                      : stored_input_gradient(step, index);
+    return adds_input_gradient(index) || input_type(index) != type
+               ? step.tensor(tensor_role::temporary, lowered_step::first_input_gradient + index, type,
+                             input_elements(index))
+               : stored_input_gradient(step, index);
   }
   [[nodiscard]] static constexpr int stored_input_gradient(lowered_step& step, int index) {
-    return step.tensor(tensor_role::input_gradient, index, type, input_elements(index));
+    return step.tensor(tensor_role::input_gradient, index, input_type(index), input_elements(index));
   }
   /// Where it writes the gradient of a weight, which is accumulated afterwards (lowering.hpp).
   [[nodiscard]] static constexpr int weight_gradient(lowered_step& step, int index) {
@@ -38436,7 +39424,9 @@ struct lowered_call_variant {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// A model without its stages: its calls are lowered alike, whatever stages they are in.
 template <class M>
@@ -38516,7 +39506,9 @@ constexpr step_variant find_step_variant() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A call in a pass (pipeline_program.hpp), which decides only where gradients are added to others, and which options
 /// of Poplar hold.
@@ -38526,7 +39518,7 @@ using lowered_call =
                              template on<detail::machine_of_pass<Job, Pass>>,
                          detail::find_step_variant<Job, Pass, Call>(), Call, detail::machine_of_weights<Job, Call>>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/named_tensors.hpp
 // The tensors of an operation that works on any number of them: a whole step of a layer.
@@ -38592,7 +39584,7 @@ constexpr tile_operation& append_with_tensors(lowered_step& step, operation_kind
 // ---- stagecraft/ipu/operations/custom.hpp
 // The steps of a layer that has loops of its own: one vertex on tile 0, which gets whole tensors.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Which step of the layer. Sizes of the operation: cycles of the worker, floating point operations.
 enum class custom_function : int {
@@ -38601,7 +39593,9 @@ enum class custom_function : int {
   more_tensors = detail::named_tensors::only_names
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr void append_custom(lowered_step& step, custom_function function, named_tensors const& tensors,
                              std::int64_t cycles, std::int64_t flops) {
@@ -38642,7 +39636,9 @@ constexpr std::int64_t custom_flops(bool backward) {
   return Call::flops() * (backward ? 2 : 1);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A layer's forward step. `Call` is a lowered_call.
 template <class Call>
@@ -38679,7 +39675,9 @@ constexpr void append_custom_backward(lowered_step& step) {
                         detail::custom_flops<Call>(true));
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// The user's code computes with float32 in any case: tensors of float16 are converted before and after it, by all
 /// workers of the tile.
@@ -38696,7 +39694,9 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
   return cycles;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Tile 0 receives all inputs, and has room for them and for the results, of float16 in both types.
 [[nodiscard]] constexpr operation_cost cost_of_custom(lowered_step const& step, tile_operation const& operation,
@@ -38726,13 +39726,13 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/lowering.hpp
 // How a layer's steps become operations on the tiles of an IPU. The layers of this library have a specialisation each,
 // beside this file; a layer of the user's own runs on one tile.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The operations of a layer that is no view: `forward<Call>(step)` and `backward<Call>(step)` append them to a step,
 /// where `Call` is a lowered_call. A backward step writes Call::input_gradient for each input whose gradient is wanted,
@@ -38751,13 +39751,24 @@ struct lowering {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
+
+/// Inputs of another type come first.
+template <class Call>
+constexpr void append_casts(lowered_step& step) {
+  for (int i = 0; i < Call::input_count; ++i)
+    if (Call::input_type(i) != Call::type) static_cast<void>(Call::input(step, i));
+}
 
 template <class Call>
 constexpr lowered_step lower_forward() {
   lowered_step step;
-  if constexpr (Call::input_count > 0 && !Call::planned.needs.view)
+  if constexpr (Call::input_count > 0 && !Call::planned.needs.view && !Call::is_on_host) {
+    append_casts<Call>(step);
     lowering<layer_t<typename Call::model, Call::call>>::template forward<Call>(step);
+  }
   return step;
 }
 
@@ -38768,6 +39779,7 @@ template <class Call>
 constexpr lowered_step lower_backward() {
   lowered_step step;
   if constexpr (Call::planned.needs.view) return step;
+  if (Call::planned.needs.input) append_casts<Call>(step);
   lowering<layer_t<typename Call::model, Call::call>>::template backward<Call>(step);
   for (int i = 0; i < Call::input_count; ++i) {
     if (!Call::wants_input_gradient(i)) continue;
@@ -38778,6 +39790,8 @@ constexpr lowered_step lower_backward() {
     if (Call::adds_input_gradient(i)) {
       int const sum = Call::stored_input_gradient(step, i);
       append_map(step, map_function::add, sum, {{sum}, {gradient}});
+    } else if (Call::input_type(i) != Call::type) {
+      append_map(step, map_function::copy, Call::stored_input_gradient(step, i), {{gradient}});
     }
   }
   for (int i = 0; i < Call::parameter_count; ++i) {
@@ -38788,9 +39802,7 @@ constexpr lowered_step lower_backward() {
   return step;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/ipu/cycles/strided_reduce.hpp
 // Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE.
@@ -38850,7 +39862,7 @@ struct strided_reduce {
 // ---- stagecraft/ipu/operations/reduce_function.hpp
 // What reductions make of the elements along an axis.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 enum class reduce_function : int {
   sum,
@@ -38860,7 +39872,7 @@ enum class reduce_function : int {
   maximum
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/reduce_cost.hpp
 // What reductions cost: partial results where the elements lie, perhaps on the way, and where the results lie.
@@ -39061,19 +40073,19 @@ struct reduce_plan {
 
 }  // namespace stagecraft::detail
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr operation_cost cost_of_reduce(lowered_step const& step, tile_operation const& operation,
                                                       ipu_target const& target) noexcept {
   return detail::cost_of_plan(operation, detail::plan_reduce(step, operation, target), target);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/reduce.hpp
 // Reductions over an axis, on many tiles: popops::reduceMany.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// (outer, reduced, inner) -> (outer, inner): reduces the middle one of three axes, and multiplies the result with
 /// `scale`. Partial results are float32.
@@ -39090,12 +40102,12 @@ constexpr void append_reduce(lowered_step& step, reduce_function function, std::
   operation.scalars[0] = scale;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/vertices/update_work.hpp
 // What a tile does in the update of a weight.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 enum class update_function : int {
   optimizer,  ///< weight, gradient, slots, norms -> weight, slots: the operation's formula
@@ -39107,7 +40119,9 @@ enum class update_function : int {
   clear_filling    ///< (batch, ...) -> the same, with zeros behind the valid samples
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Where an operation keeps the factors of a weight's penalty.
 inline constexpr int update_l1 = 6, update_l2 = 7;
@@ -39201,24 +40215,22 @@ constexpr vertex_work update_work(lowered_step const& step, tile_operation const
   return vertices.work;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/ipu/operations/update.hpp
 // An optimizer's step on a weight, elementwise on the tiles where the weight lies; the penalty of a weight; and the
 // moving statistics of batch_normalization.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
   operation.scalars[update_l1] = penalty.l1;
   operation.scalars[update_l2] = penalty.l2;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A norm that an optimizer's step reads: a tensor of one number, and its place among what is given everywhere.
 struct given_norm {
@@ -39226,7 +40238,9 @@ struct given_norm {
   int number;
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr void write_norms(tile_operation& operation, std::span<given_norm const> norms) {
   operation.sizes[update_norms] = static_cast<std::int64_t>(norms.size());
@@ -39236,7 +40250,9 @@ constexpr void write_norms(tile_operation& operation, std::span<given_norm const
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// An optimizer's step on a weight and its state: `state` names a tensor of the weight's type for each slot. The
 /// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate, number of the update
@@ -39297,7 +40313,9 @@ constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t
       values_per_sample;
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// What tile 0 does with the sums of all tiles.
 constexpr vertex_work added_sums(tile_operation const& operation, int tiles, ipu_target const& target) {
@@ -39314,7 +40332,9 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
   return lie_alike(step.input_of(operation), step.input_of(operation, input), target);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
 /// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.
@@ -39354,14 +40374,12 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/normalization.hpp
 // Lowering of normalizations: statistics in two passes, mean first, in float32.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Where a normalization keeps an array of so many numbers: rows of whole cache lines, as on the host.
 constexpr int saved_array(std::int64_t numbers) { return static_cast<int>((numbers + 15) / 16 * 16); }
@@ -39386,7 +40404,9 @@ constexpr void append_rest_of_gradient(lowered_step& step, int gradient, int dev
   append_map(step, map_function::subtract, deviations, {{gradient}, {deviations}});
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <>
 struct lowering<layers::batch_normalization> {
@@ -39584,7 +40604,7 @@ struct lowering<layers::layer_normalization> {
   };
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/cycles/pooling.hpp
 // Cycles of pooling: popnn's MaxPooling, SumPooling and MaxPoolingGrad.
@@ -39650,7 +40670,7 @@ struct pooling {
 // Windows along one axis of a field, and places between its elements: which inputs an output needs, and the other way
 // round.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Numbers from `first` to below `last`; none if `last` is not above `first`.
 struct pool_range {
@@ -39723,12 +40743,12 @@ struct pool_axis {
   [[nodiscard]] constexpr std::int64_t outputs_beside_input() const noexcept { return 2 * stride - stride % 2; }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/vertices/pool_work.hpp
 // Which part of a pooled field each tile makes, what it needs for that, and how long it takes.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The functions of windows and places of a field.
 enum class pool_function : int {
@@ -39913,7 +40933,7 @@ struct pool_work {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/pool_split.hpp
 // Into which boxes a pooled field is cut for the tiles of an IPU.
@@ -40011,7 +41031,7 @@ class pool_splitter {
 // Windows and interpolation over the fields of a batch, and their gradients: popnn's pooling, and what image resizing
 // needs.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Cuts the result into boxes for the tiles of `target`. Each tile receives what it needs for its box, computes it and
 /// sends it to where it lies.
@@ -40040,7 +41060,9 @@ constexpr void append_pool(lowered_step& step, pool_function function, std::init
   for (std::int64_t const part : work.part) *size++ = part;
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 [[nodiscard]] constexpr pool_work work_of_pool(tile_operation const& operation) noexcept {
   std::int64_t const* const sizes = operation.sizes;
@@ -40068,7 +41090,9 @@ namespace detail {
   return work.result_of(0).elements() * pool_elements_each(step.output_of(operation, output), work);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr operation_cost cost_of_pool(lowered_step const& step, tile_operation const& operation,
                                                     ipu_target const& target) {
@@ -40095,14 +41119,12 @@ namespace detail {
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/pooling.hpp
 // Lowering of the pooling layers with windows: max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 constexpr pool_axis pool_axis_of(sliding_window const& window) {
   return {.input = window.input,
@@ -40161,7 +41183,9 @@ struct average_pooling_lowering {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <>
 struct lowering<layers::max_pooling2d> : detail::max_pooling_lowering {};
@@ -40172,14 +41196,12 @@ struct lowering<layers::average_pooling2d> : detail::average_pooling_lowering {}
 template <>
 struct lowering<layers::average_pooling1d> : detail::average_pooling_lowering {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/time_distributed.hpp
 // Lowering of time_distributed: that of its layer, to which all steps of the batch are samples.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// What the lowering of the layer inside sees of a call.
 template <class Call>
@@ -40197,7 +41219,9 @@ struct lowered_call_of_steps : Call {
   static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Each>
 struct lowering<layers::time_distributed<Each>> {
@@ -40215,7 +41239,7 @@ struct lowering<layers::time_distributed<Each>> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/elementwise.hpp
 // Lowering of calls that are one formula of their inputs at each place, an activation, dropout or softmax: each step is
@@ -40488,7 +41512,7 @@ class value_types {
 // What a traced layer's step consists of on the tiles of an IPU: operations, loops and tensors, in arrays of their
 // exact length.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// A loop: operations [begin, end) are carried out `trips` times.
 struct tile_loop {
@@ -40554,7 +41578,7 @@ class step_of_operation {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/traced/program_builder.hpp
 // A traced layer's step while it is being lowered: tensors, operations and loops in the order in which they are
@@ -40750,7 +41774,7 @@ class program_builder {
 // ---- stagecraft/ipu/operations/rearranged_box.hpp
 // Which element of its input each element of a rearranged tensor is.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Numbers for each of up to four axes, the outermost first; shorter tensors have leading axes of length 1.
 struct box_axes {
@@ -40868,12 +41892,12 @@ struct rearranged_box {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/repeated_field.hpp
 // Which element of its input each element of a field with repeated rows and columns is.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Channels-last images of a batch whose pixels stand `across` times beside each other and `down` times below each
 /// other in the result.
@@ -40943,13 +41967,13 @@ struct repeated_field {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/rearrange.hpp
 // Copies of elements to other places of a tensor: slices, borders, parts of a concatenation, repetitions and
 // transpositions. What popops and poputil do by views and copies.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Copies into a box of the result; what becomes of its elements outside the box.
 enum class rearrange_function : int {
@@ -41004,7 +42028,9 @@ struct moving_box {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const& first, box_axes const& result_axes) {
   rearranged_box box{.extents = result_axes, .first = first, .counts = input_axes};
@@ -41012,7 +42038,9 @@ constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const&
   return box;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The part of the result that begins at `first` becomes the input, with zeros around it.
 constexpr void append_pad(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
@@ -41030,7 +42058,9 @@ constexpr void append_repeat(lowered_step& step, int input, int result, repeated
     *size++ = number;
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 [[nodiscard]] constexpr rearranged_box box_of(tile_operation const& operation) noexcept {
   rearranged_box box;
@@ -41055,7 +42085,9 @@ namespace detail {
   return ceil_div(elements * size_of(type), target.memcpy_bytes_per_cycle);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr operation_cost cost_of_rearrange(lowered_step const& step, tile_operation const& operation,
                                                          ipu_target const& target) {
@@ -41073,7 +42105,7 @@ namespace detail {
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/traced/movement.hpp
 // What puts elements elsewhere in a traced layer, as copies between tiles, or as nothing where the order stays.
@@ -41712,14 +42744,16 @@ constexpr convolution_shape traced_convolution(operations::windows const& window
 // Rows of a table whose numbers are data, and sums of rows that go to such places: popops::multiSlice and
 // multiUpdateAdd.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 enum class table_function : int {
   gather,      ///< table (rows, columns), numbers -> (numbers, columns); zeros for a number that no row has
   scatter_add  ///< (numbers, columns), numbers -> table (rows, columns): zeros, and the sums of what goes to a row
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// How the table is cut: into parts of its rows, and each into parts of its columns. A tile has one of these, and looks
 /// at all numbers. What `parts_of_rows` tiles have found for a number is added up where the result lies.
@@ -41830,7 +42864,9 @@ struct table_division {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// `in` is the table, or what is added to it, of the result's type. Tensors are as `table_function` says.
 constexpr void append_table(lowered_step& step, table_function function, int in, int numbers, int result, dtype type,
@@ -41847,7 +42883,7 @@ constexpr void append_table(lowered_step& step, table_function function, int in,
   return detail::table_division::of(step, operation).cost(target);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/traced/products.hpp
 // Traced products, convolutions and poolings, and rows of tables, as operations on tiles.
@@ -43032,8 +44068,9 @@ namespace stagecraft {
 ///
 /// Source: poplibs, lib/poplin/ConvPlan.cpp. What it may choose from is less: one IPU, operands swapped only where the
 /// field is flat, groups of channels as large as the units.
-[[nodiscard]] constexpr convolution_plan plan_convolution(convolution_shape const& shape, ipu_target const& target,
-                                                          poplar_options const& options = {}) {
+[[nodiscard]] constexpr tiles::convolution_plan plan_convolution(convolution_shape const& shape,
+                                                                 ipu_target const& target,
+                                                                 poplar_options const& options = {}) {
   detail::convolution_problem const problem{
       .shape = shape, .target = target, .use_128bit_conv_unit_load = options.use_128bit_conv_unit_load};
   dtype const partials = shape.operand() == dtype::float16 ? options.partials_type : dtype::float32;
@@ -43165,9 +44202,7 @@ struct convolution_memory {
 // ---- stagecraft/ipu/operations/convolution_cost.hpp
 // What a convolution or matrix product costs, from where its operands lie to where its result shall lie.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// The phases of a convolution in their order, each for the tile with most.
 struct convolution_phases {
@@ -43235,7 +44270,9 @@ struct convolution_phases {
           operation.sizes[convolution_strides::count] != 0, operation.sizes[convolution_strides::count + 1] != 0};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Of an operation of the family `convolution`. Operands come from where they lie to the tiles that multiply them,
 /// serial part after serial part: through an even share for each tile where they have to be laid out for the plan.
@@ -43270,14 +44307,12 @@ struct convolution_phases {
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/convolution.hpp
 // Convolutions and matrix products on many tiles, by the plan that is best for them: poplin's convolution and matMul.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Found once for all convolutions that are alike.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options>
@@ -43308,14 +44343,18 @@ inline constexpr convolution_plan best_plan = plan_convolution(Shape, Target, Op
   return target;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The plan of a convolution or matrix product.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options>
 inline constexpr convolution_plan const& plan_of =
     detail::best_plan<Shape, detail::target_for_plans(Target), detail::options_for(Shape, Options)>;
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// `Shape` is that of a forward pass. Transposed: its input gradient's, which is the forward pass of a transposed one.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed>
@@ -43324,7 +44363,9 @@ inline constexpr weight_mapping best_weight_mapping{
     best_plan<Transposed ? Shape.input_gradient() : Shape, Target, Options>,
     Transposed ? convolution_strides::input_gradient(Shape) : convolution_strides::forward(Shape), Target};
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// How the weights of a convolution or matrix product lie, by its plan.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed = false>
@@ -43332,7 +44373,9 @@ inline constexpr weight_mapping const& weight_mapping_of =
     detail::best_weight_mapping<Shape, detail::target_for_plans(Target), detail::options_for(Shape, Options),
                                 Transposed>;
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr void append_planned(lowered_step& step, convolution_shape const& shape, convolution_plan const& plan,
                               poplar_options const& options, convolution_strides const& strides, int inputs,
@@ -43346,7 +44389,9 @@ constexpr void append_planned(lowered_step& step, convolution_shape const& shape
   operation.sizes[convolution_strides::count + 1] = mapping != nullptr && mapping->serves(shape, plan, strides) ? 1 : 0;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// result = input * kernel. `Shape` is that of the forward pass. The input is (batch, rows, columns, channels), the
 /// kernel (rows, columns, input channels of a group, output channels), the result as the input. A matrix product is
@@ -43376,13 +44421,13 @@ constexpr void append_convolution_filter_gradient(lowered_step& step, int input,
                          detail::convolution_strides::filter_gradient(Shape), input, result_gradient, kernel_gradient);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/traced.hpp
 // The steps of a layer that is written as a `call`: operations of the other families, one after the other, and loops
 // of them.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The operation `program`, or one before it that only names tensors.
 enum class traced_function : int { program, more_tensors = detail::named_tensors::only_names };
@@ -43399,12 +44444,12 @@ constexpr void append_program(lowered_step& step, tile_program_view const& progr
   return operation.program == nullptr ? operation_cost{} : operation.program->cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/operations.hpp
 // What any operation costs on the tiles of an IPU.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Cycles, bytes and floating point operations of one operation of a step.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
@@ -43423,7 +44468,7 @@ namespace stagecraft {
   }
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/program_of_call.hpp
 // The programs of a traced layer's steps as constants: one evaluation for the operations, one for each plan of a
@@ -43748,7 +44793,7 @@ inline constexpr bool has_program = [] {
 // ---- stagecraft/ipu/lowering/activation.hpp
 // Lowering of activations: behind the sums of a layer with a kernel, and layers of their own.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The activation behind a layer's sums (with its bias), into Call::output. The sums may be the output already, or
 /// Call::saved. While training they are kept from float number `saved_offset` of what is saved on, if the activation's
@@ -43792,12 +44837,12 @@ constexpr int append_activation_gradient(lowered_step& step, activation const& f
   return gradient;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/weight.hpp
 // A layer's weights in the type in which its step computes.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The number of a weight's tensor of Call::type: the stored weight itself, or a temporary copy, rounded to that type.
 /// Ask once per step and weight.
@@ -43810,7 +44855,7 @@ constexpr int append_weight(lowered_step& step, int index) {
   return copy;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/sums.hpp
 // Lowering of calls that are sums of products, a bias and an activation, and have a kernel on the host: dense and all
@@ -43974,9 +45019,7 @@ class sums_lowering {
 // Lowering of layers that are written as a `call`: one operation if the call is elementwise; else a program of
 // operations on all tiles; one vertex on tile 0 where a layer has an operation that tiles do not know.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Names a program's tensors by those of the step around it.
 template <class Call>
@@ -44029,7 +45072,9 @@ constexpr void append_call(lowered_step& step) {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class L>
   requires detail::HasCall<L>
@@ -44056,14 +45101,12 @@ struct lowering<L> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/up_sampling.hpp
 // Lowering of up-sampling.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Repetition; its gradient sums over the repetitions.
 struct nearest_up_sampling_lowering {
@@ -44089,7 +45132,9 @@ struct nearest_up_sampling_lowering {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <>
 struct lowering<layers::up_sampling1d> : private detail::nearest_up_sampling_lowering {
@@ -44144,7 +45189,7 @@ struct lowering<layers::up_sampling2d> : private detail::nearest_up_sampling_low
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/lowerings.hpp
 // The lowerings of all layers.
@@ -44334,9 +45379,7 @@ constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int w
 // ---- stagecraft/ipu/lowering/update.hpp
 // The update of a weight as operations on the tiles of an IPU.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// The calls of a weight's layer that have a gradient, and so an accumulator.
 template <class Job, std::size_t Parameter>
@@ -44386,7 +45429,7 @@ template <auto Optimizer, class Append>
 constexpr void for_each_norm(Append const& append) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (append.template operator()<static_cast<int>(I)>(), ...);
-  }(std::make_index_sequence<static_cast<std::size_t>(norms_of<Optimizer>.count)>{});
+  }(std::make_index_sequence<norms_of<Optimizer>.count>{});
 }
 
 /// Whether a weight's gradient has been summed over the calls of its layer before its update, for the norm of all.
@@ -44395,18 +45438,20 @@ constexpr bool sums_calls_before(dtype accumulator) {
   return norms_of<Optimizer>.has_global() && accumulator == dtype::float32;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
 
-/// Tensors: the weight (0) and the optimizer's state, by slots, in the policy's variable_dtype; an accumulator for each
-/// call of the layer. The sum of these is a weight's gradient, which is the first accumulator's value afterwards unless
-/// they are in half precision. What replicas say to each other is no part of it. What the regularizer adds is scaled as
-/// on the host: each micro-batch's loss contains the penalty, in each replica. Last comes the penalty of the new
-/// weight, which the next losses contain.
+namespace stagecraft::tiles {
+
+/// Tensors: the weight (0) and the optimizer's state, by slots, in the type of the layer's variables; an accumulator
+/// for each call of the layer. The sum of these is a weight's gradient, which is the first accumulator's value
+/// afterwards unless they are in half precision. What replicas say to each other is no part of it. What the regularizer
+/// adds is scaled as on the host: each micro-batch's loss contains the penalty, in each replica. Last comes the penalty
+/// of the new weight, which the next losses contain.
 template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_update() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];
   constexpr pipelining_options options = Job::options;
-  constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
+  constexpr dtype variable_type = detail::variable_types_of<Job>[Parameter];
   lowered_step step;
   int const accumulators = detail::accumulators_of_weight<typename Job::described, Parameter>();
   if (!info.trainable || accumulators == 0) return step;
@@ -44452,7 +45497,7 @@ constexpr lowered_step lower_squares() {
     if (accumulators == 0) return step;
     constexpr auto const& optimizer = detail::update_on_machine<Job, Parameter>;
     constexpr pipelining_options options = Job::options;
-    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
+    constexpr dtype type = detail::variable_types_of<Job>[Parameter];
     weight_mapping const* const planned = detail::planned_weights<typename Job::in_training>[Parameter];
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size(), planned);
     bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
@@ -44477,7 +45522,7 @@ constexpr lowered_step lower_penalty() {
   lowered_step step;
   if constexpr (info.regularizer.is_own() && info.trainable) {
     if (detail::accumulators_of_weight<typename Job::described, Parameter>() == 0) return step;
-    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
+    constexpr dtype type = detail::variable_types_of<Job>[Parameter];
     constexpr float times = detail::penalties_in_gradient<typename Job::described, Job::replicas>;
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, info.size());
@@ -44498,7 +45543,7 @@ constexpr lowered_step lower_constraint() {
   lowered_step step;
   if constexpr (!info.constraint.empty() && info.trainable) {
     if (detail::accumulators_of_weight<Job, Parameter>() == 0) return step;
-    constexpr dtype type = Job::training.dtype_policy.variable_dtype;
+    constexpr dtype type = detail::variable_types_of<Job>[Parameter];
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     detail::append_plan_of_weight(step, detail::plan_of_constraint<info.constraint, info.shape>::value, weight, weight,
                                   type);
@@ -44506,12 +45551,12 @@ constexpr lowered_step lower_constraint() {
   return step;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/step_cost.hpp
 // What a lowered step costs.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What a lowered step costs on one IPU.
 struct step_cost {
@@ -44536,14 +45581,12 @@ struct step_cost {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/lowering/lowered_steps.hpp
 // All steps of a program, lowered to operations on the tiles of an IPU, and what each costs: one constant per step.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Call, bool Backward>
 constexpr lowered_step lower() {
@@ -44570,7 +45613,9 @@ constexpr lowered_step part_of_replica(lowered_step step) {
   return step;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A call's forward step in the forward pass of its stage, or its backward step in the backward pass. A forward step
 /// that is carried out again is the same. Inputs and views have none.
@@ -44626,26 +45671,28 @@ inline constexpr step_cost constraint_cost_of{lowered_constraint_of<typename Job
 template <class Job, std::size_t Parameter>
 inline constexpr step_cost update_cost_of{lowered_update_of<Job, Parameter>, Job::machine::target};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/ipu_arithmetic.hpp
 // What an emulated IPU does with the results of its steps: stores them in half precision where the policy says so, and
 // stops where floating_point_behaviour does.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// `Plan` is that of a pass.
 template <class Plan>
 class ipu_arithmetic {
   using model = typename Plan::model;
   using architecture = typename Plan::architecture;
-  using halves = half_storage<Plan::machine::config, Plan::training.dtype_policy, architecture>;
+  using halves = half_storage<Plan::machine::config, architecture>;
   using watch = floating_point_watch<halves::behaviour, architecture>;
   template <int Call>
   using call_type = host_call<Plan, Call>;
   static constexpr auto const& graph = Plan::graph;
   /// Tiles round what they store themselves.
-  static constexpr bool rounds = halves::of_values && !runs_on_tiles<Plan>;
+  using types = ipu_types<Plan>;
+  template <int Call>
+  static constexpr bool rounds = !runs_on_tiles<Plan> && types::template computes_halves<Call>;
   static constexpr bool sums_floats = !Plan::accumulates_halves && Plan::options.accumulation_steps() > 1;
 
  public:
@@ -44655,8 +45702,9 @@ class ipu_arithmetic {
   /// Floats that a device keeps aside while a backward step writes gradients of weights, to be rounded on their own.
   [[nodiscard]] static constexpr long long held_floats() {
     long long most = 0;
-    for (std::size_t call = 0; rounds && sums_floats && call < graph.calls.size(); ++call)
-      most = std::max(most, floats_of_layer(static_cast<int>(call)));
+    if constexpr (!runs_on_tiles<Plan> && sums_floats)
+      for (std::size_t call = 0; call < graph.calls.size(); ++call)
+        if (types::is_half(static_cast<int>(call))) most = std::max(most, floats_of_layer(static_cast<int>(call)));
     return most;
   }
 
@@ -44666,30 +45714,30 @@ class ipu_arithmetic {
     using call = call_type<Call>;
     [[maybe_unused]] half_rounding const stores(
         halves::rules(halves::key(memory, rounded_value::tiles, Call, Backward ? 1 : 0)));
-    if constexpr (Backward && rounds && sums_floats) hold_gradients<Call>(memory);
+    if constexpr (Backward && rounds<Call> && sums_floats) hold_gradients<Call>(memory);
+    bool too_large = types::template cast_inputs<Call, halves>(memory);
     watch results;
     if constexpr (Backward && watch::is_on) look_at_sums<Call>(memory, results);
     run();
     results.end();
-    bool too_large = stores.overflowed();
+    too_large |= stores.overflowed();
     if constexpr (watch::is_on) {
-      auto const look_at = [&](float const* x, long long n) { results.look_at_result(x, n); };
-      for_each_result<Call, Backward>(memory, [&](float* x, long long n, auto...) { look_at(x, n); });
-      if constexpr (Backward) look_at(gradients_of<Call>(memory), floats_of_layer(Call));
+      for_each_result<Call, Backward>(memory, [&](float* x, long long n, auto...) { results.look_at_result(x, n); });
+      if constexpr (Backward) results.look_at_result(gradients_of<Call>(memory), floats_of_layer(Call));
       if (results.suspects(too_large)) look_at_operands<Call, Backward>(call{memory}, results);
     }
-    if constexpr (rounds) {
+    if constexpr (!runs_on_tiles<Plan> && (rounds<Call> || detail::has_own_types<typename Plan::job>))
       for_each_result<Call, Backward>(memory, [&](float* x, long long n, rounded_value what, int index) {
-        too_large |= halves::round(x, n, halves::key(memory, what, Call, index));
+        if (what == rounded_value::input_gradient ? types::template rounds_input_gradient<Call>(index) : rounds<Call>)
+          too_large |= halves::round(x, n, halves::key(memory, what, Call, index));
       });
-      if constexpr (Backward) too_large |= round_gradients<Call>(memory);
-    }
+    if constexpr (Backward && rounds<Call>) too_large |= round_gradients<Call>(memory);
     if constexpr (Backward && accumulates_at_random)
       too_large |= accumulate<Call>(memory);
     else if constexpr (Backward && Plan::accumulates_halves && !runs_on_tiles<Plan>)
       too_large |=
           halves::limit(memory.halves + (gradients_of<Call>(memory) - memory.gradients), floats_of_layer(Call));
-    if constexpr (!Backward && Plan::trains && halves::of_variables) too_large |= round_layer_state<Call>(memory);
+    if constexpr (!Backward && Plan::trains) too_large |= round_layer_state<Call>(memory);
     results.check(too_large, {.kind = "layer",
                               .layer = graph.layer_of(Call).name,
                               .step = Backward ? "the backward step of micro-batch" : "the forward step of micro-batch",
@@ -44717,7 +45765,7 @@ class ipu_arithmetic {
       if constexpr (std::is_same_v<target_type, float>)
         results.look_at_operand(static_cast<float const*>(targets), floats);
     }
-    if constexpr (rounds)
+    if constexpr (!runs_on_tiles<Plan> && types::is_half(session::outputs[Output]))
       if (gradient.to != nullptr)
         too_large |= halves::round(gradient.to, floats, halves::key(memory, rounded_value::loss_gradient, number, 0));
     results.check(too_large, {.kind = "loss of output",
@@ -44740,7 +45788,7 @@ class ipu_arithmetic {
     results.end();
     bool too_large = stores.overflowed();
     results.look_at_result(value, floats);
-    if constexpr (rounds)
+    if constexpr (!runs_on_tiles<Plan> && types::is_half(call))
       too_large |= halves::round(value, floats, halves::key(memory, rounded_value::output, call, 1));
     results.check(too_large, {.kind = "layer",
                               .layer = graph.layer_of(call).name,
@@ -44758,7 +45806,7 @@ class ipu_arithmetic {
     results.end();
     bool too_large = false;
     results.look_at_result(sum, added.floats);
-    if constexpr (halves::of_values)
+    if (types::is_half(added.call))
       too_large = halves::round(sum, added.floats,
                                 halves::key(memory, rounded_value::sum_of_gradients, Plan::pass_number, number));
     if (results.suspects(too_large)) results.look_at_operand(Plan::address(memory, added.from), added.floats);
@@ -44812,9 +45860,9 @@ class ipu_arithmetic {
 
   /// What the host has brought for the inputs.
   static void inputs(host_memory const& memory) {
-    if constexpr (halves::of_values)
+    if constexpr (Plan::training.dtype_policy.compute_dtype == dtype::float16)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)
-        if (graph.calls[i].is_input) {
+        if (graph.calls[i].is_input && detail::values_on_ipus<typename Plan::job>[i]) {
           auto const number = static_cast<int>(i);
           round_what_came(Plan::address(memory, Plan::value(number)),
                           1LL * Plan::program.batch * graph.calls[i].shape.size(),
@@ -44829,7 +45877,7 @@ class ipu_arithmetic {
   /// A pass's copy of a weight.
   template <std::size_t Parameter>
   static void copied_weight(host_memory const& memory, float* copy) {
-    if constexpr (halves::of_values && graph.parameters[Parameter].trainable)
+    if constexpr (types::template rounds_copies<Parameter>)
       round_what_came(copy, Plan::weights.size[Parameter],
                       halves::key(memory, rounded_value::weight, static_cast<int>(Parameter), 0),
                       of_weight<Parameter>("the copy of the weight in float16 of micro-batch", memory.micro_batch));
@@ -44837,9 +45885,10 @@ class ipu_arithmetic {
 
   /// Weights that have been written by a program or read from a file.
   static void given_weights([[maybe_unused]] float* weights) {
-    if constexpr (halves::of_variables)
+    if constexpr (Plan::weights.count > 0)
       [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-        (round_given<Parameter>(weights + Plan::weights.offset[Parameter]), ...);
+        // No fold: Clang allows 256 parts of one, and a ResNet-50 has 320 weights.
+        [[maybe_unused]] int const done[]{(round_given<Parameter>(weights + Plan::weights.offset[Parameter]), 0)...};
       }(std::make_index_sequence<Plan::weights.count>{});
   }
 
@@ -44860,7 +45909,7 @@ class ipu_arithmetic {
     for (int i = 0; i < slots; ++i) results.look_at_result(state.slots + i * state.stride, count);
     if (results.suspects(too_large))
       results.look_at_operand(memory.gradients + Plan::weights.offset[Parameter] + elements.first, count);
-    if constexpr (halves::of_variables) {
+    if constexpr (types::is_half_weight(Parameter)) {
       auto const round = [&](float* x, int slot) {
         too_large |= halves::round_in_update(x, count, halves::key_of_update(memory, number, slot), elements.first);
       };
@@ -44873,7 +45922,7 @@ class ipu_arithmetic {
  private:
   template <std::size_t Parameter>
   static watched_step of_weight(std::string_view step, std::int64_t number) {
-    constexpr std::string_view layer = layer_of_parameter(static_cast<int>(Parameter));
+    constexpr std::string_view layer = types::layer_of_weight(static_cast<int>(Parameter));
     return {
         .kind = "weight", .layer = layer, .weight = graph.parameters[Parameter].name, .step = step, .number = number};
   }
@@ -44885,12 +45934,14 @@ class ipu_arithmetic {
     results.check(halves::round(x, floats, key), where);
   }
   template <std::size_t Parameter>
-  static void round_given(float* weight) {
-    constexpr auto floats = Plan::weights.size[Parameter];
-    watch results;
-    if constexpr (halves::behaviour.oflo) results.look_at_operand(weight, floats);
-    results.check(kernels::round_to_half<halves::overflow, architecture>(weight, floats),
-                  of_weight<Parameter>("the given weight in float16 before micro-batch", 0));
+  static void round_given([[maybe_unused]] float* weight) {
+    if constexpr (types::is_half_weight(Parameter)) {
+      constexpr auto floats = Plan::weights.size[Parameter];
+      watch results;
+      if constexpr (halves::behaviour.oflo) results.look_at_operand(weight, floats);
+      results.check(kernels::round_to_half<halves::overflow, architecture>(weight, floats),
+                    of_weight<Parameter>("the given weight in float16 before micro-batch", 0));
+    }
   }
 
   /// Of all its weights together, which lie one behind the other.
@@ -44992,25 +46043,20 @@ class ipu_arithmetic {
     call_type<Call> const call{memory};
     bool too_large = false;
     for (int i = 0; i < call.parameter_count; ++i)
-      if (call.parameter_info(i).is_state())
+      if (call.parameter_info(i).is_state() &&
+          types::is_half_weight(static_cast<std::size_t>(call.first_parameter + i)))
         too_large |= halves::round(call.mutable_weight(i), call.stored_floats(i),
                                    halves::key(memory, rounded_value::layer_state, Call, i));
     return too_large;
   }
-
-  static constexpr std::string_view layer_of_parameter(int number) {
-    std::size_t i = 0;
-    while (number >= graph.layers[i].first_parameter + graph.layers[i].parameter_count) ++i;
-    return graph.layers[i].name;
-  }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/tile_view.hpp
 // A piece of one tile's memory, as vertices and exchanges see it.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The vertex that runs on a thread.
 struct vertex_scope {
@@ -45096,12 +46142,12 @@ class tile_view {
   int tile_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/tile_memory.hpp
 // The memory of one emulated tile.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// An arena: tensors of a step lie at places that the plan gives, copies of an operation behind them, one after the
 /// other, until the operation ends. Remembers how far it was used.
@@ -45147,7 +46193,7 @@ class tile_memory {
   std::int64_t most_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/convolution_boxes.hpp
 // The boxes of a convolution's operands and results, element by element in the order in which vertices read and write
@@ -45286,7 +46332,7 @@ class convolution_elements {
 // ---- stagecraft/ipu/tiles/weight_places.hpp
 // Which element of a weight lies at which place, where a plan decides.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Places are those of weight_mapping, tile by tile.
 class weight_places {
@@ -45330,13 +46376,13 @@ class weight_places {
   std::vector<std::int64_t> place_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/tile_machine.hpp
 // One emulated IPU while it carries out a lowered step: a memory for each tile, exchanges between them, and vertices
 // that reach nothing but their own tile. Counts cycles and memory as they are used.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What a step finds at run time besides tensors.
 struct step_values {
@@ -45536,13 +46582,13 @@ class tile_machine {
   std::int64_t operation_offset_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/emulated_devices.hpp
 // What one replica of a model needs besides its memory where its devices are emulated IPUs: counters, and the tiles of
 // checked ones.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The IPUs of a replica.
 template <class Sizes>
@@ -45556,7 +46602,7 @@ struct emulated_devices {
   std::vector<aligned_block> held_gradients;           ///< of each device
 
   emulated_devices() {
-    using plan = step_plan<typename Sizes::job::template in<Sizes::main_mode>, 0>;
+    using plan = engine::step_plan<typename Sizes::job::template in<Sizes::main_mode>, 0>;
     for (int device = 0; device < Sizes::devices; ++device)
       held_gradients.emplace_back(ipu_arithmetic<plan>::held_floats());
     if constexpr (machine::checked)
@@ -45568,11 +46614,11 @@ struct emulated_devices {
   void begin(counted_pass& what, int device, host_memory& memory, bool is_run) {
     if (is_run) ++what.runs;
     memory.counted = &what.cost;
-    if constexpr (machine::checked) memory.tiles = devices[static_cast<std::size_t>(device)].get();
+    if constexpr (machine::checked) memory.tiles = devices[device].get();
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/kernels/random/initial_values.hpp
 // The first values of a weight tensor: what an initializer means, given the tensor's shape and a seed.
@@ -45756,7 +46802,7 @@ void initialize(initializer const& how, std::span<int const> shape, std::uint64_
 // ---- stagecraft/host/steps/weight_layout.hpp
 // From the layout in which the host keeps weights to row-major arrays and back.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// The weights of a model in one block, each where weight_storage_of says.
 template <Model M, class Arch>
@@ -45827,7 +46873,7 @@ struct weight_layout {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/ipu/tiles/codelets/convolution_operand.hpp
 // What a tile multiplies, in one piece or in two.
@@ -46175,9 +47221,7 @@ inline std::int64_t multiply_convolution_part(convolution_division const& divisi
 // ---- stagecraft/ipu/tiles/codelets/convolution.hpp
 // Carries out a convolution or matrix product as its plan says.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 class convolution_run : convolution_sums {
  public:
@@ -46409,14 +47453,16 @@ class convolution_run : convolution_sums {
   std::int64_t weight_share_ = 1;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// An operation of the family `convolution`.
 inline void run_convolution(tile_machine& machine, tile_operation const& operation) {
   detail::convolution_run(machine, operation).run();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/diagnostics/throw_error.hpp
 // Throws run-time errors with a formatted text. The formatting is out of line and one for all callers, which keeps the
@@ -46487,7 +47533,7 @@ constexpr kernels::random_key random_key_of_call(Call const& call, std::uint64_t
 // ---- stagecraft/host/steps/operation_of.hpp
 // Which operation carries out the steps of a call.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <class L>
 struct operation;
@@ -46498,7 +47544,7 @@ template <class Call>
 using operation_of =
     std::conditional_t<Call::planned.needs.view, view_operation, operation<std::remove_cvref_t<decltype(Call::layer)>>>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/steps/step_epilogue.hpp
 // The forward steps of calls that another call's step does before its results leave the registers, as the plan says
@@ -47273,8 +48319,7 @@ plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::
 
 /// The plan of a call's steps. `Call` is a host_call.
 template <class Call>
-class plan_of_call : public decltype(plan_type_of_call<Call>(
-                         std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{})) {};
+class plan_of_call : public decltype(plan_type_of_call<Call>(std::make_index_sequence<Call::input_count>{})) {};
 /// A call on a tile has the plan of the call on the host.
 template <class Call>
   requires requires { typename Call::constants; }
@@ -47299,12 +48344,9 @@ class traced_layer {
   static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins};
   static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins};
 
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
-  static constexpr int operand(int id, int index) {
-    return plan.operands[at(plan.nodes[at(id)].first_operand + index)];
-  }
+  static constexpr int operand(int id, int index) { return plan.operands[plan.nodes[id].first_operand + index]; }
   static constexpr operations::extents const& shape_of(int id, int index) {
-    return plan.nodes[at(operand(id, index))].shape;
+    return plan.nodes[operand(id, index)].shape;
   }
 
   /// Whether the backward step updates a table's rows, so that the table's gradient is not made.
@@ -47324,7 +48366,7 @@ class traced_layer {
     std::array<int, count> ids{};
     std::size_t next = 0;
     for (int i = 0; i < Call::parameter_count; ++i)
-      if (updates_rows(i)) ids[next++] = plan.gradients[at(Call::input_count + i)];
+      if (updates_rows(i)) ids[next++] = plan.gradients[Call::input_count + i];
     return ids;
   }();
 
@@ -47333,7 +48375,7 @@ class traced_layer {
   static constexpr std::int64_t shared_floats = [] {
     std::int64_t floats = std::max(plan.forward_workspace, plan.backward_workspace);
     for (int const id : rows_updates)
-      floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[at(id)].shape[0], shape_of(id, 1).size()));
+      floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[id].shape[0], shape_of(id, 1).size()));
     return floats;
   }();
   static constexpr bool has_large_maps = [] {
@@ -47379,15 +48421,14 @@ class traced_layer {
     run(call, forward_step);
     constexpr auto floats = static_cast<long long>(Call::batch) * Call::size;
     call.divide([](Call const& part) {
-      if (float const* const result = shared_address(part, forward_step.places[at(plan.output)]);
-          result != part.output()) {
+      if (float const* const result = shared_address(part, forward_step.places[plan.output]); result != part.output()) {
         auto const [first, last] = part.elements(floats);
         std::copy(result + first, result + last, part.output() + first);
       }
       if constexpr (plan.updates.size() > 0)
         for (auto const& [weight, value] : plan.updates) {
-          auto const [first, last] = part.elements(plan.nodes[at(value)].shape.size());
-          float const* const from = shared_address(part, forward_step.places[at(value)]);
+          auto const [first, last] = part.elements(plan.nodes[value].shape.size());
+          float const* const from = shared_address(part, forward_step.places[value]);
           std::copy(from + first, from + last, part.mutable_weight(weight) + first);
         }
     });
@@ -47405,7 +48446,7 @@ class traced_layer {
     });
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
       (update_rows<static_cast<int>(Parameter)>(call), ...);
-    }(std::make_index_sequence<at(Call::parameter_count)>{});
+    }(std::make_index_sequence<Call::parameter_count>{});
   }
 
  private:
@@ -47418,21 +48459,21 @@ class traced_layer {
       });
       call.divide([](Call const& part) {
         constexpr auto optimizer = Call::template optimizer<Parameter>;
-        constexpr int rows = operand(plan.gradients[at(Call::input_count + Parameter)], 0);
+        constexpr int rows = operand(plan.gradients[Call::input_count + Parameter], 0);
         auto const offset = Call::weight_offset(Parameter);
         kernels::update_function<optimizer, arch> const function(part.memory.learning_rate, part.memory.update);
         kernels::updated_weights<optimizer, arch> const weights{part.memory.weights + offset,
                                                                 part.memory.slots + offset, Call::plan::weights.floats};
-        chains_of<Parameter>(part).update(function, weights, shared_address(part, backward_step.places[at(rows)]),
+        chains_of<Parameter>(part).update(function, weights, shared_address(part, backward_step.places[rows]),
                                           part.share());
       });
     }
   }
   template <int Parameter>
   static kernels::row_chains<arch> chains_of(Call const& part) {
-    constexpr int id = plan.gradients[at(Call::input_count + Parameter)];
-    constexpr auto const& table = plan.nodes[at(id)].shape;
-    return {{.indices = shared_address(part, backward_step.places[at(operand(id, 1))]),
+    constexpr int id = plan.gradients[Call::input_count + Parameter];
+    constexpr auto const& table = plan.nodes[id].shape;
+    return {{.indices = shared_address(part, backward_step.places[operand(id, 1)]),
              .count = shape_of(id, 1).size(),
              .rows = table[0],
              .width = table.size() / table[0]},
@@ -47441,7 +48482,7 @@ class traced_layer {
 
   static void run(Call const& call, step const& what) {
     for (auto const& segment : what.segments) {
-      auto const order = what.order.subspan(at(segment.begin), at(segment.end - segment.begin));
+      auto const order = what.order.subspan(segment.begin, segment.end - segment.begin);
       call.divide([&](Call const& part) {
         switch (segment.kind) {
           case operations::segment_kind::by_sample: return run_samples(part, what, order);
@@ -47495,7 +48536,7 @@ class traced_layer {
     using operations::storage;
     switch (where.in) {
       case storage::constant:
-        return const_cast<float*>(&plan.nodes[at(where.index)].what.template as<operations::constant>().value);
+        return const_cast<float*>(&plan.nodes[where.index].what.template as<operations::constant>().value);
       case storage::input: return const_cast<float*>(call.input(where.index));
       case storage::weight: return Call::parameter_count > 0 ? const_cast<float*>(call.weight(where.index)) : nullptr;
       case storage::output: return call.output();
@@ -47517,13 +48558,13 @@ class traced_layer {
   }
   /// This part of the gradient of leaf `index`, or zeros.
   static void give(Call const& part, int index, bool adds, float* to) {
-    int const id = plan.gradients[at(index)];
+    int const id = plan.gradients[index];
     auto const [first, last] = part.elements(leaf_floats(index));
     if (id < 0) {
       if (!adds) std::fill(to + first, to + last, 0.0F);
       return;
     }
-    float const* const from = shared_address(part, backward_step.places[at(id)]);
+    float const* const from = shared_address(part, backward_step.places[id]);
     if (from == to) return;
     if (adds)
       kernels::scaled_add<true, arch>(1.0F, from + first, to + first, last - first);
@@ -47689,13 +48730,14 @@ struct transfer_list {
   template <std::size_t Parts>
   using frozen = frozen_transfers<Parts>;
 
-  growing_array<transfer> parts;  ///< of a sample
-  std::int64_t sample = 0;        ///< its elements
-  std::int64_t unit = 0;          ///< so many elements are written together: a part of the sample's
-  bool overlaps = false;          ///< whether an element may be written by several walks, which are added
+  tracing::growing_array<transfer> parts;  ///< of a sample
+  std::int64_t sample = 0;                 ///< its elements
+  std::int64_t unit = 0;                   ///< so many elements are written together: a part of the sample's
+  bool overlaps = false;                   ///< whether an element may be written by several walks, which are added
 
   /// `parts`: of a batch.
-  constexpr transfer_list(growing_array<transfer>&& of_batch, bool overlaps_, std::int64_t sample_, std::int64_t row)
+  constexpr transfer_list(tracing::growing_array<transfer>&& of_batch, bool overlaps_, std::int64_t sample_,
+                          std::int64_t row)
       : parts(std::move(of_batch)), sample(sample_), unit(sample_), overlaps(overlaps_) {
     bool splits = row >= cache_line && !(sample <= small_sample && is_simple(row));
     for (transfer const& part : parts) {
@@ -47739,7 +48781,7 @@ struct transfer_list {
 class transfers {
  public:
   bool holds = false;
-  growing_array<transfer> parts;  ///< of a sample
+  tracing::growing_array<transfer> parts;  ///< of a sample
 
   constexpr explicit transfers(trace const& of) : traced_(&of) {
     if (of.list.problem.failed() || of.outputs.size() != 1) return;
@@ -47750,11 +48792,11 @@ class transfers {
 
   /// The walks that write the result, whose sample has rows of so many elements.
   [[nodiscard]] constexpr transfer_list forward(std::int64_t row) const {
-    return {growing_array<transfer>(parts), false, sample_of(traced_->outputs[0]), row};
+    return {tracing::growing_array<transfer>(parts), false, sample_of(traced_->outputs[0]), row};
   }
   /// The walks that write the gradient of an input from that of the result.
   [[nodiscard]] constexpr transfer_list backward(int input, std::int64_t row) const {
-    growing_array<transfer> own;
+    tracing::growing_array<transfer> own;
     for (transfer const& part : parts)
       if (part.input == input) own.push_back(part.reversed());
     bool const overlaps = own.size() > 1;
@@ -47771,12 +48813,12 @@ class transfers {
     for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
     return product;
   }
-  constexpr growing_array<transfer> fail() {
+  constexpr tracing::growing_array<transfer> fail() {
     holds = false;
     return {};
   }
 
-  constexpr growing_array<transfer> find(int id) {
+  constexpr tracing::growing_array<transfer> find(int id) {
     if (!holds) return {};
     node const& here = traced_->list.node_of(id);
     auto const& what = here.what;
@@ -47795,7 +48837,7 @@ class transfers {
     if (auto const* wider = what.if_is<pad>())
       return moved(find(source), from, here.shape, wider->axis, wider->begin, wider->step);
     if (auto const* joint = what.if_is<concatenate>()) {
-      growing_array<transfer> all;
+      tracing::growing_array<transfer> all;
       for (int i = 0, begin = 0; i < here.operand_count; ++i) {
         int const operand = traced_->list.operand(id, i);
         for (auto const& each : moved(find(operand), shape_of(operand), here.shape, joint->axis, begin, 1))
@@ -47827,8 +48869,8 @@ class transfers {
   }
 
   /// Walks to a tensor of a shape, in which they now have other strides along each axis.
-  constexpr growing_array<transfer> restrided(growing_array<transfer>&& all, extents const& shape,
-                                              std::int64_t const* strides, std::int64_t offset) {
+  constexpr tracing::growing_array<transfer> restrided(tracing::growing_array<transfer>&& all, extents const& shape,
+                                                       std::int64_t const* strides, std::int64_t offset) {
     for (transfer& each : all) {
       std::int64_t to = offset;
       for (int axis = 0; axis < shape.rank; ++axis) {
@@ -47851,15 +48893,15 @@ class transfers {
     return axis;
   }
   /// To places of an axis of a longer tensor.
-  constexpr growing_array<transfer> moved(growing_array<transfer>&& all, extents const& shape, extents const& wide,
-                                          int axis, int begin, int step) {
+  constexpr tracing::growing_array<transfer> moved(tracing::growing_array<transfer>&& all, extents const& shape,
+                                                   extents const& wide, int axis, int begin, int step) {
     std::int64_t strides[extents::max_rank]{};
     for (int i = 0; i < shape.rank; ++i) strides[i] = stride(wide, i) * (i == axis ? step : 1);
     return restrided(std::move(all), shape, strides, begin * stride(wide, axis));
   }
-  constexpr growing_array<transfer> sliced(growing_array<transfer>&& all, extents const& shape, extents const& narrow,
-                                           int axis, int begin) {
-    growing_array<transfer> kept;
+  constexpr tracing::growing_array<transfer> sliced(tracing::growing_array<transfer>&& all, extents const& shape,
+                                                    extents const& narrow, int axis, int begin) {
+    tracing::growing_array<transfer> kept;
     std::int64_t const own = stride(shape, axis);
     for (transfer& each : all) {
       for (int i = 0; i < shape.rank; ++i)
@@ -47889,7 +48931,8 @@ class transfers {
     for (int i = 0; i < shape.rank; ++i) strides[i] = stride(narrow, i);
     return restrided(std::move(kept), shape, strides, -begin * stride(narrow, axis));
   }
-  constexpr growing_array<transfer> repeated(growing_array<transfer>&& all, extents const& shape, extents const& wide) {
+  constexpr tracing::growing_array<transfer> repeated(tracing::growing_array<transfer>&& all, extents const& shape,
+                                                      extents const& wide) {
     std::int64_t strides[extents::max_rank]{};
     for (int i = 0; i < shape.rank; ++i) strides[i] = stride(wide, i + wide.rank - shape.rank);
     auto result = restrided(std::move(all), shape, strides, 0);
@@ -48221,7 +49264,7 @@ class transfers_of_layer {
     constexpr operations::transfer_list operator()() const {
       auto const traced = trace_it();
       operations::transfers const found(traced);
-      return found.backward(Input, row_of(traced.list.node_of(traced.inputs[static_cast<std::size_t>(Input)]).shape));
+      return found.backward(Input, row_of(traced.list.node_of(traced.inputs[Input]).shape));
     }
   };
 };
@@ -48232,8 +49275,7 @@ transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), C
     transfers_type(std::index_sequence<Input...>);
 /// The walks of a host_call, or of what has its interface.
 template <class Call>
-using transfers_of_call =
-    decltype(transfers_type<Call>(std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{}));
+using transfers_of_call = decltype(transfers_type<Call>(std::make_index_sequence<Call::input_count>{}));
 
 template <class Call>
 class transfer_layer {
@@ -48254,7 +49296,7 @@ class transfer_layer {
   static void backward(Call const& call) {
     [&]<std::size_t... Input>(std::index_sequence<Input...>) {
       (input_backward<static_cast<int>(Input)>(call), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{});
+    }(std::make_index_sequence<Call::input_count>{});
   }
 
  private:
@@ -48286,7 +49328,7 @@ class transfer_layer {
       return ((Call::input_call(Before) == Call::input_call(Input) &&
                call.input_gradient(Before) == call.input_gradient(Input)) ||
               ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(Input)>{});
+    }(std::make_index_sequence<Input>{});
   }
 };
 
@@ -48296,7 +49338,7 @@ class transfer_layer {
 // How the host carries out the steps of a layer. The layers of this library have a specialisation each, beside this
 // file; a layer of the user's own brings `forward` and `backward` itself.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
 /// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
@@ -48419,7 +49461,9 @@ struct operation {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::detail {
 
 /// The steps of a layer that is written as a `call`.
 struct call_operation {
@@ -48463,13 +49507,17 @@ struct call_operation {
                                          elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <class L>
   requires detail::HasCall<L>
 struct operation<L> : detail::call_operation {};
 
-namespace detail {
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::detail {
 
 /// How threads share the steps of an operation.
 template <class Operation>
@@ -48487,7 +49535,9 @@ inline constexpr bool has_phases = [] {
     return false;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 /// The steps of a layer whose output is its input's memory: there are none.
 struct view_operation {
@@ -48501,12 +49551,12 @@ struct view_operation {
   static void backward(Call const&) {}
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/ipu/tiles/codelets/tile_call.hpp
 // A call of a user's own layer on one tile: the constants of the host's call, with tensors in the memory of the tile.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Where the tensors of a call lie; null for what its step does not need.
 template <std::size_t Inputs, std::size_t Weights>
@@ -48560,14 +49610,12 @@ struct tile_call : Call {
   tensors_type tensors_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/codelets/custom.hpp
 // A step of a user's own layer on tile 0 of an emulated IPU: ipu/operations/custom.hpp.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// A whole tensor on tile 0: as it is stored, and as the user's code takes it.
 struct custom_copy {
@@ -48673,7 +49721,9 @@ class custom_run {
   std::vector<aligned_block> beside_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// `Call` is the layer's host_call, whose constants the layer sees; its tensors are those of the step.
 template <class Call>
@@ -48715,7 +49765,7 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
   machine.end_exchange();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/codelets/formula.hpp
 // A formula at the elements of a tile: the host's, batch by batch.
@@ -48764,9 +49814,7 @@ class formula_codelet {
 // ---- stagecraft/ipu/tiles/codelets/map.hpp
 // Elementwise operations, carried out tile by tile.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// The function of an operation, element by element.
 class map_values {
@@ -48839,10 +49887,6 @@ class map_values {
   float kept_;  ///< of an accumulator, in a running mean
 };
 
-}  // namespace detail
-
-namespace detail {
-
 /// An activation, or its gradient from that of its result and what is known, in the words of a layer's `call`.
 inline operations::formula activation_formula_of(tile_operation const& operation) {
   operations::operation_list list;
@@ -48855,7 +49899,9 @@ inline operations::formula activation_formula_of(tile_operation const& operation
   return {list, {activation_gradient(function, ops.append(operations::input{1}, {}), first).id}};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Operands that lie elsewhere are received, in the order in which the tile's elements read them; then each tile has a
 /// vertex.
@@ -48927,7 +49973,7 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
   machine.end_compute_set();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/codelets/pool_copy.hpp
 // A box of a field in the memory of one tile.
@@ -49022,9 +50068,7 @@ class pool_copy {
 // ---- stagecraft/ipu/tiles/codelets/pool.hpp
 // Carries out pooling, interpolation and their gradients on an emulated IPU.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// The part of a pool operation's result that one tile makes. Sums are added up in the host's order.
 class pool_vertex {
@@ -49180,7 +50224,9 @@ class pool_vertex {
   std::vector<pool_copy> inputs_, outputs_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_pool(tile_machine& machine, tile_operation const& operation) {
   auto const work = detail::work_of_pool(operation);
@@ -49198,14 +50244,12 @@ inline void run_pool(tile_machine& machine, tile_operation const& operation) {
   machine.end_exchange();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/codelets/rearrange.hpp
 // Carries out copies of elements to other places of a tensor on an emulated IPU.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Brings those elements of the input to a tile that its elements of the box are, in the result's order.
 inline tile_view receive_box(tile_machine& machine, tile_operation const& operation, rearranged_box const& box,
@@ -49282,7 +50326,9 @@ inline void run_repeat(tile_machine& machine, tile_operation const& operation) {
   machine.end_compute_set();
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_rearrange(tile_machine& machine, tile_operation const& operation) {
   if (operation.function == static_cast<int>(rearrange_function::repeat)) return detail::run_repeat(machine, operation);
@@ -49311,14 +50357,12 @@ inline void run_rearrange(tile_machine& machine, tile_operation const& operation
   machine.end_compute_set();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/codelets/reduce.hpp
 // Reductions over an axis, carried out tile by tile.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// One reduction on the machine, stage by stage as its plan says.
 class tile_reduction {
@@ -49518,13 +50562,15 @@ class tile_reduction {
   std::vector<tile_view> shares_;  ///< partial results on their way
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_reduce(tile_machine& machine, tile_operation const& operation) {
   detail::tile_reduction(machine, operation).run();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/codelets/row_losses.hpp
 // The losses of one row and their gradients, as a vertex of a tile computes them.
@@ -49598,9 +50644,7 @@ class row_losses {
 // ---- stagecraft/ipu/tiles/codelets/rows.hpp
 // Functions of whole rows on the tiles of an emulated IPU: ipu/operations/rows.hpp.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Whole rows of (outer, columns, inner), where row r is that of outer index r / inner and inner index r % inner, one
 /// after the other in the memory of a tile. `move(at, first, count)` is called for each run of elements of the tensor
@@ -49654,7 +50698,9 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   return static_cast<float>(sum);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_rows(tile_machine& machine, tile_operation const& operation) {
   auto const& step = machine.step();
@@ -49724,14 +50770,12 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
   machine.end_compute_set();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/codelets/table.hpp
 // Rows of a table by their numbers, on the tiles of an emulated IPU: ipu/operations/table.hpp.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 class tile_table {
  public:
@@ -49836,21 +50880,21 @@ class tile_table {
   std::vector<part> parts_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_table(tile_machine& machine, tile_operation const& operation) {
   detail::tile_table(machine, operation).run();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/codelets/traced.hpp
 // Carries out a traced layer's step on an emulated IPU: its operations by the codelets of their families, and loops of
 // them.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// `Run` carries out an operation of any other family: `run(machine, operation)`.
 template <class Run>
@@ -49912,21 +50956,21 @@ class program_on_tiles {
   std::int64_t trips_[most_nested]{};
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Run>
 void run_traced(tile_machine& machine, tile_operation const& operation, Run const& run) {
   if (operation.program != nullptr) detail::program_on_tiles(machine, operation, run).run();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/tiles/codelets/update.hpp
 // Updates of weights on the tiles of an emulated IPU: ipu/operations/update.hpp.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// moving = moving * momentum + statistic * (1 - momentum): ipu/operations/update.hpp.
 inline float moved_statistic(tile_operation const& operation, step_values const& values, float moving,
@@ -49955,15 +50999,14 @@ inline auto given_everywhere(tile_operation const& operation, step_values const&
     given[update_tracer::first_norm + i] = static_cast<double>(values.norms[i]);
   int const first = weight_operands(operation);
   for (int i = first; i < operation.input_count; ++i)
-    given[static_cast<std::size_t>(operation.sizes[update_first_norm + i - first])] =
-        static_cast<double>(operands[static_cast<std::size_t>(i)][0]);
+    given[operation.sizes[update_first_norm + i - first]] = static_cast<double>(operands[i][0]);
   return given;
 }
 
 /// An optimizer's step on a tile's piece of a weight. `operands`: the weight, its gradient, its slots, norms.
 inline void run_optimizer(tile_operation const& operation, step_values const& values, std::vector<tile_view> operands) {
   formula_codelet const codelet(*operation.formula, given_everywhere(operation, values, operands));
-  operands.resize(static_cast<std::size_t>(weight_operands(operation)));
+  operands.resize(weight_operands(operation));
   std::vector<tile_view> results = operands;
   results.erase(results.begin() + 1);
   codelet.run(
@@ -49977,7 +51020,7 @@ inline void run_optimizer(tile_operation const& operation, step_values const& va
 inline void add_tiles(tile_machine& machine, tile_operation const& operation, std::vector<tile_view> const& sums) {
   int const tiles = static_cast<int>(sums.size());
   auto const all = machine.allocate(0, tiles, dtype::float32);
-  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[static_cast<std::size_t>(tile)], 0, 1);
+  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[tile], 0, 1);
   machine.end_exchange();
   auto const work = added_sums(operation, tiles, machine.target());
   machine.count_flops(work.flops);
@@ -50025,9 +51068,8 @@ inline void run_norm(tile_machine& machine, tile_operation const& operation,
     int const number = static_cast<int>(tile);
     sums.push_back(machine.allocate(number, 1, dtype::float32));
     bool const is_operand = is_norm_of_operand(operation);
-    auto const of = is_operand
-                        ? own[static_cast<std::size_t>(operation.formula->steps[operation.formula->results[0]].index)]
-                        : machine.allocate(number, own[0].size(), dtype::float32);
+    auto const of = is_operand ? own[operation.formula->steps[operation.formula->results[0]].index]
+                               : machine.allocate(number, own[0].size(), dtype::float32);
     auto const work = update_work(machine.step(), operation, own[0].size(), machine.target());
     machine.count_flops(work.flops);
     machine.vertex("Norm", number, work.cycles, [&] {
@@ -50063,7 +51105,9 @@ inline void run_of_valid_samples(tile_machine& machine, tile_operation const& op
   machine.end_compute_set();
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_update(tile_machine& machine, tile_operation const& operation) {
   auto const function = static_cast<update_function>(operation.function);
@@ -50105,12 +51149,12 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
   machine.end_compute_set();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/run_operation.hpp
 // Carries out any operation of a lowered step on an emulated IPU.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// All families but `custom`, which needs the call of its layer.
 inline void run_operation(tile_machine& machine, tile_operation const& operation) {
@@ -50128,22 +51172,19 @@ inline void run_operation(tile_machine& machine, tile_operation const& operation
   }
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/tile_step.hpp
 // Carries out one lowered step on the tiles of an emulated IPU: its tensors come from the device's block, as they lie
 // in all tiles' memories together, and go back there.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Which tensors of a step its operations write.
 constexpr auto written_tensors(lowered_step const& step) {
   std::array<bool, lowered_step::most_tensors> written{};
   for (int k = 0; k < step.operation_count; ++k)
-    for (int i = 0; i < step.operations[k].output_count; ++i)
-      written[static_cast<std::size_t>(step.operations[k].outputs[i])] = true;
+    for (int i = 0; i < step.operations[k].output_count; ++i) written[step.operations[k].outputs[i]] = true;
   return written;
 }
 
@@ -50161,17 +51202,19 @@ void with_constant(int index, Function const& function) {
       0,
       (static_cast<int>(I) == index ? (function.template operator()<I>(), 0) : 0)...
     };
-  }(std::make_index_sequence<static_cast<std::size_t>(Count)>{});
+  }(std::make_index_sequence<Count>{});
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The offsets of a step's tensors: `place(tensor)` of each but temporary ones.
 template <class Place>
 std::array<std::int64_t, lowered_step::most_tensors> offsets_of(lowered_step const& step, Place const& place) {
   std::array<std::int64_t, lowered_step::most_tensors> offsets{};
   for (int i = 0; i < step.tensor_count; ++i)
-    if (step.tensors[i].role != tensor_role::temporary) offsets[static_cast<std::size_t>(i)] = place(step.tensors[i]);
+    if (step.tensors[i].role != tensor_role::temporary) offsets[i] = place(step.tensors[i]);
   return offsets;
 }
 
@@ -50187,7 +51230,7 @@ operation_cost run_step(tile_machine& machine, lowered_step const& step, std::in
   machine.begin_step(step, layout, offsets, step_offset, values);
   for (int tensor = 0; tensor < step.tensor_count; ++tensor) {
     if (step.tensors[tensor].role == tensor_role::temporary) continue;
-    elements.assign(static_cast<std::size_t>(step.tensors[tensor].elements), 0.0F);
+    elements.assign(step.tensors[tensor].elements, 0.0F);
     if (load(step.tensors[tensor], elements.data())) machine.load(tensor, elements.data());
   }
   for (int k = 0; k < step.operation_count; ++k) {
@@ -50198,8 +51241,8 @@ operation_cost run_step(tile_machine& machine, lowered_step const& step, std::in
       run_operation(machine, step.operations[k]);
   }
   for (int tensor = 0; tensor < step.tensor_count; ++tensor) {
-    if (!written[static_cast<std::size_t>(tensor)] || step.tensors[tensor].role == tensor_role::temporary) continue;
-    elements.resize(static_cast<std::size_t>(step.tensors[tensor].elements));
+    if (!written[tensor] || step.tensors[tensor].role == tensor_role::temporary) continue;
+    elements.resize(step.tensors[tensor].elements);
     machine.store(tensor, elements.data());
     store(step.tensors[tensor], elements.data());
   }
@@ -50245,7 +51288,9 @@ class tile_step {
   static bool load(call_type const& call, tile_tensor const& tensor, float* to) {
     auto const count = tensor.elements;
     switch (tensor.role) {
-      case tensor_role::input: std::copy_n(call.input(tensor.index), count, to); return true;
+      case tensor_role::input:
+        std::copy_n(Plan::address(call.memory, Plan::value(call.input_call(tensor.index))), count, to);
+        return true;
       case tensor_role::output: std::copy_n(call.output(), Backward ? count : 0, to); return Backward;
       case tensor_role::saved: load_saved(call, tensor, to); return Backward;
       case tensor_role::output_gradient: std::copy_n(call.output_gradient(), count, to); return true;
@@ -50332,12 +51377,12 @@ class tile_step {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/placement/tile_place.hpp
 // Where a tensor lies in the memory of every tile of an IPU.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// A ring of places, one for each micro-batch that is alive at once: bytes from the begin of a tile's memory, the same
 /// on all tiles. Tile 0 has most of every tensor, so that what it needs is kept free on all.
@@ -50357,13 +51402,15 @@ struct tile_place {
   }
 };
 
-namespace detail {
-
 /// What a tensor takes on the tile with most of it.
 [[nodiscard]] constexpr std::int64_t bytes_on_tile(std::int64_t elements, dtype type, ipu_target const& target,
                                                    weight_mapping const* planned = nullptr) noexcept {
-  return stagecraft::bytes_on_tile({tensor_role::temporary, 0, type, elements, planned}, target);
+  return bytes_on_tile(tile_tensor{tensor_role::temporary, 0, type, elements, planned}, target);
 }
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Puts rings one behind the other.
 class tile_ring_allocator {
@@ -50379,14 +51426,12 @@ class tile_ring_allocator {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/ipu/placement/saved_on_tiles.hpp
 // What a call's forward step keeps for its backward step on the tiles of an IPU.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The tensors with the role `saved` of a call, one behind the other.
 struct saved_on_tiles {
@@ -50406,7 +51451,9 @@ struct saved_on_tiles {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_target const& target) {
   for (int i = 0; i < step.tensor_count; ++i) {
@@ -50414,7 +51461,7 @@ constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_targ
     if (tensor.role != tensor_role::saved || all.offset_of(tensor.index) >= 0) continue;
     all.tensors[all.count] = tensor;
     all.offset[all.count++] = all.bytes;
-    all.bytes += stagecraft::bytes_on_tile(tensor, target);
+    all.bytes += stagecraft::tiles::bytes_on_tile(tensor, target);
     all.data_bytes += tensor.elements * size_of(tensor.type);
   }
 }
@@ -50433,18 +51480,20 @@ constexpr saved_on_tiles find_saved() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job, int Call>
 inline constexpr saved_on_tiles saved_on_tiles_of = detail::find_saved<Job, Call>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/placement/device_tiles.hpp
 // What lies in the memory of every tile of an IPU all the time: weights, the optimizer's state, accumulators of
 // gradients, and rings of values, gradients and batches.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The places on one IPU: by calls, edges, outputs and weights of the graph. What stands in streaming memory, or on
 /// another IPU, has none.
@@ -50468,7 +51517,9 @@ struct device_tiles {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Which variables of a training stand on the IPU, and what they take on a tile.
 template <class Job>
@@ -50478,19 +51529,22 @@ struct variables_on_tiles {
   static constexpr pipelining_options options = Job::options;
   static constexpr bool trains = Job::trains;
   static constexpr int replicas = Job::replicas;
-  static constexpr dtype variable_type = Job::training.dtype_policy.variable_dtype;
   static constexpr dtype accumulator_type =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1 ? dtype::float16
                                                                                                 : dtype::float32;
 
+  /// Of one of the graph's weights.
+  [[nodiscard]] static constexpr dtype variable_type(parameter const& weight) {
+    return variable_types_of<Job>[&weight - graph.parameters.data()];
+  }
   [[nodiscard]] static constexpr bool is_remote(bool wanted, std::int64_t elements, dtype type) {
     return wanted && elements * size_of(type) >= Job::machine::config.optimizations.minimum_remote_tensor_size;
   }
   [[nodiscard]] static constexpr bool remote_weight(parameter const& weight) {
-    return is_remote(options.offloads_weights(), weight.size(), variable_type);
+    return is_remote(options.offloads_weights(), weight.size(), variable_type(weight));
   }
   [[nodiscard]] static constexpr bool remote_state(parameter const& weight) {
-    return is_remote(options.offloads_optimizer_state(), state_elements(weight), variable_type);
+    return is_remote(options.offloads_optimizer_state(), state_elements(weight), variable_type(weight));
   }
   [[nodiscard]] static constexpr bool remote_accumulator(parameter const& weight) {
     return is_remote(options.offload_gradient_accumulation_buffers == offload::remote, weight.size(), accumulator_type);
@@ -50502,10 +51556,10 @@ struct variables_on_tiles {
 
   // Of a tile; `weight` is a number of the graph's.
   [[nodiscard]] static constexpr std::int64_t weight_bytes(std::size_t weight) {
-    return bytes_of(weight, graph.parameters[weight].size(), variable_type);
+    return bytes_of(weight, graph.parameters[weight].size(), variable_types_of<Job>[weight]);
   }
   [[nodiscard]] static constexpr std::int64_t state_bytes(std::size_t weight) {
-    return bytes_of(weight, state_elements(graph.parameters[weight]), variable_type);
+    return bytes_of(weight, state_elements(graph.parameters[weight]), variable_types_of<Job>[weight]);
   }
   [[nodiscard]] static constexpr std::int64_t accumulator_bytes(std::size_t weight) {
     auto const& info = graph.parameters[weight];
@@ -50547,7 +51601,7 @@ template <class Job, std::size_t Output>
 constexpr std::int64_t batch_bytes_of_output(tensor_role role) {
   constexpr auto const& step = lowered_loss_of<Job, Output>;
   for (int i = 0; i < step.tensor_count; ++i)
-    if (step.tensors[i].role == role) return stagecraft::bytes_on_tile(step.tensors[i], Job::machine::target);
+    if (step.tensors[i].role == role) return stagecraft::tiles::bytes_on_tile(step.tensors[i], Job::machine::target);
   return 0;
 }
 
@@ -50561,7 +51615,6 @@ class device_tile_planner {
   static constexpr auto const& rings = device_buffers_of<typename Job::planned, Device>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size(),
                                weights = graph.parameters.size();
-  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
 
  public:
   constexpr device_tiles<calls, edges, outputs, weights> make() {
@@ -50573,11 +51626,13 @@ class device_tile_planner {
 
  private:
   static constexpr std::int64_t value_bytes(std::size_t call) {
-    return bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(), type,
-                         Job::machine::target);
+    return values_on_ipus<Job>[call]
+               ? bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
+                               value_types_of<Job>[call], Job::machine::target)
+               : 0;
   }
   static constexpr bool is_here(layer_info const& layer) {
-    return layer.call_count > 0 && table.device_of_stage(flow.stage[layer.first_call]) == Device;
+    return layer.call_count > 0 && !layer.is_on_host && table.device_of_stage(flow.stage[layer.first_call]) == Device;
   }
 
   /// each(weight) for those of the layers on this device.
@@ -50641,18 +51696,20 @@ class device_tile_planner {
   tile_ring_allocator all_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job, int Device>
 inline constexpr auto device_tiles_of = detail::device_tile_planner<Job, Device>().make();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/placement/pass_tiles.hpp
 // What a pass needs of the memory of every tile of its IPU, beside what lies there all the time: tensors of this pass
 // alone, and variables that it fetches from streaming memory.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Where a pass finds and leaves its tensors, by calls, edges, outputs and weights of the graph.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs, std::size_t Weights, std::size_t Steps>
@@ -50670,7 +51727,9 @@ struct pass_tiles {
   [[nodiscard]] constexpr std::int64_t end_of(int step) const noexcept { return end[step + 1]; }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, int Pass>
 class pass_tile_planner {
@@ -50711,8 +51770,10 @@ class pass_tile_planner {
  private:
   static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr std::int64_t value_bytes(std::size_t call) {
-    return bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
-                         Job::training.dtype_policy.compute_dtype, Job::machine::target);
+    return values_on_ipus<Job>[call]
+               ? bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
+                               value_types_of<Job>[call], Job::machine::target)
+               : 0;
   }
 
   constexpr void request(tile_place* owner, int first, int last, std::int64_t bytes) {
@@ -50782,17 +51843,19 @@ class pass_tile_planner {
   growing_array<tile_place*> owners_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job, int Pass>
 inline constexpr auto pass_tiles_of = detail::pass_tile_planner<Job, Pass>().make();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/placement/update_tiles.hpp
 // Where the update of a weight finds the weight, its gradients and the optimizer's numbers in the memory of every tile.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What stands in streaming memory lies behind all else, as long as the update of this weight takes.
 template <std::size_t CallsOfLayer>
@@ -50808,7 +51871,9 @@ struct update_tiles {
   std::int64_t end = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// The layers that the weights belong to, by their numbers.
 template <class M>
@@ -50861,18 +51926,20 @@ constexpr auto place_update() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job, std::size_t Weight>
 inline constexpr auto update_tiles_of = detail::place_update<Job, Weight>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/placement/tile_places.hpp
 // Where every tensor of a program lies in the memories of the tiles: the counterpart of the addresses that Poplar's
 // linker gives.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Offsets are bytes from the begin of a tile's memory, the same on all tiles of an IPU and in all replicas; those of
 /// vertices and their code are not counted. First lies what lies there all the time (device_tiles), behind it what a
@@ -50963,12 +52030,12 @@ struct tile_places {
   static constexpr int root(int call) { return program_for<Job>.calls[call].root; }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/ipu_loss.hpp
 // The loss of an output, and its gradient, on an emulated IPU; and what becomes of logits afterwards.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What it costs is added to `memory.counted`.
 template <class Plan, std::size_t Output>
@@ -51054,12 +52121,12 @@ class ipu_output {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/ipu_squares.hpp
 // What a weight contributes to norms over all weights, on an emulated IPU.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What it costs is added to `memory.counted`. As in the update, checked IPUs carry it out tile by tile unless
 /// gradients are accumulated in halves or replicas share the work, and find the gradient in the place of the first
@@ -51109,13 +52176,13 @@ class ipu_squares {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/ipu_step.hpp
 // A layer's step on an emulated IPU: by the host's kernels on the pieces of all tiles at once, which stand one behind
 // the other in the device's block, or tile by tile.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What it costs is added to `memory.counted`.
 template <class Plan, int Call, bool Backward>
@@ -51124,7 +52191,9 @@ struct ipu_step {
 
   template <class HostStep>
   static void run(host_memory const& memory, HostStep const& host_step) {
-    if constexpr (runs_on_tiles<Plan>) {
+    if constexpr (detail::is_on_host(Plan::graph, Call)) {
+      host_step(memory);
+    } else if constexpr (runs_on_tiles<Plan>) {
       using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
         return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
@@ -51151,20 +52220,20 @@ struct ipu_step {
 
 /// A map on the gradient's tiles.
 template <class Plan>
-void count_addition(host_memory const& memory, long long floats) {
+void count_addition(host_memory const& memory, pass_addition const& added) {
   lowered_step step;
-  int const sum = step.temporary(floats, Plan::training.dtype_policy.compute_dtype);
-  int const part = step.temporary(floats, Plan::training.dtype_policy.compute_dtype);
+  auto const type = detail::value_types_of<typename Plan::job>[added.call];
+  int const sum = step.temporary(added.floats, type), part = step.temporary(added.floats, type);
   append_map(step, map_function::add, sum, {{sum}, {part}});
   *memory.counted += cost_of(step, step.operations[0], Plan::machine::target);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/ipu_update.hpp
 // The update of a weight on an emulated IPU.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What it costs is added to `memory.counted`. The gradients of a layer's calls have been added up before, and those of
 /// replicas; checked IPUs find the sum in the place of the first call's, and zeros in those of the others.
@@ -51218,12 +52287,12 @@ class ipu_update {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/emulation/ipu_weight_step.hpp
 // Functions of a weight on an emulated IPU: its constraint, or what a penalty of the user's own adds to its gradient.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What it costs is added to `memory.counted`. Checked IPUs carry it out tile by tile, unless replicas share weights or
 /// state, or gradients are accumulated in halves: then they have another layout, or another type.
@@ -51285,12 +52354,12 @@ class ipu_weight_step {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/placement/tile_code.hpp
 // How much of a tile's memory is not data: code of vertices, their state, and the code of exchanges.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Assumptions: Graphcore publishes no sizes, and the emulation has no instructions that could be counted.
 struct tile_code_assumptions {
@@ -51408,7 +52477,7 @@ class tile_code {
   growing_array<std::uint64_t> known_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/profile/replica_ring.hpp
 // Collectives over replicas by a ring: reduce-scatter, all-gather, and both.
@@ -51443,7 +52512,7 @@ constexpr std::int64_t ring_gather_cycles(ipu_target const& target, int replicas
 // What a pass over one micro-batch costs on an IPU: cycles, bytes that come and go, and the memory of a tile. One
 // constant per step and per pass.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// A layer's step in a pass, or a loss behind the steps.
 struct profiled_step {
@@ -51492,7 +52561,16 @@ struct pass_profile {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
+
+/// What one number of a call's value, or of a gradient of it, takes of what goes between IPUs; 0: no IPU has it.
+template <class Job>
+constexpr int bytes_of_number(int call) {
+  auto const i = static_cast<std::size_t>(call);
+  return values_on_ipus<Job>[i] ? size_of(value_types_of<Job>[i]) : 0;
+}
 
 /// Adds a gradient to another one, on the tiles where they lie.
 constexpr operation_cost cost_of_addition(std::int64_t elements, dtype type, ipu_target const& target) {
@@ -51509,7 +52587,6 @@ struct priced_pass {
   static constexpr auto const& plan = pass_plan_of<typename Job::planned, Pass>;
   static constexpr auto const& tiles = pass_tiles_of<Job, Pass>;
   static constexpr ipu_target const& target = Job::machine::target;
-  static constexpr dtype type = Job::training.dtype_policy.compute_dtype;
   static constexpr int stage = table.stage_of_pass(Pass);
   static constexpr bool backward = table.is_backward(Pass);
   static constexpr bool is_last_forward = !backward && stage + 1 == table.stages();
@@ -51584,7 +52661,9 @@ struct priced_pass {
   using output_numbers = std::make_index_sequence<has_losses ? count_outputs_with_own_step() : 0>;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The steps of a pass with their costs; behind those of the last forward pass, the losses, and what makes outputs of
 /// the logits that these have taken.
@@ -51594,7 +52673,9 @@ inline constexpr auto profiled_steps_of = [] {
   return pass::list(typename pass::step_numbers{}, typename pass::loss_numbers{}, typename pass::output_numbers{});
 }();
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, int Pass>
 class pass_profiler {
@@ -51615,7 +52696,7 @@ class pass_profiler {
     result_.backward = pass::backward;
     add_steps();
     for (auto const& addition : plan.additions)
-      result_.additions += cost_of_addition(addition.floats, pass::type, target);
+      result_.additions += cost_of_addition(addition.floats, value_types_of<Job>[addition.call], target);
     add_transfers();
     add_variables();
     add_host();
@@ -51648,7 +52729,7 @@ class pass_profiler {
       if (plan.places.saved[i].exists() && plan.places.saved[i].offset == here.offset &&
           all_saved_on_tiles<Job>[i].bytes > 0 && transfer.device < 0)
         return all_saved_on_tiles<Job>[i].data_bytes;
-    return transfer.floats * size_of(pass::type);
+    return transfer.floats * bytes_of_number<Job>(transfer.call);
   }
   constexpr void add_transfers() {
     for (auto const& fetch : plan.fetches) result_.fetched_bytes += bytes_of(fetch, fetch.to);
@@ -51675,7 +52756,7 @@ class pass_profiler {
           }
           if (seen[i] || !variables::remote_weight(weight)) continue;
           seen[i] = true;
-          auto const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
+          auto const bytes = weight.size() * std::int64_t{size_of(variables::variable_type(weight))};
           bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
           auto const fetched = shared ? ceil_div(bytes, variables::replicas) : bytes;
           result_.fetched_bytes += fetched;
@@ -51692,8 +52773,9 @@ class pass_profiler {
   constexpr void add_host() {
     std::int64_t outfed = 0;
     if (Pass == 0)
-      for (auto const& call : graph.calls)
-        if (call.is_input) result_.host_bytes += elements_of_batch(call.shape.size()) * size_of(pass::type);
+      for (std::size_t i = 0; i < graph.calls.size(); ++i)
+        if (graph.calls[i].is_input) result_.host_bytes += bytes_of_value(static_cast<int>(i));
+    if constexpr (!trains) outfed += add_borders();
     if constexpr (pass::is_last_forward) {
       if constexpr (trains) {
         [&]<std::size_t... Output>(std::index_sequence<Output...>) {
@@ -51702,7 +52784,7 @@ class pass_profiler {
         }(std::make_index_sequence<pass::outputs>{});
       } else {
         for (int const output : graph.outputs_of(0))
-          outfed += elements_of_batch(graph.call(output).shape.size()) * size_of(pass::type);
+          if (!is_on_host(graph, output)) outfed += bytes_of_value(output);
       }
     }
     auto const cycles = [](std::int64_t bytes) {
@@ -51713,6 +52795,26 @@ class pass_profiler {
     result_.infeed_cycles = cycles(result_.host_bytes);
     result_.host_bytes += outfed;
     result_.host_cycles = cycles(result_.host_bytes);
+  }
+  static constexpr std::int64_t bytes_of_value(int call) {
+    return elements_of_batch(graph.call(call).shape.size()) * bytes_of_number<Job>(call);
+  }
+  /// What layers on the host give to IPUs, and the bytes that they get from there. Each tensor goes once.
+  constexpr std::int64_t add_borders() {
+    std::int64_t outfed = 0;
+    std::array<bool, graph.calls.size()> is_sent{};
+    auto const& program = program_for<Job>;
+    for (auto const& step : plan.steps) {
+      if (!is_on_host(graph, step.call)) continue;
+      if (program.calls[step.call].root == step.call) result_.host_bytes += bytes_of_value(step.call);
+      for (int const input : graph.inputs_of(step.call)) {
+        int const root = program.calls[input].root;
+        if (graph.call(root).is_input || is_on_host(graph, root) || is_sent[root]) continue;
+        is_sent[root] = true;
+        outfed += bytes_of_value(root);
+      }
+    }
+    return outfed;
   }
   static constexpr std::int64_t elements_of_batch(std::int64_t elements) { return Job::training.batch_size * elements; }
   /// Targets and scales, or the loss.
@@ -51741,19 +52843,21 @@ template <class Job>
 inline constexpr auto profiled_steps =
     list_profiled_steps<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// What a pass costs, over one micro-batch.
 template <class Job, int Pass>
 inline constexpr pass_profile pass_profile_of = detail::pass_profiler<Job, Pass>().make();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/profile/slot_times.hpp
 // How long the slots of a pipeline's timetable take on IPUs: in each slot all of a replica's IPUs work, then they send
 // to each other. One constant for a few slots each.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// A slot, by the devices of a replica.
 template <std::size_t Devices>
@@ -51769,7 +52873,9 @@ struct slot_time {
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept { return longest + inter_ipu + sync; }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// What a pass does in one slot.
 struct pass_share {
@@ -51816,9 +52922,9 @@ inline constexpr auto pass_time_of = [] {
                          sync_cycles(Job::machine::target);
   }
   result.sent_bytes = pass.sent_bytes;
-  constexpr int size = size_of(Job::training.dtype_policy.compute_dtype);
   for (auto const& transfer : pass_plan_of<typename Job::planned, Pass>.transfers) {
     if (transfer.device < 0) continue;
+    int const size = bytes_of_number<Job>(transfer.call);
     for (int link = 0; link < 4; ++link)
       for (int ipu = 0; ipu < table.devices(); ++ipu)
         if (passes_link(pass.device, transfer.device, ipu, static_cast<ipu_link>(link)))
@@ -51832,8 +52938,7 @@ constexpr auto list_pass_times(std::index_sequence<Pass...>) {
   return std::array{pass_time_of<Job, static_cast<int>(Pass)>...};
 }
 template <class Job>
-inline constexpr auto pass_times =
-    list_pass_times<Job>(std::make_index_sequence<static_cast<std::size_t>(planning_timetable<Job>.passes())>{});
+inline constexpr auto pass_times = list_pass_times<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
 
 /// A timetable with so few micro-batches that its slots can be looked at, and what is between it and the whole one: a
 /// number of blocks of slots in its middle that are all alike, since in each of them the same passes follow each other
@@ -51882,7 +52987,7 @@ constexpr auto find_slot_time(int slot) {
   std::array<std::int64_t, devices> host{}, streaming{};
   bool sends = false;
   for (int pass = 0; pass < table.passes(); ++pass) {
-    auto const& own = passes[static_cast<std::size_t>(pass)];
+    auto const& own = passes[pass];
     auto const device = static_cast<std::size_t>(own.device);
     auto const add = [&](pass_share const& share) {
       result.busy[device] += share.work;
@@ -51922,8 +53027,7 @@ inline constexpr auto few_slot_times = [] {
   constexpr auto devices = static_cast<std::size_t>(short_timetable_of<typename Job::planned>.table.devices());
   std::array<slot_time<devices>, slots_at_once> result{};
   int const slots = short_timetable_of<typename Job::planned>.table.slots();
-  for (int i = 0; i < slots_at_once && First + i < slots; ++i)
-    result[static_cast<std::size_t>(i)] = find_slot_time<Job>(First + i);
+  for (int i = 0; i < slots_at_once && First + i < slots; ++i) result[i] = find_slot_time<Job>(First + i);
   return result;
 }();
 
@@ -51932,25 +53036,25 @@ constexpr auto list_slot_times(std::index_sequence<Part...>) {
   return std::array{&few_slot_times<Job, static_cast<int>(Part) * slots_at_once>...};
 }
 template <class Job>
-inline constexpr auto slot_times =
-    list_slot_times<Job>(std::make_index_sequence<static_cast<std::size_t>(
-                             ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once))>{});
+inline constexpr auto slot_times = list_slot_times<Job>(
+    std::make_index_sequence<ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once)>{});
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A slot of the timetable, or, of a long one, of short_timetable_of.
 template <class Job>
 constexpr auto const& slot_time_of(int slot) {
-  return (*detail::slot_times<Job>[static_cast<std::size_t>(slot / detail::slots_at_once)])[static_cast<std::size_t>(
-      slot % detail::slots_at_once)];
+  return (*detail::slot_times<Job>[slot / detail::slots_at_once])[slot % detail::slots_at_once];
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/profile/update_profile.hpp
 // What the weight update costs on an IPU, and what the replicas say to each other in it.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The update of one weight.
 struct weight_profile {
@@ -51984,7 +53088,9 @@ struct update_profile {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, std::size_t Weight>
 constexpr weight_profile profile_weight() {
@@ -52011,13 +53117,13 @@ constexpr weight_profile profile_weight() {
     if constexpr (weight.regularizer.is_own()) add(lowered_penalty_of<Job, Weight>, penalty_cost_of<Job, Weight>);
     if constexpr (!weight.constraint.empty())
       add(lowered_constraint_of<typename Job::described, Weight>, constraint_cost_of<Job, Weight>);
-    std::int64_t const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
+    std::int64_t const bytes = weight.size() * std::int64_t{size_of(variables::variable_type(weight))};
     bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
     auto const part = [](bool shared, std::int64_t all) { return shared ? ceil_div(all, variables::replicas) : all; };
     std::int64_t fetched = 0, stored = 0;
     if (variables::remote_state(weight)) {
       auto const state = detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
-                         size_of(variables::variable_type);
+                         size_of(variables::variable_type(weight));
       fetched += state;
       stored += state;
     }
@@ -52040,13 +53146,17 @@ constexpr weight_profile profile_weight() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// What the update of a weight takes.
 template <class Job, std::size_t Weight>
 inline constexpr weight_profile weight_profile_of = detail::profile_weight<Job, Weight>();
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, std::size_t... Weight>
 constexpr auto list_weight_profiles(std::index_sequence<Weight...>) {
@@ -52088,13 +53198,17 @@ constexpr update_profile profile_update() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// One IPU's weight update.
 template <class Job, int Device>
 inline constexpr update_profile update_profile_of = detail::profile_update<Job, Device>();
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, std::size_t... Device>
 constexpr auto list_update_profiles(std::index_sequence<Device...>) {
@@ -52150,7 +53264,9 @@ constexpr std::int64_t count_collective_cycles() {
   return shares ? reduced + phases([](update_profile const& device) { return device.gathered_bytes; }) : 2 * reduced;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Cycles of all that IPUs send to each other in a weight update: the gradients of replicas are reduced in a ring, each
 /// replica a part of them, and then either the sums are gathered by all, or, where each updates a part of the weights,
@@ -52159,12 +53275,12 @@ template <class Job>
 inline constexpr std::int64_t collective_cycles_of =
     detail::count_collective_cycles<Job>() + detail::count_norm_cycles<Job>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/profile/time_profile.hpp
 // The time of a weight update, or of an execution without training, on IPUs.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// On what one IPU spends its cycles.
 struct ipu_cycles {
@@ -52199,7 +53315,9 @@ struct time_profile {
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept { return slots + update; }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// What is in a number of slots.
 template <std::size_t Devices>
@@ -52346,17 +53464,19 @@ class time_profiler {
   time_profile<devices> result_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job>
 inline constexpr auto time_profile_of = detail::time_profiler<Job>().make();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/profile/memory_profile.hpp
 // What the tiles of an IPU need of their memory.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Bytes of the tile with most, which is tile 0 (tile_mapping). All but the last is there all the time.
 struct tile_memory_profile {
@@ -52399,7 +53519,9 @@ struct device_memory_profile {
   std::int64_t streaming_bytes = 0;  ///< in streaming memory: what is offloaded
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, int Device>
 class memory_profiler {
@@ -52474,14 +53596,14 @@ class memory_profiler {
   constexpr void add_variable(parameter const& weight) {
     auto& bytes = result_.streaming_bytes;
     if (variables::remote_weight(weight)) {
-      std::int64_t const all = weight.size() * std::int64_t{size_of(variables::variable_type)};
+      std::int64_t const all = weight.size() * std::int64_t{size_of(variables::variable_type(weight))};
       bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
       bytes += shared ? ceil_div(all, variables::replicas) : all;
     }
     if constexpr (variables::trains)
       if (weight.trainable && variables::remote_state(weight))
         bytes += detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
-                 size_of(variables::variable_type);
+                 size_of(variables::variable_type(weight));
   }
   constexpr void add_accumulators(layer_info const& layer) {
     for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
@@ -52501,7 +53623,9 @@ class memory_profiler {
   device_memory_profile result_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job, int Device>
 inline constexpr device_memory_profile device_memory_profile_of = detail::memory_profiler<Job, Device>().make();
@@ -52513,7 +53637,7 @@ inline constexpr std::int64_t bytes_of_tile = detail::larger(
     device_memory_profile_of<typename Job::template in<Job::described::mode>, Device>.tile.high_water_mark(),
     device_memory_profile_of<typename Job::in_inference, Device>.tile.high_water_mark());
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/profile/memory_check.hpp
 // Whether a program fits into the memory of its IPUs, and what is said if it does not.
@@ -52615,7 +53739,7 @@ inline constexpr diagnostic memory_problem = [] {
 // Emulated IPUs carry out a plan: by the host's kernels on the pieces of all tiles at once, or tile by tile. What they
 // do is counted, and stored as an IPU stores it (ipu_arithmetic.hpp).
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// See ExecutionPolicy. Each function wraps what the host does in one guard, ipu_arithmetic, which watches floating
 /// point numbers and rounds to half precision; tiles that compute for themselves (`ipu_model.checked`) do without what
@@ -52640,13 +53764,12 @@ struct ipu_policy : host_policy {
   }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, host_memory& memory) {
-    own.begin((trains ? own.counted.training : own.counted.inference)[static_cast<std::size_t>(pass)], device, memory,
-              true);
-    memory.held_gradients = own.held_gradients[static_cast<std::size_t>(device)].data();
+    own.begin((trains ? own.counted.training : own.counted.inference)[pass], device, memory, true);
+    memory.held_gradients = own.held_gradients[device].data();
   }
   template <class Sizes>
   static void begin_update(replica_memory<Sizes>& own, int device, host_memory& memory, bool first) {
-    own.begin(own.counted.updates[static_cast<std::size_t>(device)], device, memory, first);
+    own.begin(own.counted.updates[device], device, memory, first);
   }
 
   template <class Plan, int Call, bool Backward, class OnHost>
@@ -52708,7 +53831,7 @@ struct ipu_policy : host_policy {
   }
   template <class Plan, class OnHost>
   static void addition(host_memory const& memory, pass_addition const& added, int number, OnHost const& on_host) {
-    count_addition<Plan>(memory, added.floats);
+    count_addition<Plan>(memory, added);
     ipu_arithmetic<Plan>::addition(memory, added, number, on_host);
   }
   template <class Plan, std::size_t Parameter>
@@ -52721,12 +53844,16 @@ struct ipu_policy : host_policy {
   }
 };
 
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::engine {
+
 template <ipu_config Config, int Threads, class Arch>
 struct policy_of_machine<ipu_machine<Config, Threads, Arch>> {
   using type = ipu_policy;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/ipu/emulation/ipu.hpp
 // How emulated IPUs carry out a program.
@@ -52743,6 +53870,7 @@ constexpr auto find_training_on() {
   auto result = Training;
   auto& types = result.dtype_policy;
   types.storage_dtype = is_ipu<Machine> ? dtype::float32 : types.compute_dtype;
+  types.stores_halves = !is_ipu<Machine>;
   if constexpr (is_ipu<Machine>)
     if (Machine::config.io_tiles.place_ops_on_io_tiles) result.overlaps_io = true;
   if constexpr (only_infers<Training> && (is_ipu<Machine> || is_half(Training.dtype_policy.compute_dtype)))
@@ -52771,18 +53899,18 @@ inline constexpr auto training_on = detail::find_training_on<Training, Machine>(
 // ---- stagecraft/description/job_on.hpp
 // What is carried out on a machine where a user names a model, a description and a machine.
 
-namespace stagecraft {
+namespace stagecraft::jobs {
 
 /// The job of a trainer, of a predictor or of a profile: the description is the one that holds on the machine.
 template <class M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
 using job_on = job<M, training_on<Training, Machine>, Mode, Machine>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::jobs
 
 // ---- stagecraft/pipeline/linear_order.hpp
 // A model's calls as a linear order to be cut into stages: which calls stay together, and what crosses a cut.
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// The calls of a model in Keras's order, which is one in which they can be carried out, as positions. The lists fit
 /// into partition_costs.
@@ -52800,8 +53928,7 @@ struct linear_order {
   constexpr explicit linear_order(graph_view const& graph) {
     position_of.fill(-1);
     for (std::size_t i = 0; i < Positions; ++i) position_of[graph.order[i]] = static_cast<int>(i);
-    for (std::size_t i = 0; i < Calls; ++i)
-      position_of[i] = position_of[static_cast<std::size_t>(graph.producer(static_cast<int>(i)))];
+    for (std::size_t i = 0; i < Calls; ++i) position_of[i] = position_of[graph.producer(static_cast<int>(i))];
     std::array<int, Calls> last_use{};
     last_use.fill(-1);
     for (int const call : graph.order)
@@ -52824,16 +53951,18 @@ struct linear_order {
 template <class M>
 inline constexpr linear_order<graph_of<M>.calls.size(), graph_of<M>.order.size()> linear_order_of{graph_of<M>};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline
 
 // ---- stagecraft/pipeline/partition_costs.hpp
 // What the parts of a linear order cost, and what a cut between two of them does: what a partition is searched on.
 
-namespace stagecraft {
+namespace stagecraft::detail {
 
-namespace detail {
 class partition_search;
-}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::pipeline {
 
 /// A linear order of things to be carried out (the calls of a model), to be cut into contiguous stages, and what is
 /// known of each. A view: what it shows outlives it. No number is negative. A list that is left out stands for zeros,
@@ -52895,7 +54024,7 @@ struct partition_costs {
   friend detail::partition_search;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline
 
 // ---- stagecraft/ipu/profile/auto_pipeline_costs.hpp
 // What the calls of a model cost on an IPU, as an automatic pipeline sees it.
@@ -52916,7 +54045,7 @@ constexpr call_cost find_call_cost() {
   constexpr auto const& planned = program_for<Job>.calls[Call];
   constexpr auto const& options = Job::options;
   call_cost result;
-  if constexpr (!graph.call(Call).is_input && !planned.needs.view) {
+  if constexpr (!graph.call(Call).is_input && !planned.needs.view && !is_on_host(graph, Call)) {
     constexpr bool again = options.recomputation_mode != recomputation_mode::none;
     auto const& forward = step_cost_of<Job, 0, Call, false>;
     result.cycles = forward.cost.cycles() * (again ? 2 : 1);
@@ -52931,14 +54060,14 @@ constexpr call_cost find_call_cost() {
     auto const on_tile = [](long long count, dtype type, weight_mapping const* by_plan = nullptr) {
       return static_cast<long long>(bytes_on_tile(count, type, Job::machine::target, by_plan));
     };
-    constexpr auto policy = Job::training.dtype_policy;
-    result.kept_bytes = on_tile(elements, policy.compute_dtype) + on_tile(planned.needs.saved, policy.compute_dtype);
+    constexpr dtype type = computed_type_of<Job, Call>;
+    result.kept_bytes = on_tile(elements, type) + on_tile(planned.needs.saved, type);
     constexpr auto const& layer = graph.layer_of(Call);
     if constexpr (layer.first_call == Call)
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
         auto const& weight = graph.parameters[i];
         auto const* const planned_weight = planned_weights<Job>[i];
-        long long const bytes = on_tile(weight.size(), policy.variable_dtype, planned_weight);
+        long long const bytes = on_tile(weight.size(), variable_types_of<Job>[i], planned_weight);
         result.variable_bytes += bytes;
         if constexpr (Job::trains) {
           if (!weight.trainable) continue;
@@ -52995,13 +54124,14 @@ struct auto_pipeline_costs {
       for (std::size_t output = 0; output < graph.ends.size(); ++output) cycles[count - 1] += loss_cycles(output);
   }
 
-  [[nodiscard]] constexpr partition_costs costs(bool within_memory) const {
+  /// With so many bytes of a tile for each stage; -1: any number.
+  [[nodiscard]] constexpr partition_costs costs(long long capacity) const {
     return {.cycles = cycles,
             .transfer = transfer,
             .joined = linear_order_of<typename Job::model>.joined,
             .exclusive = exclusive,
             .temporary = temporary,
-            .capacity = within_memory ? Job::machine::target.bytes_per_tile : -1};
+            .capacity = capacity};
   }
 
  private:
@@ -53367,7 +54497,7 @@ class partition_search {
 // The best way to cut a linear order into contiguous stages, found exactly, by the compiler or at run time. Graphcore's
 // counterpart: the dynamic program behind automatic pipelining of Keras models.
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// What a partition is to make small.
 /// - `cycles`: the highest cycles of a stage plus the highest transfer at a cut, which is the time between two
@@ -53376,13 +54506,21 @@ namespace stagecraft {
 /// - `stages`: the number of stages; among those, `cycles`.
 enum class partition_objective : unsigned char { cycles, memory, stages };
 
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
+
 struct partition_options {
   /// The fewest stages that are looked at.
   int min_stages = 1;
   int max_stages = 1;  ///< at most partition::capacity
   /// What the partition is to make small.
-  partition_objective objective = partition_objective::cycles;
+  pipeline::partition_objective objective = pipeline::partition_objective::cycles;
 };
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
 
 /// A linear order cut into stages.
 struct partition {
@@ -53444,7 +54582,7 @@ struct partition {
   return result;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline
 
 // ---- stagecraft/ipu/profile/auto_pipeline.hpp
 // Stages that the compiler chooses by what each layer costs on an IPU. Graphcore's counterparts: automatic pipelining
@@ -53461,13 +54599,18 @@ struct auto_pipeline_options {
   int min_ipus = 2;
   /// The bound of that number: more than the machine has are as many as it has, and 0 is no bound.
   int max_ipus = 0;
+  /// How often, for a number of IPUs, a division that does not fit with all that its program takes is made anew, with
+  /// as much less memory for each stage as it lacked.
+  int fine_tune_iter = 5;
   /// What the stages are balanced by.
   auto_pipeline_priority priority = auto_pipeline_priority::cycle;
 
   friend constexpr bool operator==(auto_pipeline_options const&, auto_pipeline_options const&) = default;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// E3022: stages are to be chosen for a machine of which it is not known what a layer costs.
 template <class Machine>
@@ -53490,10 +54633,12 @@ constexpr int find_most_ipus() {
 template <class Machine, auto_pipeline_options Options>
 inline constexpr int most_ipus = find_most_ipus<Machine, Options>();
 
-/// The best partition into a number of stages, by what layers cost alone; none if that does not fit.
-template <class Job, auto_pipeline_priority Priority, int Stages>
+/// The best partition into a number of stages, each with at most so much memory, by what layers cost alone; none if
+/// there is none.
+template <class Job, auto_pipeline_priority Priority, int Stages,
+          long long Capacity = Job::machine::target.bytes_per_tile>
 inline constexpr partition best_partition_into =
-    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(true),
+    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(Capacity),
                    {.min_stages = Stages,
                     .max_stages = Stages,
                     .objective = Priority == auto_pipeline_priority::memory ? partition_objective::memory
@@ -53502,7 +54647,7 @@ inline constexpr partition best_partition_into =
 /// The one whose fullest stage takes least memory.
 template <class Job, int Stages>
 inline constexpr partition least_partition_into =
-    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(false),
+    find_partition(auto_pipeline_costs_of<Job, Stages>.costs(-1),
                    {.min_stages = Stages, .max_stages = Stages, .objective = partition_objective::memory});
 
 /// Stages by a partition of the calls in Keras's order.
@@ -53515,23 +54660,57 @@ struct partition_stages {
   }
 };
 
+/// What is carried out where a model is divided by a partition.
+template <class Job, partition const& Partition>
+struct partitioned_job {
+  using type = typename Job::template of<pipelined<typename Job::model, partition_stages<Partition>{}>>;
+};
+template <class Job, partition const& Partition>
+  requires(Partition.stages == 1)
+struct partitioned_job<Job, Partition> {
+  using type = Job;
+};
+
 /// Whether a partition fits with all that its program takes, code and exchanges included.
 template <class Job, partition const& Partition>
 constexpr bool partition_fits() {
-  if constexpr (!Partition.found()) {
+  if constexpr (!Partition.found())
     return false;
-  } else if constexpr (Partition.stages == 1) {
-    return !memory_problem<Job>.failed();
-  } else {
-    using staged = pipelined<typename Job::model, partition_stages<Partition>{}>;
-    return !memory_problem<typename Job::template of<staged>>.failed();
-  }
+  else
+    return !memory_problem<typename partitioned_job<Job, Partition>::type>.failed();
 }
+
+/// The bytes that the fullest tile has too few of.
+template <class Job>
+constexpr long long find_missing_bytes() {
+  long long most = 0;
+  for (auto const& device : memory_profiles<Job>)
+    if (long long const missing = device.tile.peak() - Job::machine::target.bytes_per_tile; missing > most)
+      most = missing;
+  return most;
+}
+
+/// The best partition into a number of stages that fits, found in so many rounds more; none if it is not.
+template <class Job, auto_pipeline_priority Priority, int Stages, long long Capacity, int Rounds>
+constexpr partition find_tuned_partition() {
+  constexpr auto const& best = best_partition_into<Job, Priority, Stages, Capacity>;
+  if constexpr (partition_fits<Job, best>()) {
+    return best;
+  } else if constexpr (best.found() && Rounds > 0) {
+    constexpr long long missing = find_missing_bytes<typename partitioned_job<Job, best>::type>();
+    if constexpr (missing > 0 && missing <= best.memory)
+      return find_tuned_partition<Job, Priority, Stages, best.memory - missing, Rounds - 1>();
+  }
+  return {};
+}
+template <class Job, auto_pipeline_options Options, int Stages>
+inline constexpr partition tuned_partition_into =
+    find_tuned_partition<Job, Options.priority, Stages, Job::machine::target.bytes_per_tile, Options.fine_tune_iter>();
 
 template <class Job, auto_pipeline_options Options, int Stages>
 constexpr partition find_auto_partition() {
-  if constexpr (partition_fits<Job, best_partition_into<Job, Options.priority, Stages>>())
-    return best_partition_into<Job, Options.priority, Stages>;
+  if constexpr (tuned_partition_into<Job, Options, Stages>.found())
+    return tuned_partition_into<Job, Options, Stages>;
   else if constexpr (partition_fits<Job, least_partition_into<Job, Stages>>())
     return least_partition_into<Job, Stages>;
   else if constexpr (Stages < most_ipus<typename Job::machine, Options> &&
@@ -53556,7 +54735,9 @@ constexpr partition auto_partition_on() {
     return {};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// How `auto_pipeline` cuts a model: the positions of its calls in Keras's order, the cycles of the slowest stage and
 /// of the slowest cut, the memory of the fullest tile. A model that may stay on one IPU, and fits, has one stage.
@@ -53564,7 +54745,9 @@ constexpr partition auto_partition_on() {
 template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{}>
 inline constexpr partition auto_partition = detail::auto_partition_on<job_on<M, Training, Machine>, Options>();
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// The assignment that auto_pipeline makes.
 template <auto Training, class Machine, auto_pipeline_options Options>
@@ -53616,7 +54799,9 @@ struct auto_pipelined<M, Training, Machine, Options, Devices, true> {
   using type = M;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// A model divided into stages for the IPUs of a machine, by what its layers cost there while it is trained (or while
 /// it predicts, with a description of an inference): contiguous in Keras's order, so that the slowest stage and the
@@ -53628,8 +54813,8 @@ struct auto_pipelined<M, Training, Machine, Options, Devices, true> {
 ///
 /// Stages of the model itself are replaced, by at least two; calls that share weights stay together. The result is a
 /// pipelined model like any other, to be printed and edited. For each number of IPUs, from the least (2, unless
-/// `Options` says otherwise), the best division is tried, and then the one that takes least memory, until one of them
-/// fits with all that its profile knows of.
+/// `Options` says otherwise), the best division is tried, then the best with less memory for each stage, and then the
+/// one that takes least memory, until one of them fits with all that its profile knows of.
 ///
 /// Errors: those of `pipelined`; E3020 more IPUs at least than the machine has; E3021 fewer parts than IPUs; E3022 a
 /// machine that is no IPU.
@@ -53691,9 +54876,7 @@ void mask_rows(Input const& input, std::size_t samples, float* weights) {
 // ---- stagecraft/models/output_names.hpp
 // What the outputs of a model are called in logs: Keras's `model.output_names`.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// An output of a functional or sequential model is called after the layer that it comes from, where a nested model
 /// counts as a layer; a name that an output before has gets a number. Keras does not know the layers of a subclass.
@@ -53723,30 +54906,34 @@ constexpr auto name_outputs() {
   return names;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// The names of a model's outputs, as a std::array<fixed_name, n>.
 template <Model M>
 inline constexpr auto output_names = detail::name_outputs<M>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::models
 
 // ---- stagecraft/description/reported_metrics.hpp
 // Which metrics a training reports of which output, in Keras's order and under its names.
 
-namespace stagecraft {
+namespace stagecraft::jobs {
 
 /// One metric of one output.
 struct reported_metric {
   metrics::metric metric;
   std::size_t output = 0;
   int index = 0;             ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
+  int part = -1;             ///< which of its thresholds, if it has several: its name ends with _threshold_ and this
   bool is_weighted = false;  ///< a mean weighted by sample and class weights
   bool says_so = false;      ///< its name begins with weighted_, since another metric of the output has the name
 
   /// Whether logs would not tell two of them apart.
   [[nodiscard]] constexpr bool has_name_of(reported_metric const& other) const {
-    return output == other.output && says_so == other.says_so && metric.name() == other.metric.name();
+    return output == other.output && says_so == other.says_so && part == other.part &&
+           metric.name() == other.metric.name();
   }
 };
 
@@ -53759,14 +54946,24 @@ struct reported_metric_list {
   [[nodiscard]] constexpr reported_metric const* end() const noexcept { return items.data() + count; }
 };
 
-namespace detail {
+}  // namespace stagecraft::jobs
+
+namespace stagecraft::detail {
+
+/// The numbers that metrics report of an output, if all are of that.
+constexpr std::size_t count_values(metrics::metric_list const& list) {
+  std::size_t count = 0;
+  for (auto const& each : list) count += static_cast<std::size_t>(each.parts > 1 ? each.parts : 1);
+  return count;
+}
 
 template <class Job>
 constexpr auto list_metrics() {
   // Copies, since Clang 19 finds members of class type of a template argument at wrong places.
   constexpr auto plain = Job::training.metrics, weighted = Job::training.weighted_metrics;
   constexpr std::size_t outputs = output_names<typename Job::model>.size();
-  reported_metric_list<outputs* static_cast<std::size_t>(plain.size() + weighted.size())> result;
+  constexpr std::size_t most = count_values(plain) + count_values(weighted);
+  reported_metric_list<outputs * most> result;
   for (std::size_t output = 0; output < outputs; ++output)
     for (int index = 0; index < plain.size() + weighted.size(); ++index) {
       bool const is_weighted = index >= plain.size();
@@ -53774,20 +54971,28 @@ constexpr auto list_metrics() {
       int const place = is_weighted ? index - plain.size() : index;
       if (!list.is_of(place, static_cast<int>(output), output_names<typename Job::model>[output])) continue;
       reported_metric added{.metric = list[place], .output = output, .index = index, .is_weighted = is_weighted};
-      if (is_weighted)
-        for (auto const& other : result) added.says_so |= other.has_name_of(added);
-      result.items[result.count++] = added;
+      int const parts = added.metric.parts;
+      for (int part = parts > 1 ? 0 : -1; part < (parts > 1 ? parts : 0); ++part) {
+        added.part = part;
+        if (part >= 0) added.metric = metrics::detail::part_of(list[place], part);
+        added.says_so = false;
+        if (is_weighted)
+          for (auto const& other : result) added.says_so |= other.has_name_of(added);
+        result.items[result.count++] = added;
+      }
     }
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::jobs {
 
 /// All metrics of a training, output by output: first the plain ones, then those that are weighted.
 template <class Job>
 inline constexpr auto reported_metrics = detail::list_metrics<Job>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::jobs
 
 // ---- stagecraft/metrics/metric_call.hpp
 // A metric that is a `call`, as what computes the losses of rows sees it.
@@ -53803,7 +55008,7 @@ struct metric_call {
   constexpr operations::tensor call(operations::tensor target, operations::tensor output) const
     requires(!Metric.rules -> takes_ops)
   {
-    growing_array<parameter> no_weights;
+    tracing::growing_array<parameter> no_weights;
     operations::tracer ops(*output.list, no_weights);
     return of.rules->call(of.options, ops, target, output);
   }
@@ -53888,6 +55093,43 @@ constexpr void check_metrics_per_output(metrics::metric_list const& list, std::s
                    "; give one entry for each output in their order, or each with an output's name");
 }
 
+/// E1103: an axis that an output does not have, or whose losses cannot be told from masks.
+template <class Job, std::size_t Output>
+constexpr void check_axis_of_loss(int axis, std::string_view kind, std::string_view name, diagnostic& problem) {
+  constexpr int call = outputs_of<typename Job::model>[Output];
+  shape const& sample = Job::graph.call(call).shape;
+  int const found = losses::detail::axis_of_sample(axis, sample);
+  if (found < 0)
+    problem.report(1103, kind, " '", name, "' has axis ", axis, ", which output '", Job::graph.layer_of(call).name,
+                   "' of shape ", sample,
+                   " does not have; 1 is its first axis, and 0 that of the batch, along which "
+                   "nothing is measured");
+  else if (found < sample.rank() - 1 && sample.size() > losses::detail::most_values_along_axis)
+    problem.report(1103, kind, " '", name, "' has axis ", axis, ", but output '", Job::graph.layer_of(call).name,
+                   "' has ", sample.size(), " values; along another axis than the last one they are at most ",
+                   losses::detail::most_values_along_axis);
+  else if (found < sample.rank() - 1 && Job::graph.mask_of(call) != nullptr)
+    problem.report(1103, kind, " '", name, "' has axis ", axis, ", but output '", Job::graph.layer_of(call).name,
+                   "' has masked steps, which only what is measured along the last axis can leave out");
+}
+
+/// E1102: weights of labels that are not those of the columns, thresholds that are no probabilities, or too many of
+/// both.
+constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_view output, int width,
+                                       diagnostic& problem) {
+  auto const options = own_from<metrics::detail::confusion_options>(of.options);
+  int const thresholds = options.given(), weights = of.numbers.count - thresholds;
+  if (of.numbers.count > number_list::capacity)
+    problem.report(1102, "metric '", of.name(), "' has ", thresholds, " thresholds and ", weights,
+                   " label_weights; together they are at most ", number_list::capacity);
+  else if (weights != 0 && weights != width)
+    problem.report(1102, "metric '", of.name(), "' has ", weights, " label_weights for the ", width,
+                   " values of output '", output, "'; give it one for each, or none");
+  for (int i = 0; i < thresholds && !problem.failed(); ++i)
+    if (!(of.numbers.numbers[i] >= 0 && of.numbers.numbers[i] <= 1))
+      problem.report(1102, "metric '", of.name(), "' has a threshold that is not between 0 and 1");
+}
+
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
 template <class Job, std::size_t Output>
 constexpr void check_metrics_of_output(diagnostic& problem) {
@@ -53899,12 +55141,19 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
       problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", Job::graph.layer_of(call).name,
                      "' of ", width, " values, whose loss takes ", sparse ? "class numbers" : "one target per value",
                      "; choose the metric with or without sparse_, or metrics::accuracy");
+  for (auto const& each : reported_metrics<Job>) {
+    if (each.output != Output) continue;
+    if (each.metric.kind == metrics::metric_kind::confusion)
+      check_numbers_of_metric(each.metric, Job::graph.layer_of(call).name, width, problem);
+    check_axis_of_loss<Job, Output>(each.metric.along - 1, "metric", each.metric.name(), problem);
+  }
 }
 
 /// E1070: a loss that is written as a `call` and does not fit the output.
 template <class Job, std::size_t Output>
 constexpr void check_loss_of_output(diagnostic& problem) {
   constexpr auto loss = losses::loss_of_output<Output>(Job::training.loss);
+  check_axis_of_loss<Job, Output>(losses::detail::axis_of(loss), "loss", loss.name, problem);
   if constexpr (HasLossCall<decltype(loss)>)
     if (auto const found =
             trace_loss(loss, Job::graph.call(outputs_of<typename Job::model>[Output]).shape.back()).list.problem;
@@ -54083,6 +55332,51 @@ constexpr void check_dtype_policy(std::string_view subject, dtype_policy const& 
   check(policy.variable_dtype, "variable_dtype");
 }
 
+/// E1120, E1121, E1122, E2061: types that single layers may have on a machine, and which of them the host may carry out
+/// beside IPUs.
+constexpr void check_layers_on_machine(graph_view const& graph, dtype_policy const& policy, bool has_ipus, bool trains,
+                                       diagnostic& problem) {
+  auto half = is_half(policy.compute_dtype) ? policy.compute_dtype : dtype::float32;
+  for (auto const& layer : graph.layers) {
+    auto const type = layer.type_of_values;
+    if (type == dtype::of_policy) continue;
+    if (type != dtype::float32 && !is_half(type))
+      problem.report(1120, "layer '", layer.name, "' has dtype ", name(type),
+                     "; a layer computes in float32, float16 or bfloat16");
+    else if (type == dtype::bfloat16 && has_ipus)
+      problem.report(2061, "layer '", layer.name,
+                     "' has dtype bfloat16, which IPUs do not have; choose float16, or sc::host<> as the machine");
+    else if (is_half(type) && is_half(half) && type != half)
+      problem.report(1120, "layer '", layer.name, "' has dtype ", name(type), ", but others compute in ", name(half),
+                     "; a model has one type of 16 bits");
+    if (is_half(type)) half = type;
+  }
+  if (!has_ipus) return;
+  // Behind IPUs: what depends on something that an IPU computes.
+  growing_array<char> behind(graph.calls.size(), 0);
+  growing_array<int> host_behind(graph.calls.size(), -1);
+  for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) {
+    bool const on_host = is_on_host(graph, i);
+    auto const& layer = graph.layer_of(i);
+    if (on_host && trains)
+      problem.report(1121, "layer '", layer.name,
+                     "' is carried out by the host, but the model is trained on IPUs; on_host() is for predictors");
+    for (int const input : graph.inputs_of(i)) {
+      behind[i] = behind[i] || behind[input];
+      if (host_behind[input] >= 0) host_behind[i] = host_behind[input];
+    }
+    if (on_host && behind[i]) host_behind[i] = i;
+    if (!on_host && !graph.call(i).is_input) {
+      if (host_behind[i] >= 0 && !graph.call(i).is_part())
+        problem.report(1122, "layer '", graph.layer_of(host_behind[i]).name, "' is carried out by the host, between '",
+                       layer.name,
+                       "' and layers before it, which are on IPUs; the host has layers at the beginning and "
+                       "at the end of a model");
+      behind[i] = 1;
+    }
+  }
+}
+
 /// E2062: what has kernels for the host alone.
 template <auto Training, std::size_t... Output>
 constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
@@ -54128,6 +55422,8 @@ inline constexpr diagnostic machine_problem = [] {
   check_states_of_replicas(subject, Job::graph, replicas_of<typename Job::model, Job::training, typename Job::machine>,
                            problem);
   check_dtype_policy(subject, Job::training.dtype_policy, !is_ipu<typename Job::machine>, problem);
+  check_layers_on_machine(Job::graph, Job::training.dtype_policy, is_ipu<typename Job::machine>,
+                          !only_infers<Job::training>, problem);
   if constexpr (is_ipu<typename Job::machine> && !only_infers<Job::training>) {
     check_functions_on_tiles<Job::training>(std::make_index_sequence<Job::graph.outputs_of(0).size()>(), problem);
     check_weights_on_tiles<typename Job::model>(std::make_index_sequence<Job::graph.parameters.size()>(), problem);
@@ -54141,7 +55437,7 @@ inline constexpr diagnostic machine_problem = [] {
 // What a model needs of the memory and of the time of IPUs, known to the compiler: the counterpart of a profile that
 // Poplar writes for PopVision.
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What a stage does with one micro-batch.
 struct stage_profile {
@@ -54163,7 +55459,9 @@ struct stage_profile {
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return forward.work().flops + backward.work().flops; }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// E3011: a profile of something that is no IPU.
 template <class Machine>
@@ -54202,7 +55500,9 @@ constexpr bool has_profile() {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The profile of a training or, with execution_mode::inference or a description of an inference, of predictions. All
 /// questions can be asked at compile time; each part of the answer is a constant of its own, made when it is asked for
@@ -54372,6 +55672,10 @@ class model_profile {
   static constexpr device_memory_profile const& device(int ipu) { return detail::memory_profiles<Job>[ipu]; }
 };
 
+}  // namespace stagecraft::tiles
+
+namespace stagecraft {
+
 /// A model's profile, with the training as it holds on the machine (training_on).
 ///
 ///     using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 2}>;
@@ -54379,7 +55683,7 @@ class model_profile {
 ///     static_assert(profile.fits());
 ///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr model_profile<job_on<M, Training, Machine, Mode>> profile{};
+inline constexpr tiles::model_profile<jobs::job_on<M, Training, Machine, Mode>> profile{};
 
 }  // namespace stagecraft
 
@@ -55741,17 +57045,17 @@ namespace stagecraft {
 /// `build` is ordinary code: loops, branches, functions and pipeline scopes work. A member
 /// `static constexpr std::string_view name` gives the model a name; without one Keras's "model" is used.
 template <class Derived>
-struct functional : callable_model<Derived> {
-  static constexpr model_kind kind = model_kind::functional;
+struct functional : models::callable_model<Derived> {
+  static constexpr tracing::model_kind kind = tracing::model_kind::functional;
 
   /// E1020 `build` is missing, E1022 it returns no tensor.
   template <std::size_t>
-  static constexpr diagnostic check_definition() {
-    if constexpr (requires(model_builder& builder) { Derived::build(builder); }) {
-      using result = decltype(Derived::build(std::declval<model_builder&>()));
+  static constexpr diagnostics::diagnostic check_definition() {
+    if constexpr (requires(tracing::model_builder& builder) { Derived::build(builder); }) {
+      using result = decltype(Derived::build(std::declval<tracing::model_builder&>()));
       return detail::check_result<Derived, result>("build");
     } else {
-      diagnostic problem;
+      diagnostics::diagnostic problem;
       problem.report(1020, "functional model '", detail::type_name<Derived>(),
                      "' has no function that builds it; give it "
                      "`static constexpr auto build(auto& model)`, which takes nothing else");
@@ -55759,7 +57063,7 @@ struct functional : callable_model<Derived> {
     }
   }
 
-  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const>) {
+  static constexpr auto trace(tracing::model_builder& builder, std::span<symbolic_tensor const>) {
     return Derived::build(builder);
   }
 };
@@ -55769,12 +57073,14 @@ struct functional : callable_model<Derived> {
 // ---- stagecraft/models/model.hpp
 // A model whose layers are members and whose `call` says how they follow: a subclass of tf.keras.Model.
 
-namespace stagecraft {
+namespace stagecraft::models {
 
 template <auto... Layers>
 struct sequential_model;
 
-namespace detail {
+}  // namespace stagecraft::models
+
+namespace stagecraft::detail {
 
 /// Calls `model.call(builder, x...)` with the tensors of a span; the number of inputs is part of the type.
 template <std::size_t... Index>
@@ -55810,7 +57116,9 @@ constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// The type behind `model<...>`; under a name of its own, so that an argument of `call` may be named `model`.
 template <class Derived>
@@ -55830,6 +57138,10 @@ struct subclass_model : callable_model<Derived> {
   }
 };
 
+}  // namespace stagecraft::models
+
+namespace stagecraft {
+
 /// Base of a model subclass. A layer that is called twice shares its weights:
 ///
 ///     struct siamese : sc::model<siamese> {
@@ -55844,7 +57156,11 @@ struct subclass_model : callable_model<Derived> {
 ///
 /// `call` is not const: a call gives its layers their weights. Inside another model it is called as a layer is.
 template <class Derived>
-using model = subclass_model<Derived>;
+using model = models::subclass_model<Derived>;
+
+}  // namespace stagecraft
+
+namespace stagecraft::models {
 
 /// The type behind `build<...>`.
 template <class Subclass, layers::input... Inputs>
@@ -55870,7 +57186,9 @@ struct built_model : model_base {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::models
+
+namespace stagecraft::detail {
 
 /// A sequential model without an input gets one; any other model is taken for a subclass.
 template <class M, layers::input... Inputs>
@@ -55885,14 +57203,18 @@ struct model_with_inputs<sequential_model<Layers...>, Input> {
 template <class M, layers::input... Inputs>
 using built = typename model_with_inputs<M, Inputs...>::type;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Keras's `model.build(input_shape)`: a model subclass whose inputs have these shapes, or a sequential model that does
 /// not begin with an input, checked where it is named.
 template <class M, layers::input... Inputs>
 using build = typename detail::layer_verdict<detail::built<M, Inputs...>>::template model<detail::built<M, Inputs...>>;
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// E2080: members are asked of a model that is no subclass.
 template <class M>
@@ -55926,7 +57248,9 @@ constexpr auto call_members() {
 template <class M>
 inline constexpr auto called_members = call_members<M>();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// The members of a model subclass, as a constant: what a stage assignment's layers are compared with, as in
 /// `call.layer() == sc::members_of<network>.dense_1`. Errors: E2080 for a model of another kind.
@@ -55938,9 +57262,7 @@ inline constexpr auto const& members_of = detail::called_members<typename detail
 // ---- stagecraft/models/sequential.hpp
 // A linear stack of layers: tf.keras.Sequential.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// E1019 an entry is no layer, E1007 it is a layer that lacks something.
 template <class Entry>
@@ -55960,7 +57282,9 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// The type behind `sequential<...>`.
 template <auto... Layers>
@@ -56031,20 +57355,24 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
   }
 };
 
+}  // namespace stagecraft::models
+
+namespace stagecraft {
+
 /// Keras's Sequential: `sequential<input{28, 28}, flatten{}, dense{10}>`. An entry is a layer or another model; layers
 /// are written with braces. Checked where it is named, if it begins with an input; without one it can be called inside
 /// another model.
 template <auto... LayersInBraces>  // values: flatten{}, since flatten() and flatten would be types
 using sequential = typename detail::layer_verdict<
-    sequential_model<LayersInBraces...>,
-    detail::begins_with_input<LayersInBraces...>()>::template model<sequential_model<LayersInBraces...>>;
+    models::sequential_model<LayersInBraces...>,
+    detail::begins_with_input<LayersInBraces...>()>::template model<models::sequential_model<LayersInBraces...>>;
 
 }  // namespace stagecraft
 
 // ---- stagecraft/models/summary_options.hpp
 // Where the tables of a model go: Keras's arguments `line_length` and `print_fn` of `summary`.
 
-namespace stagecraft {
+namespace stagecraft::models {
 
 /// Keras's `print_fn`: anything that can be called with a line of text, without its end of line. Refers to what it is
 /// made from, as std::string_view does; a function is kept itself. Without one, lines go to stdout.
@@ -56085,13 +57413,17 @@ class line_printer {
   void (*print_)(callee const&, std::string_view) = print_to_stdout;
 };
 
+}  // namespace stagecraft::models
+
+namespace stagecraft {
+
 /// The arguments of `summary` and `print_pipeline_stage_assignment_summary`:
 /// `sc::summary<mlp>({.line_length = 80, .print_fn = [&](std::string_view line) { ... }})`.
 struct summary_options {
   /// Characters per line; 0: Keras's default for the kind of table.
   int line_length = 0;
   /// The function that gets each line, in place of standard output.
-  line_printer print_fn = {};
+  models::line_printer print_fn = {};
 };
 
 }  // namespace stagecraft
@@ -56118,7 +57450,7 @@ class table_text {
   table_text& append(long long number) { return append(fixed_text<20>().append(number).view()); }
   table_text& append(int number) { return append(static_cast<long long>(number)); }
   /// A number with a comma between thousands, as Python's "{:,}".
-  table_text& append_with_commas(long long number) {
+  [[gnu::cold]] table_text& append_with_commas(long long number) {
     auto const digits = fixed_text<20>().append(number);
     for (std::size_t i = 0; i < digits.length; ++i) {
       if (i > 0 && (digits.length - i) % 3 == 0) append(',');
@@ -56152,12 +57484,12 @@ class table_printer {
     print_({line.data(), line.size()});
   }
   /// `Model: "mlp"`.
-  void title(std::string_view before, std::string_view name) const {
+  [[gnu::cold]] void title(std::string_view before, std::string_view name) const {
     table_text text(before);
     line(text.append(": \"").append(name).append('"').view());
   }
   /// What is not given stays blank.
-  void row(std::initializer_list<std::string_view> cells) const {
+  [[gnu::cold]] void row(std::initializer_list<std::string_view> cells) const {
     table_text text;
     auto cell = cells.begin();
     for (std::size_t i = 0; i < ends_.size(); ++i) {
@@ -56179,7 +57511,7 @@ class table_printer {
 // ---- stagecraft/models/summary.hpp
 // The table of a model's layers: Keras's `summary()`, and everything that it prints as constants.
 
-namespace stagecraft {
+namespace stagecraft::models {
 
 /// One input of one call of a layer: Keras's `name[node_index][tensor_index]`.
 struct summary_connection {
@@ -56205,7 +57537,9 @@ struct summary_row {
   [[nodiscard]] constexpr shape const& output_shape() const { return output_shapes[0]; }
 };
 
-namespace detail {
+}  // namespace stagecraft::models
+
+namespace stagecraft::detail {
 
 struct summary_sizes {
   std::size_t rows = 0, shapes = 0, connections = 0;
@@ -56350,7 +57684,9 @@ struct make_summary {
   constexpr summary_draft operator()() const { return summarizer(graph_of<M>).draft(); }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// The rows of a model's summary, as a std::array of summary_row in Keras's order of layers. A nested model is one row.
 template <Model M>
@@ -56370,6 +57706,10 @@ inline constexpr auto summary_rows = [] {
   return rows;
 }();
 
+}  // namespace stagecraft::models
+
+namespace stagecraft {
+
 /// Number of weights that training changes: Keras's "Trainable params".
 template <Model M>
 constexpr long long count_trainable_parameters() {
@@ -56377,6 +57717,10 @@ constexpr long long count_trainable_parameters() {
   for (auto const& weight : graph_of<M>.parameters) count += weight.trainable ? weight.size() : 0;
   return count;
 }
+
+}  // namespace stagecraft
+
+namespace stagecraft::models {
 
 /// Whether a model's summary has no column "Connected to": a sequential model, a subclass, or a functional model whose
 /// calls form one chain.
@@ -56388,7 +57732,9 @@ inline constexpr bool is_sequential_like = [] {
              .is_chain(0);
 }();
 
-namespace detail {
+}  // namespace stagecraft::models
+
+namespace stagecraft::detail {
 
 struct summary_totals {
   std::string_view name;
@@ -56454,7 +57800,9 @@ struct summary_totals {
   table.rule('_');
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Prints Keras's summary of a model: `sc::summary<mlp>();`, with options `sc::summary<mlp>({.line_length = 80});`.
 /// The layout is that of Keras 2.6, 65 characters wide for a chain of layers, 98 with the column "Connected to" for
@@ -56462,8 +57810,8 @@ struct summary_totals {
 /// in `summary_rows`. Subclass layers are listed in the order of their first calls (Keras: of their construction).
 template <Model M>
 void summary(summary_options const& options = {}) {
-  detail::print_summary(summary_rows<M>,
-                        {graph_of<M>.name(), graph_of<M>.kind(), is_sequential_like<M>, count_parameters<M>(),
+  detail::print_summary(models::summary_rows<M>,
+                        {graph_of<M>.name(), graph_of<M>.kind(), models::is_sequential_like<M>, count_parameters<M>(),
                          count_trainable_parameters<M>(), graph_of<M>.batch_size()},
                         options);
 }
@@ -56548,7 +57896,7 @@ using even_pipeline = pipelined<M, detail::even_stages<Stages>{}, Devices>;
 // Regular expressions for the names of layers, read and matched by the compiler. Debian packages no library that does
 // this, and the checks of stages may not need one anyway: they depend on nothing.
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// A pattern as Python's `re.match` takes it: it must match a beginning of the name, not all of it.
 ///
@@ -56900,36 +58248,46 @@ class name_pattern {
   std::size_t at_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline
 
 // ---- stagecraft/pipeline/manual_pipeline.hpp
 // Stages by regular expressions on the names of layers: the `manual` converter of pipelines in Graphcore's SavedModel
 // tool, with its `manual_pipeline_config` and `device_info`.
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// Several patterns of one stage: a layer belongs to it that any of them matches.
 template <fixed_text... Pattern>
 struct name_pattern_list {};
 
-template <fixed_text... Pattern>
-inline constexpr name_pattern_list<Pattern...> name_patterns{};
+}  // namespace stagecraft::pipeline
 
-namespace detail {
+namespace stagecraft {
+
+template <fixed_text... Pattern>
+inline constexpr pipeline::name_pattern_list<Pattern...> name_patterns{};
+
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 template <int Stage>
 struct stage_of_unmatched {
   static constexpr int stage = Stage;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// After the patterns of `manual_pipeline`: the stage of all layers that no pattern matches. Graphcore's tool puts them
 /// on IPU 0, as `unmatched_in_stage<0>` does; without it they are an error (E2050), since a name may be misspelt.
 template <int Stage>
 inline constexpr detail::stage_of_unmatched<Stage> unmatched_in_stage{};
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// An argument of manual_pipeline: a text, name_patterns, unmatched_in_stage, a device mapping; or something else,
 /// which is an error.
@@ -57139,7 +58497,9 @@ constexpr auto mapping_among(First const& first, Rest const&... rest) {
     return mapping_among(rest...);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// A model whose stages follow from the names of its layers: a pattern for each stage, in their order; after them, if
 /// they are to be given, the stage of layers that no pattern matches, and the device of each stage.
@@ -57329,11 +58689,329 @@ using pipeline_sequential = typename detail::verdict_on<detail::problem_of_stage
 
 }  // namespace stagecraft
 
+// ---- stagecraft/pipeline/solution_reader.hpp
+// Reads solution files of pipelines, by the compiler or at run time.
+
+namespace stagecraft::pipeline {
+
+/// An entry of a solution file: a layer's name, or that of one of its calls, and its stage.
+struct solution_entry {
+  std::string_view name;
+  int stage = 0;
+};
+
+/// What is in a solution file, the JSON with which Graphcore's ipu_saved_model_cli describes a pipeline:
+///
+///     {"device_mapping": [0, 1], "pipeline_mapping": {"dense": 0, "dense_1": 1}}
+///
+/// The device mapping may be missing: then stage i is on device i. `device_maping`, as the guide has it once, is the
+/// same. Names are shown as they stand in the text, which outlives this. Comments may stand where spaces may.
+///
+/// `problem`: E3040 it is no JSON; E3041 it is something else than such an object.
+class solution_reader {
+ public:
+  constexpr explicit solution_reader(std::string_view text) : text_(text) {
+    read_object();
+    if (!problem.failed() && !has_mapping)
+      problem.report(3041, "the solution file has no object 'pipeline_mapping', with the stage of each layer");
+  }
+
+  growing_array<solution_entry> mapping;  ///< in the file's order
+  growing_array<int> devices;
+  bool has_mapping = false, has_devices = false;
+  /// What is wrong with it.
+  diagnostic problem;
+
+ private:
+  /// E3040, with the place.
+  constexpr void expect(char const* what) {
+    int line = 1, column = 1;
+    for (std::size_t i = 0; i < at_ && i < text_.size(); ++i) {
+      ++column;
+      if (text_[i] == '\n') ++line, column = 1;
+    }
+    problem.report(3040, "the solution file is no JSON: ", what, " is expected in line ", line, ", character ", column);
+  }
+
+  constexpr void skip_spaces() {
+    for (; at_ < text_.size(); ++at_) {
+      char const c = text_[at_];
+      if (c == ' ' || c == '\n' || c == '\t' || c == '\r') continue;
+      if (c != '/') return;
+      auto const rest = text_.substr(at_);
+      bool const is_line = rest.starts_with("//");
+      if (!is_line && !rest.starts_with("/*")) return;
+      auto const end = is_line ? rest.find('\n') : rest.find("*/", 2);
+      if (end == std::string_view::npos && !is_line) return;  // an open comment: what is expected does not stand here
+      at_ += end == std::string_view::npos ? rest.size() - 1 : end + (is_line ? 0 : 1);
+    }
+  }
+  /// Whether a character comes, which is taken.
+  constexpr bool takes(char c) {
+    skip_spaces();
+    return at_ < text_.size() && text_[at_] == c && (++at_, true);
+  }
+
+  /// The text between quotes.
+  constexpr std::string_view read_text() {
+    if (!takes('"')) return expect("a name in quotes"), std::string_view();
+    std::size_t const begin = at_;
+    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && text_[at_] != '\n') ++at_;
+    if (at_ >= text_.size() || text_[at_] != '"')
+      return expect("the '\"' of a name without escapes"), std::string_view();
+    return text_.substr(begin, at_++ - begin);
+  }
+  /// A whole number. E3041 it is something else, or far too large.
+  constexpr int read_number(char const* of, std::string_view name) {
+    skip_spaces();
+    std::size_t const begin = at_;
+    bool const is_negative = at_ < text_.size() && text_[at_] == '-';
+    if (is_negative) ++at_;
+    std::size_t const first = at_;
+    int number = 0;
+    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_)
+      if (number < 100'000'000) number = number * 10 + (text_[at_] - '0');
+    bool const ends = at_ >= text_.size() || std::string_view(" \n\t\r,]}/").find(text_[at_]) != std::string_view::npos;
+    if (at_ == first || !ends || number > 1'000'000) {
+      while (at_ < text_.size() && at_ < begin + 20 &&
+             std::string_view("\n,]}").find(text_[at_]) == std::string_view::npos)
+        ++at_;
+      problem.report(3041, "the solution file has '", text_.substr(begin, at_ - begin), "' as ", of, name.substr(0, 80),
+                     name.empty() ? "" : "'", "; it is a whole number");
+    }
+    return is_negative ? -number : number;
+  }
+
+  constexpr void read_object() {
+    if (!takes('{')) return expect("'{'");
+    if (!takes('}')) {
+      do {
+        read_member();
+        if (problem.failed()) return;
+      } while (takes(','));
+      if (!takes('}')) return expect("',' or '}'");
+    }
+    skip_spaces();
+    if (at_ < text_.size()) expect("its end");
+  }
+
+  constexpr void read_member() {
+    auto const key = read_text();
+    if (problem.failed()) return;
+    if (!takes(':')) return expect("':'");
+    bool const is_mapping = key == "pipeline_mapping", is_devices = key == "device_mapping" || key == "device_maping";
+    if (!is_mapping && !is_devices)
+      return problem.report(3041, "the solution file has a key '", key.substr(0, 80),
+                            "'; there are 'pipeline_mapping' and 'device_mapping'");
+    if (is_mapping ? has_mapping : has_devices)
+      return problem.report(3041, "the solution file has the key '", key, "' twice");
+    if (is_mapping) {
+      has_mapping = true;
+      read_mapping();
+    } else {
+      has_devices = true;
+      read_devices();
+    }
+  }
+
+  constexpr void read_mapping() {
+    if (!takes('{')) return expect("'{', the stages of layers by their names,");
+    if (takes('}')) return;
+    do {
+      auto const name = read_text();
+      if (problem.failed()) return;
+      if (!takes(':')) return expect("':'");
+      mapping.push_back({name, read_number("the stage of layer '", name)});
+      if (problem.failed()) return;
+    } while (takes(','));
+    if (!takes('}')) expect("',' or '}'");
+  }
+
+  constexpr void read_devices() {
+    if (!takes('[')) return expect("'[', the device of each stage,");
+    if (takes(']')) return;
+    do {
+      devices.push_back(read_number("a device", {}));
+      if (problem.failed()) return;
+    } while (takes(','));
+    if (!takes(']')) expect("',' or ']'");
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace stagecraft::pipeline
+
+// ---- stagecraft/pipeline/solution_file.hpp
+// Stages from a solution file: the `load` converter of pipelines in Graphcore's SavedModel tool, for the compiler.
+
+namespace stagecraft::detail {
+
+/// A number of a name, read from its end, which differs for nearly all pairs of names.
+constexpr unsigned add_to_hash(unsigned hash, std::string_view text) {
+  char const* const characters = text.data();
+  for (std::size_t i = text.size(); i > 0; --i) hash = hash * 31 + static_cast<unsigned char>(characters[i - 1]);
+  return hash;
+}
+/// That of a call's layer: "dense", in nested models "encoder/dense".
+constexpr unsigned hash_of_path(graph_view const& graph, int call) {
+  unsigned hash = add_to_hash(0, graph.layer_of(call).name);
+  for (int model = graph.call(call).nested_model; model > 0; model = graph.nested_models[model].parent)
+    hash = add_to_hash(add_to_hash(hash, "/"), graph.nested_models[model].name);
+  return hash;
+}
+/// Whether a text is that name.
+constexpr bool is_path_of(std::string_view text, graph_view const& graph, int call) {
+  std::string_view name = graph.layer_of(call).name;
+  for (int model = graph.call(call).nested_model;; model = graph.nested_models[model].parent) {
+    if (!text.ends_with(name)) return false;
+    text.remove_suffix(name.size());
+    if (model <= 0) return text.empty();
+    if (!text.ends_with('/')) return false;
+    text.remove_suffix(1);
+    name = graph.nested_models[model].name;
+  }
+}
+
+/// The name of an entry, and the number of the call that it is about, "dense[1]"; -1 for all calls of a layer.
+struct named_call {
+  std::string_view name;
+  int node_index = -1;
+
+  constexpr explicit named_call(std::string_view text) : name(text) {
+    auto const open = text.rfind('[');
+    if (open == std::string_view::npos || open == 0 || !text.ends_with(']') || text.size() > open + 8) return;
+    int index = 0;
+    for (std::size_t i = open + 1; i + 1 < text.size(); ++i) {
+      if (text[i] < '0' || text[i] > '9') return;
+      index = index * 10 + (text[i] - '0');
+    }
+    if (text.size() == open + 2) return;
+    name = text.substr(0, open);
+    node_index = index;
+  }
+};
+
+/// Sets the stages of a model's calls. `of_call` begins with `unassigned`. E3042 a name that is no layer's; E3043 a
+/// layer without a stage; E3044 not as many devices as stages; E3045 a name that is there twice.
+constexpr void assign_by_solution(graph_view const& graph, solution_reader const& solution, std::span<int> of_call,
+                                  diagnostic& problem) {
+  if (solution.problem.failed()) {
+    problem = solution.problem;
+    return;
+  }
+  int const calls = static_cast<int>(graph.order.size());
+  growing_array<unsigned> hashes(graph.order.size());
+  for (int i = 0; i < calls; ++i) hashes[i] = hash_of_path(graph, graph.order[i]);
+  int next = 0, highest = -1;                      // a file is mostly in the model's order
+  growing_array<char> entries(of_call.size(), 0);  // of each call: 1 one by its layer's name, 2 one by its number
+  for (auto const& [text, stage] : solution.mapping) {
+    named_call const named(text);
+    bool is_known = false;
+    int const begin = next;
+    unsigned const hash = add_to_hash(0, named.name);
+    unsigned const* const all = hashes.data();
+    int const end = begin + calls;
+    for (int i = begin; i < end; ++i) {
+      int const position = i < calls ? i : i - calls;
+      if (all[position] != hash) continue;
+      int const call = graph.order[position];
+      bool const is_meant = named.node_index < 0 || named.node_index == graph.call(call).node_index;
+      if (!is_meant || !is_path_of(named.name, graph, call)) continue;
+      if (!is_known) next = position + 1 < calls ? position + 1 : 0;
+      is_known = true;
+      char const kind = named.node_index >= 0 ? 2 : 1;
+      if ((entries[call] & kind) != 0) problem.report(3045, "the solution file has '", text.substr(0, 80), "' twice");
+      if (kind > entries[call]) of_call[call] = stage == -1 ? unassigned : stage;
+      entries[call] = static_cast<char>(entries[call] | kind);
+      if (named.node_index >= 0 || graph.layer_of(call).call_count < 2) break;
+    }
+    if (stage > highest) highest = stage;
+    for (int i = 0; i < static_cast<int>(graph.calls.size()) && !is_known; ++i)
+      is_known = graph.call(i).is_input && is_path_of(text, graph, i);
+    if (!is_known)
+      problem.report(3042, "the solution file has a stage for '", text.substr(0, 80), "', which is no layer of model '",
+                     graph.name(), "'");
+  }
+  for (int const call : graph.order)
+    if (of_call[call] == unassigned)
+      problem.report(3043, "layer '", graph.layer_of(call).name, "' (node index ", graph.call(call).node_index,
+                     ") of model '", graph.name(), "' has no stage in the solution file; each layer needs one");
+  if (solution.has_devices && static_cast<int>(solution.devices.size()) != highest + 1)
+    problem.report(3044, "the solution file has ", static_cast<int>(solution.devices.size()),
+                   " entries in 'device_mapping', but ", highest + 1,
+                   " stages in 'pipeline_mapping'; each stage has a device");
+}
+
+/// The text of a solution file; empty for what is none.
+template <class Text>
+constexpr std::string_view text_of_solution(Text const& text) {
+  if constexpr (std::is_convertible_v<Text const&, std::string_view>)
+    return std::string_view(text);
+  else
+    return {};
+}
+
+/// The devices of a solution file; none where it is wrong, which its stages say.
+template <auto const& Text>
+inline constexpr std::size_t solution_device_count = solution_reader(text_of_solution(Text)).devices.size();
+
+template <auto const& Text>
+struct solution_devices {
+  static constexpr auto devices = [] {
+    std::array<int, solution_device_count<Text>> result{};
+    solution_reader const solution(text_of_solution(Text));
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = solution.devices[i];
+    return result;
+  }();
+};
+
+/// The assignment of a solution file.
+template <auto const& Text>
+struct stages_of_solution {
+  template <class M>
+  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+    using text_type = std::remove_cvref_t<decltype(Text)>;
+    if constexpr (std::is_convertible_v<text_type const&, std::string_view>)
+      assign_by_solution(graph_of<M>, solution_reader(text_of_solution(Text)), of_call, problem);
+    else
+      problem.report(3041, "solution_file is given a value of type '", type_name<text_type>(),
+                     "'; give it the file's text, inline constexpr char solution[] = R\"({...})\";");
+  }
+};
+template <auto const& Text>
+inline constexpr solution_devices<Text> devices_with<stages_of_solution<Text>>{};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::pipeline {
+
+/// The stages of a solution file, whose text is a constant with a name:
+///
+///     inline constexpr char on_two[] =
+///     #include "solution/greedy_search.pipeconfig.inc"
+///         ;
+///     using staged = sc::pipelined<resnet50, sc::pipeline::solution_file<on_two>>;
+///
+/// `stagecraft convert` and `stagecraft pipeline` write both the file and its `.inc`, which is the same as a raw string
+/// literal. A name is a layer's, in nested models "encoder/dense"; "dense[1]" is the second call of a layer whose calls
+/// are in several stages. The devices are the file's, unless `pipelined` is given others. For n
+/// layers, reading takes as many steps as the file is long, and at most n^2 comparisons of two numbers.
+///
+/// Errors, where it is given to `pipelined`: E3040 the file is no JSON; E3041 it is something else than a solution;
+/// E3042 a name that no layer has; E3043 a layer without a stage; E3044 not as many devices as stages; E3045 a name
+/// that is there twice; and those of `pipelined`, such as E2004 stages that are out of order.
+template <auto const& Text>
+inline constexpr detail::stages_of_solution<Text> solution_file{};
+
+}  // namespace stagecraft::pipeline
+
 // ---- stagecraft/pipeline/summary.hpp
 // The table of a model's pipeline stages: Keras on IPU's `print_pipeline_stage_assignment_summary`, and everything that
 // it prints as constants.
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// One call of a layer in a summary of pipeline stages.
 struct pipeline_summary_row {
@@ -57346,7 +59024,9 @@ struct pipeline_summary_row {
   std::span<fixed_name const> input_layers;  ///< the layers and nested models whose outputs it takes
 };
 
-namespace detail {
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft::detail {
 
 /// The name that the model of a call sees behind one of the call's inputs.
 constexpr fixed_name name_of_input(graph_view const& graph, int call, int input) {
@@ -57377,7 +59057,9 @@ inline constexpr auto input_names = [] {
   return names;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::pipeline {
 
 /// The rows of a model's summary of pipeline stages, as a std::array of pipeline_summary_row in Keras's order.
 template <Model M>
@@ -57407,7 +59089,9 @@ inline constexpr auto pipeline_summary_rows = [] {
   return rows;
 }();
 
-namespace detail {
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft::detail {
 
 /// Announces the nested models that hold a row and not the row before, the outermost first.
 inline void print_nested_titles(table_printer const& table, graph_view const& graph, int model, int before) {
@@ -57457,13 +59141,15 @@ inline void print_pipeline_summary(graph_view const& graph, std::span<pipeline_s
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Prints Keras on IPU's summary of a stage assignment, in its layout: 60 characters wide for a sequential model, 89
 /// with the node index and the input layers of each call for the others. A call without a stage prints `None`.
 template <Model M>
 void print_pipeline_stage_assignment_summary(summary_options const& options = {}) {
-  detail::print_pipeline_summary(graph_of<M>, pipeline_summary_rows<M>, options);
+  detail::print_pipeline_summary(graph_of<M>, pipeline::pipeline_summary_rows<M>, options);
 }
 
 }  // namespace stagecraft
@@ -57569,7 +59255,7 @@ inline constexpr int version_patch = 0;
 // ---- stagecraft/plan/device_memory.hpp
 // What a device of a pipeline needs in its own memory and in remote memory: answers of the plan, known to the compiler.
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// Bytes of one kind of data: in the device's own memory, all the time or while it is worked on, and in remote memory.
 struct memory_bytes {
@@ -57577,18 +59263,22 @@ struct memory_bytes {
   long long remote = 0;
 };
 
+}  // namespace stagecraft::plan
+
+namespace stagecraft {
+
 /// What one device of one replica holds while it trains, or predicts, in bytes of float32 (accumulators may be halves).
 /// Offloaded data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on
 /// them.
 struct device_memory {
-  memory_bytes weights;
-  memory_bytes optimizer_state;
-  memory_bytes gradient_accumulators;
+  plan::memory_bytes weights;
+  plan::memory_bytes optimizer_state;
+  plan::memory_bytes gradient_accumulators;
   /// Rings: what passes keep for later passes, and what is on its way between stages; for all micro-batches that are
   /// alive at once.
-  memory_bytes activations;
+  plan::memory_bytes activations;
   /// What one pass alone needs, at most.
-  memory_bytes working;
+  plan::memory_bytes working;
 
   [[nodiscard]] constexpr long long on_device() const {
     return weights.on_device + optimizer_state.on_device + gradient_accumulators.on_device + activations.on_device +
@@ -57599,7 +59289,9 @@ struct device_memory {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 template <class Job, int Device>
 class device_memory_finder {
@@ -57680,7 +59372,9 @@ class device_memory_finder {
   int replicas_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// What a device holds while a model is trained; or predicts, with a description of an inference.
 ///
@@ -57688,14 +59382,14 @@ class device_memory_finder {
 template <Model M, auto Training, int Device, class Machine = detail::machine_without_limit>
   requires(Device >= 0 && Device < timetable_of<M, Training>.devices())
 inline constexpr device_memory device_memory_of =
-    detail::device_memory_finder<job<M, Training>, Device>(replicas_of<M, Training, Machine>).find();
+    detail::device_memory_finder<jobs::job<M, Training>, Device>(replicas_of<M, Training, Machine>).find();
 
 /// Forward steps that a stage carries out again in its backward pass.
 template <Model M, auto Training, int Stage>
   requires(Stage >= 0 && Stage < timetable_of<M, Training>.stages())
 inline constexpr int recomputed_steps = [] {
   int count = 0;
-  for (bool const again : detail::recomputation_of<job<M, Training>, Stage>.again) count += again ? 1 : 0;
+  for (bool const again : detail::recomputation_of<jobs::job<M, Training>, Stage>.again) count += again ? 1 : 0;
   return count;
 }();
 
@@ -57704,7 +59398,7 @@ template <Model M, auto Training, int Pass, execution_mode Mode = detail::mode_o
   requires(Pass >= 0 && Pass < timetable_of<M, Training, Mode>.passes())
 inline constexpr long long bytes_sent = [] {
   long long bytes = 0;
-  for (auto const& transfer : pass_plan_of<job<M, Training, Mode>, Pass>.transfers)
+  for (auto const& transfer : plan::pass_plan_of<jobs::job<M, Training, Mode>, Pass>.transfers)
     if (transfer.device >= 0) bytes += transfer.floats * static_cast<long long>(sizeof(float));
   return bytes;
 }();
@@ -57802,7 +59496,7 @@ struct weight_array {
 // What a callback sees of the model that is trained.
 // Keras counterpart: `self.model` of a callback.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// A model in training, without its type. Trainers implement it.
 class trainable {
@@ -57833,7 +59527,7 @@ class trainable {
   trainable& operator=(trainable const&) = default;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/callbacks/callback.hpp
 // What can be done at each point of training, evaluation and prediction.
@@ -57858,7 +59552,7 @@ class callback {
 
   /// Called before anything else of a run.
   virtual void set_params(callback_params const& params) { params_ = params; }
-  virtual void set_model(trainable& model) { model_ = &model; }
+  virtual void set_model(trainers::trainable& model) { model_ = &model; }
 
   /// Called at the start and at the end of `fit`. At the end, logs are those of the last epoch.
   virtual void on_train_begin(logs&) {}
@@ -57901,11 +59595,11 @@ class callback {
 
   [[nodiscard]] callback_params const& params() const noexcept { return params_; }
   /// The model in training; valid from `set_model` on, that is in every hook.
-  [[nodiscard]] trainable& model() const noexcept { return *model_; }
+  [[nodiscard]] trainers::trainable& model() const noexcept { return *model_; }
 
  private:
   callback_params params_;
-  trainable* model_ = nullptr;
+  trainers::trainable* model_ = nullptr;
 };
 
 }  // namespace stagecraft
@@ -58064,7 +59758,7 @@ namespace detail {
 // ---- stagecraft/training/callbacks/text_output.hpp
 // Where the text of progress bars and callbacks goes, and where their time comes from.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Receives text. Made from any callable that takes a std::string_view; it keeps a reference, so the callable must be
 /// an lvalue that lives longer. By default text goes to stdout, which is flushed each time.
@@ -58116,7 +59810,7 @@ class time_source {
   double (*seconds_)(void*) = time_of_day;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/callbacks/early_stopping.hpp
 // Ends training when a metric has stopped improving.
@@ -58136,7 +59830,7 @@ struct early_stopping_options {
   double baseline = std::numeric_limits<double>::quiet_NaN();  ///< value that has to be beaten; NaN: none
   bool restore_best_weights = false;  ///< whether the weights of the best epoch are put back at the stop
   /// Where messages go: standard output, unless it is given.
-  text_output output{};
+  trainers::text_output output{};
 };
 
 /// Counts the epochs in which the monitored value did not improve, and stops training at `patience` of them.
@@ -58299,7 +59993,7 @@ namespace stagecraft::callbacks {
 struct learning_rate_scheduler_options {
   int verbose = 0;  ///< 1: prints the rate of each epoch
   /// Where messages go: standard output, unless it is given.
-  text_output output{};
+  trainers::text_output output{};
 };
 
 /// Asks a function for the learning rate: `schedule(epoch, rate so far)` or `schedule(epoch)`, epochs from 0. Adds the
@@ -58318,7 +60012,7 @@ class learning_rate_scheduler : public callback {
     }
   }
 
-  void on_epoch_begin(int epoch, logs&) override {
+  [[gnu::cold]] void on_epoch_begin(int epoch, logs&) override {
     double const rate = schedule_(epoch, static_cast<double>(model().learning_rate()));
     if (rate - rate != 0) {
       stagecraft::detail::throw_data_error(
@@ -58364,9 +60058,9 @@ struct progress_bar_options {
   /// Whether the bar is redrawn in place or written line by line.
   display_mode display = display_mode::automatic;
   /// Where messages go: standard output, unless it is given.
-  text_output output{};
+  trainers::text_output output{};
   /// The clock: the real one, unless it is given.
-  time_source time{};
+  trainers::time_source time{};
 };
 
 /// Shows how far a loop of steps is, with an estimate of the time that is left and the values given so far:
@@ -58658,7 +60352,7 @@ class progbar_logger : public callback {
     bar_.update(bar_.target(), true);
   }
 
-  text_output output_;
+  trainers::text_output output_;
   progress_bar bar_;
   int target_ = 0;
   int seen_ = 0;
@@ -58686,7 +60380,7 @@ struct reduce_lr_on_plateau_options {
   int cooldown = 0;         ///< epochs after a change in which nothing is counted
   double min_lr = 0;        ///< the rate never gets lower
   /// Where messages go: standard output, unless it is given.
-  text_output output{};
+  trainers::text_output output{};
 };
 
 /// Multiplies the learning rate by `factor` after `patience` epochs without improvement of the monitored value. Adds
@@ -58763,7 +60457,7 @@ namespace stagecraft::callbacks {
 /// Stops training after a batch whose "loss" is NaN or infinite, and says so.
 class terminate_on_nan : public callback {
  public:
-  explicit terminate_on_nan(text_output output = {}) : output_(output) {}
+  explicit terminate_on_nan(trainers::text_output output = {}) : output_(output) {}
 
   void on_batch_end(int batch, logs& values) override {
     double const* const loss = values.find("loss");
@@ -58775,7 +60469,7 @@ class terminate_on_nan : public callback {
   }
 
  private:
-  text_output output_;
+  trainers::text_output output_;
 };
 
 }  // namespace stagecraft::callbacks
@@ -58833,9 +60527,7 @@ class throughput_estimator : public callback {
 // The callbacks of one run, by their addresses.
 // Keras counterpart: the `callbacks` argument of Model.fit.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Given>
 concept CallbackValue = std::derived_from<std::remove_cvref_t<Given>, callback>;
@@ -58849,7 +60541,9 @@ inline constexpr diagnostic callback_value_problem = [] {
   return problem;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself.
 struct callback_pointers : std::vector<callback*> {
@@ -58867,13 +60561,13 @@ struct callback_pointers : std::vector<callback*> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/data/class_weight.hpp
 // How much a class counts in the loss.
 // Keras counterpart: the `class_weight` dictionary of fit.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// One entry of `.class_weight = {{0, 1.0f}, {1, 5.0f}}`.
 struct class_weight_entry {
@@ -58881,13 +60575,13 @@ struct class_weight_entry {
   float weight = 1;  ///< the factor of its samples' losses
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/data/sample_source.hpp
 // One array of samples, of whatever type the user has it in, as the training loop reads it: row by row, as float.
 // Keras counterpart: data_adapter's TensorLikeDataAdapter.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Any xtensor container, adaptor, view or lazy expression of numbers; its first axis counts samples.
 template <class Data>
@@ -58909,7 +60603,9 @@ concept SequenceData = !TensorData<Data> && requires(Data const& data) {
 template <class Data>
 concept SampleData = TensorData<std::remove_cvref_t<Data>> || SequenceData<std::remove_cvref_t<Data>>;
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 /// How to read numbers of one type. There is one table per type, so that reading is one indirect call per sample.
 struct number_reader {
@@ -58957,7 +60653,9 @@ auto row_major_numbers(Tensor const& data) -> typename Tensor::value_type const*
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// Refers to an array of samples, without its type. An lvalue that is contiguous in row-major order (any xtensor
 /// container, most views of its first axis, std::vector, std::span) is used in place and must outlive this object; an
@@ -58992,7 +60690,7 @@ class sample_source {
   [[nodiscard]] int sample_size() const noexcept { return sample_size_; }
 
   /// Writes the samples with these numbers to `destination`, one after the other.
-  void gather(std::span<std::int32_t const> rows, float* destination) const {
+  [[gnu::noinline]] void gather(std::span<std::int32_t const> rows, float* destination) const {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (i + 1 < rows.size()) prefetch(rows[i + 1]);
       reader_->to_float(numbers_, offset(rows[i]), sample_size_, destination);
@@ -59004,7 +60702,7 @@ class sample_source {
     reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
   }
   /// The same as whole numbers; for class numbers.
-  void gather(std::span<std::int32_t const> rows, std::int32_t* destination) const {
+  [[gnu::noinline]] void gather(std::span<std::int32_t const> rows, std::int32_t* destination) const {
     for (std::int32_t const row : rows)
       for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));
   }
@@ -59088,17 +60786,19 @@ class sample_source {
   std::shared_ptr<void const> kept_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/data/sample_set.hpp
 // The arrays of all inputs, or of all outputs, of a model.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 template <class Data>
 concept SampleTuple = !SampleData<Data> && requires { std::tuple_size<std::remove_cvref_t<Data>>::value; };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 /// E4086: something that is no array, above all a vector of vectors.
 template <class Data>
@@ -59114,7 +60814,9 @@ inline constexpr diagnostic no_data_problem = [] {
   return problem;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// What `fit`, `evaluate` and `predict` take as x or y: one array, or several for a model with several inputs or
 /// outputs. Made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or std::pair of
@@ -59123,27 +60825,29 @@ inline constexpr diagnostic no_data_problem = [] {
 class sample_set {
  public:
   sample_set() = default;
-  sample_set(sample_source source) { add(std::move(source)); }
-  explicit sample_set(std::vector<sample_source> sources) {
-    for (sample_source& source : sources) add(std::move(source));
+  sample_set(trainers::sample_source source) { add(std::move(source)); }
+  explicit sample_set(std::vector<trainers::sample_source> sources) {
+    for (trainers::sample_source& source : sources) add(std::move(source));
   }
 
   template <class Data>
-    requires(SampleData<Data>)
+    requires(trainers::SampleData<Data>)
   sample_set(Data&& data) {
-    add(sample_source(std::forward<Data>(data)));
+    add(trainers::sample_source(std::forward<Data>(data)));
   }
 
   template <class Tuple>
-    requires(SampleTuple<Tuple>)
+    requires(trainers::SampleTuple<Tuple>)
   sample_set(Tuple&& tuple) {
-    std::apply([this](auto&&... arrays) { (add(sample_source(std::forward<decltype(arrays)>(arrays))), ...); },
-               std::forward<Tuple>(tuple));
+    std::apply(
+        [this](auto&&... arrays) { (add(trainers::sample_source(std::forward<decltype(arrays)>(arrays))), ...); },
+        std::forward<Tuple>(tuple));
   }
 
   /// Anything else: E4086.
   template <class Data>
-    requires(!SampleData<Data> && !SampleTuple<Data> && !std::is_convertible_v<Data, sample_source> &&
+    requires(!trainers::SampleData<Data> && !trainers::SampleTuple<Data> &&
+             !std::is_convertible_v<Data, trainers::sample_source> &&
              !std::is_same_v<std::remove_cvref_t<Data>, sample_set>)
   sample_set(Data const&) {
     static_assert(detail::report<detail::no_data_problem<Data>>());
@@ -59152,9 +60856,11 @@ class sample_set {
   [[nodiscard]] bool given() const noexcept { return size_ != 0; }
   /// Number of arrays.
   [[nodiscard]] int size() const noexcept { return static_cast<int>(size_); }
-  [[nodiscard]] sample_source const& operator[](int index) const { return begin()[index]; }
-  [[nodiscard]] sample_source const* begin() const noexcept { return size_ > few_.size() ? many_.data() : few_.data(); }
-  [[nodiscard]] sample_source const* end() const noexcept { return begin() + size_; }
+  [[nodiscard]] trainers::sample_source const& operator[](int index) const { return begin()[index]; }
+  [[nodiscard]] trainers::sample_source const* begin() const noexcept {
+    return size_ > few_.size() ? many_.data() : few_.data();
+  }
+  [[nodiscard]] trainers::sample_source const* end() const noexcept { return begin() + size_; }
 
   /// Number of samples of the first array; 0 when there is none.
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return size_ == 0 ? 0 : begin()->count(); }
@@ -59162,12 +60868,12 @@ class sample_set {
   /// `count` samples of every array, from sample `first` on, in place.
   [[nodiscard]] sample_set slice(std::ptrdiff_t first, std::ptrdiff_t count) const {
     sample_set parts;
-    for (sample_source const& source : *this) parts.add(source.slice(first, count));
+    for (trainers::sample_source const& source : *this) parts.add(source.slice(first, count));
     return parts;
   }
 
   /// One more array.
-  void add(sample_source source) {
+  [[gnu::cold, gnu::noinline]] void add(trainers::sample_source source) {
     if (size_ < few_.size()) {
       few_[size_++] = std::move(source);
       return;
@@ -59178,21 +60884,21 @@ class sample_set {
   }
 
  private:
-  std::array<sample_source, 4> few_;
-  std::vector<sample_source> many_;  ///< all of them, when they are more
+  std::array<trainers::sample_source, 4> few_;
+  std::vector<trainers::sample_source> many_;  ///< all of them, when they are more
   std::size_t size_ = 0;
 };
 
 /// The arrays of a model with several inputs, in the order of its inputs: `model.fit(sc::inputs(images, sizes), y)`.
-template <SampleData... Arrays>
+template <trainers::SampleData... Arrays>
 [[nodiscard]] sample_set inputs(Arrays&&... arrays) {
   sample_set result;
-  (result.add(sample_source(std::forward<Arrays>(arrays))), ...);
+  (result.add(trainers::sample_source(std::forward<Arrays>(arrays))), ...);
   return result;
 }
 
 /// The same, for the targets of a model with several outputs.
-template <SampleData... Arrays>
+template <trainers::SampleData... Arrays>
 [[nodiscard]] sample_set targets(Arrays&&... arrays) {
   return inputs(std::forward<Arrays>(arrays)...);
 }
@@ -59203,7 +60909,7 @@ template <SampleData... Arrays>
 // Inputs with their targets: what validation is made with.
 // Keras counterpart: the tuples (x, y) and (x, y, sample_weight) of `validation_data`.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Anything with members x and y, as the data sets of this library are.
 template <class Data>
@@ -59231,7 +60937,7 @@ struct labelled_samples {
   [[nodiscard]] bool given() const noexcept { return x.given(); }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/data/fit_options.hpp
 // The options of fit, evaluate and predict.
@@ -59247,13 +60953,13 @@ struct fit_options {
   int verbose = 1;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line per epoch
   /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar. Data are not searched
   /// for NaN: `callbacks::terminate_on_nan no_nan;` and `{&no_nan}` stop a training whose loss becomes NaN.
-  callback_pointers callbacks{};
-  double validation_split = 0;         ///< the last part of the data, before any shuffling, that is kept for validation
-  labelled_samples validation_data{};  ///< takes precedence over validation_split
-  bool shuffle = true;                 ///< whether each epoch visits the samples in another order
-  std::vector<class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
-  sample_source sample_weight{};                   ///< one number per sample
-  int initial_epoch = 0;                           ///< number of the first epoch, from 0; to continue a training
+  trainers::callback_pointers callbacks{};
+  double validation_split = 0;  ///< the last part of the data, before any shuffling, that is kept for validation
+  trainers::labelled_samples validation_data{};              ///< takes precedence over validation_split
+  bool shuffle = true;                                       ///< whether each epoch visits the samples in another order
+  std::vector<trainers::class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
+  trainers::sample_source sample_weight{};                   ///< one number per sample
+  int initial_epoch = 0;  ///< number of the first epoch, from 0; to continue a training
   /// Batches per epoch, of all replicas together. Each epoch goes on in the data where the one before has ended. 0:
   /// all.
   int steps_per_epoch = 0;
@@ -59270,12 +60976,12 @@ struct fit_options {
 
 /// Options of `evaluate`; names, order and defaults are Keras's. Each can be left out.
 struct evaluate_options {
-  int batch_size = 0;             ///< samples per step; 0: the training description's
-  int verbose = 1;                ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
-  sample_source sample_weight{};  ///< one number per sample
-  int steps = 0;                  ///< batches, of all replicas together; 0: all of them
+  int batch_size = 0;                       ///< samples per step; 0: the training description's
+  int verbose = 1;                          ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  trainers::sample_source sample_weight{};  ///< one number per sample
+  int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
-  callback_pointers callbacks{};
+  trainers::callback_pointers callbacks{};
 
   /// The names above, in the order that C++ demands.
   static constexpr std::string_view order = "batch_size, verbose, sample_weight, steps, callbacks";
@@ -59287,7 +60993,7 @@ struct predict_options {
   int verbose = 0;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
   int steps = 0;       ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
-  callback_pointers callbacks{};
+  trainers::callback_pointers callbacks{};
 
   /// The names above, in the order that C++ demands.
   static constexpr std::string_view order = "batch_size, verbose, steps, callbacks";
@@ -59304,7 +61010,8 @@ namespace stagecraft {
 struct export_options {
   /// Samples of a batch. 0: what the model's inputs say; if they do not, E5092.
   int batch_size = 0;
-  /// Names of the outputs; none: "output_0", "output_1" and so on. Another number than the outputs' is E5093.
+  /// Names of the outputs; none: "output_0", "output_1" and so on. Another number than the outputs', and equal
+  /// ones, are E5093.
   std::vector<std::string> output_names = {};
   /// A C++ header with the steps below, which is copied to the folder.
   std::string processing_header = {};
@@ -59337,6 +61044,10 @@ struct load_weights_options {
   bool skip_mismatch = false;
 };
 
+}  // namespace stagecraft
+
+namespace stagecraft::trainers {
+
 /// What `load_weights` has done.
 struct loaded_weights {
   int count = 0;  ///< weights that were read
@@ -59344,7 +61055,9 @@ struct loaded_weights {
       skipped;  ///< layers of the model that kept their weights, and of the file that were left out
 };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 /// The first argument of what io/ defines, by which a dependent call finds it in this namespace.
 struct file_functions {};
@@ -59362,9 +61075,7 @@ constexpr void refuse_files() {
   static_assert(report<no_files_problem<Function, Header>>());
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/training/invalid_predictor.hpp
 // What stands in for a predictor whose model or description has had its compile error, so that the rest of the program
@@ -59417,18 +61128,18 @@ struct invalid_predictor : Base {
 // ---- stagecraft/training/callbacks/run_kind.hpp
 // What steps are carried out for. Keras counterpart: ModeKeys.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Steps of `fit`, of `evaluate` (and of validation), or of `predict`.
 enum class run_kind : unsigned char { training, evaluation, prediction };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/callbacks/callback_list.hpp
 // Several callbacks, called one after the other.
 // Keras counterpart: tf.keras.callbacks.CallbackList.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Calls each hook of its callbacks, in the order in which they were added. It does not own them.
 class callback_list {
@@ -59506,13 +61217,13 @@ class callback_list {
   std::vector<callback*> callbacks_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/data/row_weights.hpp
 // How much each row of a batch counts in the loss.
 // Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// The weights of the rows of a batch: sample weight times class weight. Check both first (data_checks.hpp).
 class row_weights {
@@ -59532,7 +61243,7 @@ class row_weights {
   [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
 
   /// Writes one weight per row.
-  void gather(std::span<std::int32_t const> rows, float* destination) const {
+  [[gnu::noinline]] void gather(std::span<std::int32_t const> rows, float* destination) const {
     if (sample_weight_.given()) {
       sample_weight_.gather(rows, destination);
     } else {
@@ -59567,7 +61278,7 @@ class row_weights {
   std::vector<float> by_class_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/data/data_checks.hpp
 // What is checked of data and options before anything runs. Each function throws a data_error whose text names the
@@ -59595,9 +61306,7 @@ class row_weights {
 //   E4041  fewer batches than replicas (trainer)
 //   E4042  weights asked for while steps run (trainer)
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// A shape as Python prints a tuple.
 struct shape_text {
@@ -59630,12 +61339,14 @@ struct array_name {
   return true;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing
 /// or too many, as in Keras.
 /// \param argument the argument's name, for example "x", "y" or "validation_data.y"
-inline void check_shapes(char const* argument, sample_set const& found, std::span<shape const> expected) {
+[[gnu::cold]] inline void check_shapes(char const* argument, sample_set const& found, std::span<shape const> expected) {
   int const count = static_cast<int>(expected.size());
   if (found.size() != count) {
     detail::throw_data_error("E4010", "%s: expected %d %s, found %d", argument, count, count == 1 ? "array" : "arrays",
@@ -59660,16 +61371,16 @@ inline void check_shapes(char const* argument, sample_set const& found, std::spa
 }
 
 /// E4003: at least `needed` samples; `reason` says why, in brackets, with a blank before.
-inline void check_count(char const* argument, std::ptrdiff_t found, std::ptrdiff_t needed = 1,
-                        char const* reason = "") {
+[[gnu::cold]] inline void check_count(char const* argument, std::ptrdiff_t found, std::ptrdiff_t needed = 1,
+                                      char const* reason = "") {
   if (found >= needed) return;
   detail::throw_data_error("E4003", "%s: expected at least %td %s%s, found %td", argument, needed,
                            needed == 1 ? "sample" : "samples", reason, found);
 }
 
 /// E4002: all arrays of both sets have the same number of samples.
-inline void check_lengths(char const* first_argument, sample_set const& first, char const* second_argument,
-                          sample_set const& second) {
+[[gnu::cold]] inline void check_lengths(char const* first_argument, sample_set const& first,
+                                        char const* second_argument, sample_set const& second) {
   for (int i = 0; i < first.size() + second.size(); ++i) {
     bool const in_first = i < first.size();
     sample_set const& set = in_first ? first : second;
@@ -59696,7 +61407,8 @@ inline void check_labels(char const* argument, sample_source const& labels, int 
 }
 
 /// E4005: one weight per sample, shape (samples) or (samples, 1). Nothing given is fine.
-inline void check_sample_weight(char const* argument, sample_source const& weights, std::ptrdiff_t samples) {
+[[gnu::cold]] inline void check_sample_weight(char const* argument, sample_source const& weights,
+                                              std::ptrdiff_t samples) {
   if (!weights.given()) return;
   if (weights.sample_size() != 1) {
     detail::throw_data_error("E4005", "%s: expected one number per sample, found samples of shape %s", argument,
@@ -59712,7 +61424,8 @@ inline void check_sample_weight(char const* argument, sample_source const& weigh
 /// sample without a class: one whose target, rounded if it is a single number, is behind the last class. An empty list
 /// is fine.
 /// \param targets what `row_weights` will take the classes from
-inline void check_class_weight(std::vector<class_weight_entry> const& weights, sample_source const& targets = {}) {
+[[gnu::cold]] inline void check_class_weight(std::vector<class_weight_entry> const& weights,
+                                             sample_source const& targets = {}) {
   if (weights.empty()) return;
   int const classes = static_cast<int>(weights.size());
   for (class_weight_entry const& entry : weights) {
@@ -59758,7 +61471,8 @@ inline void check_class_weight(std::vector<class_weight_entry> const& weights, s
 /// E4019: what a stateful model keeps belongs to a sample's place in the batch, so that all batches are full ones. They
 /// may be more than are asked for.
 /// \param batch_size what `batch_size_to_use` gives
-inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int batch_size, int compiled) {
+[[gnu::cold]] inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int batch_size,
+                                             int compiled) {
   if (batch_size == compiled && samples % compiled == 0) return;
   detail::throw_data_error(
       "E4019", "%s: expected full batches of %d samples for a stateful model, found %td samples in batches of %d",
@@ -59766,7 +61480,7 @@ inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int
 }
 
 /// E4011: an option that counts is at least `least`.
-inline void check_at_least(char const* option, int found, int least) {
+[[gnu::cold]] inline void check_at_least(char const* option, int found, int least) {
   if (found < least) detail::throw_data_error("E4011", "%s: expected at least %d, found %d", option, least, found);
 }
 
@@ -59787,12 +61501,12 @@ inline void check_steps(char const* option, int steps, int batches) {
     detail::throw_data_error("E4003", "%s: expected data for %d batches, found %d", option, steps, batches);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/prediction.hpp
 // What `predict` gives: the outputs of all samples.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// A tensor (samples, shape...) per output, which steps write to, each its own rows; at the same time if they want.
 template <class Session>
@@ -59864,7 +61578,9 @@ class prediction {
   typename tensors_of<indices>::type tensors_;
 };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 /// The outputs of a step where they lie: an xtensor adaptor (samples, shape...), or a std::tuple of them.
 template <class Session>
@@ -59885,14 +61601,12 @@ template <class Session>
   }(std::make_index_sequence<Session::output_count>{});
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/threads/outfeed_queue.hpp
 // Results of steps on their way from the replicas to one thread that looks at them: Graphcore's IPUOutfeedQueue.
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// One producer for each replica, and one consumer. A step is handed out when all replicas have given their result of
 /// it, in the order of steps. The places for `buffer_depth` steps are made once and written again and again; a lock is
@@ -60033,12 +61747,12 @@ class outfeed_queue {
   first_failure failure_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/threads/background_thread.hpp
 // A thread that does one job after another while its owner goes on.
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// Started once; asleep between two jobs. Nothing is allocated after the start.
 /// Errors: std::system_error if the system gives no more threads.
@@ -60085,12 +61799,12 @@ class background_thread {
   std::thread thread_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/threads/running.hpp
 // What was started for as long as a scope lasts.
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// Stops at its end what works in the background, before what that uses is gone: it is declared after it.
 template <class Runner>
@@ -60105,13 +61819,13 @@ class [[nodiscard]] running {
   Runner* runner_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/threads/polling_thread.hpp
 // The thread that hands out results while the model works: the polling thread of asynchronous callbacks in Keras on
 // IPU.
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// Calls a handler for every step of a queue, in order, on a thread of its own. Graphcore's has to look again and
 /// again, after pauses that it adapts to the time of a step, since the device cannot wake it; this one sleeps until the
@@ -60172,13 +61886,13 @@ class polling_thread {
   background_thread thread_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/training/asynchronous_callbacks.hpp
 // Calls the callbacks of batches from a thread of its own, as soon as a step's results are there.
 // Keras counterpart: PollingThread, `set_asynchronous_callbacks`.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Both hooks of a batch are called for every step, in order, when all replicas have given their results of it: once
 /// for each replica, with its values if they are not reduced. At most `buffer_depth` results of a replica wait; a step
@@ -60240,12 +61954,12 @@ class asynchronous_callbacks {
   call_hooks call_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/threads/infeed_queue.hpp
 // Batches that a thread of their own makes ready while the model works: Graphcore's IPUInfeedQueue.
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// One producer, its own thread, and one consumer for each replica. Batches are numbered step by step, in a step
 /// replica by replica: batch `step * replicas + replica`. Each replica has a ring of `prefetch_depth` elements, which
@@ -60382,13 +62096,13 @@ class infeed_queue {
   background_thread thread_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/training/data/batch_supply.hpp
 // Batches of samples that are not in memory as a whole, as an epoch asks for them: what datasets of
 // <stagecraft/data/...> are to a run.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Arrays for one batch, which are filled again for each one. One thread at a time asks.
 class batch_supply {
@@ -60409,15 +62123,13 @@ class batch_supply {
   [[nodiscard]] virtual std::ptrdiff_t first_sample(int number) const = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/data/shuffle.hpp
 // The order in which an epoch visits the samples.
 // Keras counterpart: the shuffle of fit; the order itself is this library's own, the same on every platform.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// SplitMix64: one 64-bit number per call, from a counter.
 class order_generator {
@@ -60444,7 +62156,9 @@ class order_generator {
   std::uint64_t state_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
 constexpr void shuffle_order(std::span<std::int32_t> order, std::uint64_t seed, std::uint64_t epoch) noexcept {
@@ -60521,7 +62235,7 @@ class epoch_order {
   batch_supply* supply_ = nullptr;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/data/data.hpp
 // From the user's arrays to batches: sources, sets, weights, orders and checks.
@@ -60530,7 +62244,7 @@ class epoch_order {
 // Brings samples, targets and their weights to where a step finds them, one batch at a time, and checks them before the
 // first one.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
 /// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
@@ -60549,7 +62263,7 @@ class batch_loader {
                                                    "validation_data.sample_weight"};
 
   /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
-  explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
+  [[gnu::cold]] explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
     std::array<shape, Session::input_count()> inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
     check_shapes(names.x, x, inputs);
@@ -60558,8 +62272,8 @@ class batch_loader {
   }
 
   /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
-  batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
-               std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
+  [[gnu::cold]] batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
+                             std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
       : batch_loader(x, names) {
     y_ = y;
     std::array<shape, outputs> targets;
@@ -60620,7 +62334,7 @@ class batch_loader {
   void load_target(Destination& to, std::span<std::int32_t const> rows) const {
     auto* const target = to.template target<Output>();
     y_[static_cast<int>(Output)].gather(rows, target);
-    constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
+    constexpr auto per_sample = static_cast<std::size_t>(Session::scales_per_sample(Output));
     constexpr auto width =
         Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
     if (rows.size() < batch)
@@ -60647,12 +62361,12 @@ class batch_loader {
   row_weights weights_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/data/prepared_batch.hpp
 // A batch that waits for its step.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Memory for one batch as a session takes it: samples, targets, the rows' weights in the losses.
 template <class Session>
@@ -60696,7 +62410,7 @@ class prepared_batch {
     else if (part < inputs + outputs && !Session::sparse_targets(part - inputs))
       size = Session::output_shape(part - inputs).size();
     else
-      size = Session::rows_per_sample((part - inputs) % outputs);
+      size = Session::scales_per_sample((part - inputs) % outputs);
     return size * Session::batch;
   }
   // Each part begins a cache line.
@@ -60715,19 +62429,19 @@ class prepared_batch {
   int valid_samples_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/data/batch_feed.hpp
 // Which samples each step of each replica takes, and how they get there.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// In place of a queue, or of what runs in the background.
 struct no_queue {};
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
 ///
@@ -60814,12 +62528,12 @@ class batch_feed {
   decltype(make_queue(0)) queue_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/engine/step_view.hpp
 // What is known of one micro-batch when its forward pass and its losses are done.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Handed to the function that a session calls once per micro-batch. Tensors are valid during that call only.
 template <class Session>
@@ -60865,13 +62579,13 @@ class step_view {
   std::array<float const*, Session::end_count> scales_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/training/accumulated_value.hpp
 // One result that is gathered over several steps before the host sees it: `accumulate_outfeed` of
 // `pipelining_ops.pipeline`.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Sums the shares of a mean in a type of the device; float16 is rounded, and overflows, at each addition.
 template <dtype Type>
@@ -60901,7 +62615,7 @@ class accumulated_value {
   float sum_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/metric_scores.hpp
 // What one row counts in metrics that are means over rows.
@@ -60950,7 +62664,7 @@ namespace stagecraft::detail {
 }
 
 /// The mean over rows of what each of them scores.
-template <metrics::metric Metric, int Width>
+template <metrics::metric Metric, int Width, shape Sample = shape{}>
 struct mean_of_scores {
   static constexpr std::size_t size = 1;
 
@@ -60966,7 +62680,7 @@ struct mean_of_scores {
     using enum metrics::metric_kind;
     constexpr bool sparse = !std::is_same_v<Target, float>;
     if constexpr (Metric.kind == call) {
-      using row = kernels::loss_row<metrics::metric_call<Metric, sparse>{}, Width, kernels::default_architecture>;
+      using row = kernels::loss_row<call_of_row<sparse>(), Width, kernels::default_architecture>;
       if constexpr (sparse) {
         auto const label = static_cast<float>(*target);
         return row::evaluate(&label, prediction, 1, nullptr);
@@ -60978,6 +62692,14 @@ struct mean_of_scores {
     } else {
       return score_class(prediction, static_cast<int>(*target));
     }
+  }
+  template <bool Sparse>
+  [[nodiscard]] static constexpr auto call_of_row() {
+    using call = metrics::metric_call<Metric, Sparse>;
+    if constexpr (Sample.rank() > 0)
+      return losses::detail::along_axis(call{}, Sample, Metric.along - 1);
+    else
+      return call{};
   }
   template <class Target>
   [[nodiscard]] static int first_of(Target const* target) noexcept {
@@ -61009,6 +62731,8 @@ namespace stagecraft::detail {
 template <metrics::metric Metric, int Width>
 class confusion_counter {
   static constexpr auto options = own_from<metrics::detail::confusion_options>(Metric.options);
+  static constexpr auto numbers = Metric.numbers;
+  static constexpr bool has_label_weights = numbers.count > options.given();
   static constexpr int labels = options.per_label != 0 ? Width : 1;
   static constexpr std::size_t between =
       static_cast<std::size_t>(options.count) + 1;  // predictions behind i thresholds
@@ -61026,12 +62750,13 @@ class confusion_counter {
       if constexpr (options.from_logits != 0) value = 1 / (1 + std::exp(-value));
       if (Metric.k > 0 && Metric.k < Width && !is_in_top[column]) value = -1e10F;
       auto const label = static_cast<std::size_t>(labels > 1 ? column : 0);
-      sums[(2 * label + (is_positive(target, column) ? 0 : 1)) * between + thresholds_below(value)] += weight;
+      double const counted = labels > 1 ? weight : weight * weight_of(column);
+      sums[(2 * label + (is_positive(target, column) ? 0 : 1)) * between + thresholds_below(value)] += counted;
     }
   }
 
   [[nodiscard]] static double result(metric_sums const& sums) {
-    double total = 0;
+    double total = 0, weights = 0;
     for (std::size_t label = 0; label < static_cast<std::size_t>(labels); ++label) {
       std::array<double, 4 * (between - 1)> counts{};
       double positives = 0, negatives = 0, all_positives = 0, all_negatives = 0;
@@ -61047,12 +62772,18 @@ class confusion_counter {
         counts[2 * (between - 1) + i] = all_negatives - negatives;
         counts[3 * (between - 1) + i] = all_positives - positives;
       }
-      total += Metric.result->call(Metric.options, {counts, sums.weight});
+      double const weight = labels > 1 ? weight_of(static_cast<int>(label)) : 1;
+      total += weight * Metric.result->call(Metric.options, {counts, sums.weight});
+      weights += weight;
     }
-    return total / labels;
+    return metrics::detail::ratio(total, weights);
   }
 
  private:
+  [[nodiscard]] static constexpr double weight_of(int column) noexcept {
+    return has_label_weights ? static_cast<double>(numbers.numbers[options.given() + column]) : 1;
+  }
+  [[nodiscard]] static constexpr float threshold(int index) noexcept { return options.at(index, numbers); }
   template <class Target>
   [[nodiscard]] static bool is_positive(Target const* target, int column) noexcept {
     if constexpr (std::is_same_v<Target, float> || Width == 1)
@@ -61070,13 +62801,14 @@ class confusion_counter {
     }
   }
   [[nodiscard]] static std::size_t thresholds_below(float value) noexcept {
-    if (!(value > options.at(0))) return 0;  // NaN, too
+    if (!(value > threshold(0))) return 0;  // NaN, too
     if constexpr (options.count == 1) return 1;
-    if (value > options.at(options.count - 1)) return static_cast<std::size_t>(options.count);
+    if (value > threshold(options.count - 1)) return static_cast<std::size_t>(options.count);
+    int below = 0;
     // Near enough, whatever was rounded.
-    int below = static_cast<int>(value * static_cast<float>(options.count - 1));
-    while (below < options.count && value > options.at(below)) ++below;
-    while (below > 0 && !(value > options.at(below - 1))) --below;
+    if constexpr (options.given() == 0) below = static_cast<int>(value * static_cast<float>(options.count - 1));
+    while (below < options.count && value > threshold(below)) ++below;
+    while (below > 0 && !(value > threshold(below - 1))) --below;
     return static_cast<std::size_t>(below);
   }
 };
@@ -61114,7 +62846,7 @@ struct class_matrix_counter {
 // Keras counterpart: tf.keras.metrics.Mean and the update_state of the metrics; sums are kept in double where Keras
 // keeps float32.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// A weighted mean that grows. The mean of nothing is 0, as in Keras.
 class running_mean {
@@ -61131,7 +62863,9 @@ class running_mean {
   double weight_ = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 /// For metrics that have a `result` of what their `call` gives: some rows at a time, the last of which may count 0.
 template <metrics::metric Metric, bool SparseTargets, int Width>
@@ -61177,7 +62911,7 @@ class traced_sums {
   }
 };
 
-template <metrics::metric Metric, bool SparseTargets, int Width>
+template <metrics::metric Metric, bool SparseTargets, int Width, shape Sample>
 constexpr auto counter_of_metric() {
   using enum metrics::metric_kind;
   if constexpr (Metric.kind == confusion)
@@ -61187,29 +62921,32 @@ constexpr auto counter_of_metric() {
   else if constexpr (Metric.result != nullptr)
     return traced_sums<Metric, SparseTargets, Width>{};
   else
-    return mean_of_scores<Metric, Width>{};
+    return mean_of_scores<Metric, Width, Sample>{};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// One metric of the rows seen since the last reset; `accuracy` is resolved. It does not allocate.
 ///
 /// Keras's rules: compiled metrics do not see sample weights (pass none), weighted metrics do;
 /// rows that only pad a partial batch are left out by the caller. For outputs of higher rank a row is one vector along
-/// the last axis, which has `Width` columns.
-template <metrics::metric Metric, bool SparseTargets, int Width>
+/// the last axis, which has `Width` columns; of a metric along another axis it is a whole sample, of that shape.
+template <metrics::metric Metric, bool SparseTargets, int Width, shape Sample = shape{}>
 class metric_state {
  public:
   /// The metric, with `accuracy` resolved.
   static constexpr metrics::metric resolved = metrics::resolve(Metric, SparseTargets, Width);
 
   /// Takes in `rows` rows of predictions and their targets: `Width` columns each, or one class number.
-  /// \param weights null, or one weight per row, to be multiplied by `factor`
+  /// \param weights null, or one weight per `rows_per_weight` rows, to be multiplied by `factor`
   template <class Target>
-  void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr,
-              int factor = 1) noexcept {
-    add(predictions, targets, rows,
-        [&](int row) { return weights == nullptr ? 1.0F : weights[row] * static_cast<float>(factor); });
+  void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr, int factor = 1,
+              int rows_per_weight = 1) noexcept {
+    add(predictions, targets, rows, [&](int row) {
+      return weights == nullptr ? 1.0F : weights[row / rows_per_weight] * static_cast<float>(factor);
+    });
   }
   /// The same without weights, but for rows of masked steps, which `weights` tells: they do not count.
   template <class Target>
@@ -61228,7 +62965,7 @@ class metric_state {
   [[nodiscard]] double result() const { return counter::result({sums_, weight_}); }
 
  private:
-  using counter = decltype(detail::counter_of_metric<resolved, SparseTargets, Width>());
+  using counter = decltype(detail::counter_of_metric<resolved, SparseTargets, Width, Sample>());
 
   template <class Target, class Weight>
   void add(float const* predictions, Target const* targets, int rows, Weight const& weight) noexcept {
@@ -61250,12 +62987,12 @@ class metric_state {
   double weight_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/step_results.hpp
 // What one replica reports of its steps: the means of loss and metrics over an epoch, under Keras's names.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
 /// metrics of each output and its weighted ones, whose names begin with the output's name if there are several.
@@ -61307,7 +63044,8 @@ class step_results {
     if (index < losses) return output_name(index - 1) + "_loss";
     if constexpr (metrics > 0) {
       auto const& each = reported.items[index - losses];
-      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name());
+      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name()) +
+                                 (each.part < 0 ? "" : "_threshold_" + std::to_string(each.part));
       return outputs == 1 ? metric : output_name(each.output) + "_" + metric;
     }
     return {};
@@ -61387,8 +63125,10 @@ class step_results {
     auto const* const target = step.template target<output>();
     // A row's scale is its weight, divided by the number of rows unless their losses are summed.
     constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<output>(job::training.loss));
+    constexpr int rows_per_scale = Session::rows_per_sample(output) / Session::scales_per_sample(output);
     if constexpr (reported.items[Index].is_weighted)
-      metric.update(step.prediction(output), target, rows, step.scale(output), is_summed ? 1 : rows);
+      metric.update(step.prediction(output), target, rows, step.scale(output), is_summed ? 1 : rows / rows_per_scale,
+                    rows_per_scale);
     else if constexpr (Session::is_masked(output))
       metric.update_unmasked(step.prediction(output), target, rows, step.scale(output));
     else
@@ -61409,7 +63149,10 @@ class step_results {
   struct state_of {
     static constexpr auto metric = reported.items[Index].metric;  // a copy: see reported_metrics
     static constexpr auto output = reported.items[Index].output;
-    using type = metric_state<metric, Session::sparse_targets(output), Session::output_shape(output).back()>;
+    static constexpr auto sample = Session::output_shape(output);
+    static constexpr bool takes_samples = losses::detail::has_sample_as_row(metric.along - 1, sample);
+    using type = metric_state<metric, Session::sparse_targets(output), takes_samples ? sample.size() : sample.back(),
+                              takes_samples ? sample : shape{}>;
   };
   using metric_states = decltype([]<std::size_t... Index>(std::index_sequence<Index...>) {
     return std::tuple<typename state_of<Index>::type...>();
@@ -61424,12 +63167,12 @@ class step_results {
   int steps_ = 1;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/replica_results.hpp
 // What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// The results of each replica, which add to their own at the same time, and what is made of them for the host, as
 /// `replicated_metric_reduction_method` says:
@@ -61534,12 +63277,12 @@ class replica_results {
   std::array<own_results, std::size_t{replicas}> replicas_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/step_runner.hpp
 // Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// How many steps each replica takes, and how many of them at once.
 struct step_counts {
@@ -61679,7 +63422,7 @@ class step_runner {
       asynchronous_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/run_prediction.hpp
 // What `predict` does, of a trainer and of a predictor.
@@ -61893,7 +63636,7 @@ inline void all_gather(float* const* replicas, int count, int which, std::int64_
 // ---- stagecraft/engine/norm_memory.hpp
 // Where one replica keeps the norms that its weight updates read, and by what its losses are multiplied.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// How the elements of a weight are divided for sums over them: into blocks, which no shard of a replica cuts. So sums
 /// depend neither on threads nor on whether replicas share the work.
@@ -61925,14 +63668,14 @@ struct norm_blocks {
 /// For `Weights` weights, each with up to `Norms` norms, of `Shards` replicas.
 template <std::size_t Weights, int Norms, int Shards>
 struct norm_memory {
-  using numbers = std::array<double, static_cast<std::size_t>(Norms)>;
+  using numbers = std::array<double, Norms>;
   using of_weights = std::array<numbers, Weights>;
 
   explicit norm_memory(std::int64_t blocks) : squares(static_cast<std::size_t>(blocks)) {}
 
-  std::vector<numbers> squares;                                     ///< sums of each block, a weight after the other
-  std::array<of_weights, static_cast<std::size_t>(Shards)> sums{};  ///< of each shard
-  of_weights norms{};                                               ///< what the optimizer reads
+  std::vector<numbers> squares;           ///< sums of each block, a weight after the other
+  std::array<of_weights, Shards> sums{};  ///< of each shard
+  of_weights norms{};                     ///< what the optimizer reads
 };
 
 /// Where one replica keeps what its losses are multiplied by: each of its devices the same, and nothing if that does
@@ -61955,13 +63698,13 @@ struct norm_memory<Weights, 0, Shards> {
   explicit norm_memory(std::int64_t) {}
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/engine/pipeline_memory.hpp
 // What one replica of a pipeline holds on the host: a block for each device, weights, gradients, the optimizer's state,
 // and what the plan puts into remote memory.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Sizes of a model's memory, for one replica.
 template <class Job, int Replicas>
@@ -62108,7 +63851,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
       return program_for<typename Job::template in<Mode>>.floats;
     else
       return detail::device_buffers_of<typename Job::planned::template in<Mode>, Device>.floats +
-             most_scratch<Device, Mode>(std::make_index_sequence<static_cast<std::size_t>(table<Mode>().passes())>{});
+             most_scratch<Device, Mode>(std::make_index_sequence<table<Mode>().passes()>{});
   }
 };
 
@@ -62119,7 +63862,7 @@ struct pipeline_memory {
 
   /// @param workspace_floats  what each thread of a device has for itself
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
-  pipeline_memory(int number, long long workspace_floats, long long widened_floats)
+  [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
         weights(Sizes::weights.floats),
         gradients(Sizes::gradient_floats),
@@ -62136,10 +63879,10 @@ struct pipeline_memory {
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
       (blocks.emplace_back(Sizes::template block_floats<static_cast<int>(Device)>()), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(Sizes::devices)>{});
+    }(std::make_index_sequence<Sizes::devices>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       (remote.emplace_back(Sizes::template remote_floats<static_cast<int>(Stage)>), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(Sizes::stages)>{});
+    }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
       workspaces.emplace_back(Sizes::threads_of_device * workspace_floats);
       widened.emplace_back(widened_floats);
@@ -62155,15 +63898,17 @@ struct pipeline_memory {
   std::vector<aligned_block> blocks, workspaces, widened;  ///< of each device
   std::vector<aligned_block> remote;                       ///< activations of each stage
   /// The weight update that each stage's copies of weights are for; 0: none are there.
-  std::array<std::int64_t, static_cast<std::size_t>(Sizes::stages)> copied{};
-  std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
-  std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
+  std::array<std::int64_t, Sizes::stages> copied{};
+  std::array<float, Sizes::weights.count + 1> penalties{};  ///< of the weights, for the loss
+  std::array<progress, Sizes::passes> done;                 ///< micro-batches that each pass has finished
   [[no_unique_address]] norm_memory<Sizes::weights.count, Sizes::norms, Sizes::replicas> norms;
   [[no_unique_address]] loss_scale_memory<Sizes::scales_losses> loss_scales;
   [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
 };
 
-namespace detail {
+}  // namespace stagecraft::engine
+
+namespace stagecraft::detail {
 
 /// Copies an accumulator between remote memory and where passes work on it.
 template <class Sizes, bool Fetch>
@@ -62180,9 +63925,7 @@ void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long f
     move(own.gradients.data(), own.local_gradients.data());
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/kernels/simd/flush_denormals.hpp
 // Arithmetic without denormal numbers, which processors treat a hundred times as slowly as others.
@@ -62221,7 +63964,7 @@ class flush_denormals {
 // ---- stagecraft/engine/device_threads.hpp
 // The threads that work on one device together.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// One of them, on its way through an execution.
 struct device_thread {
@@ -62319,12 +64062,12 @@ class device_threads {
   std::unique_ptr<sharing_team> team_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/engine/pass_weights.hpp
 // The weights of one pass, and their gradients: those that are fetched from remote memory, and accumulators.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Of the pass number `Pass`, whose calls see `Plan`.
 template <class Sizes, class Plan, int Pass>
@@ -62405,7 +64148,7 @@ class pass_weights {
     constexpr auto const& layer = graph.layer_of(Call);
     [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       (each.template operator()<static_cast<std::size_t>(layer.first_parameter) + Index>(), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(layer.parameter_count)>{});
+    }(std::make_index_sequence<layer.parameter_count>{});
   }
   /// each<Call, Parameter>() for the accumulators of this pass.
   template <class Each>
@@ -62446,13 +64189,13 @@ class pass_weights {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/engine/trace.hpp
 // What the threads of a run did when: one event per pass, copy, update and so on, recorded while it runs and looked at
 // afterwards, for example with report/chrome_trace.hpp. Graphcore's counterpart: the execution trace of PopVision.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Something that a thread did from `begin_ns` to `end_ns`, in nanoseconds of trace::now().
 struct trace_event {
@@ -62467,6 +64210,10 @@ struct trace_event {
 
   friend bool operator==(trace_event const&, trace_event const&) = default;
 };
+
+}  // namespace stagecraft::engine
+
+namespace stagecraft {
 
 /// Room for the events of some threads. Each thread writes to its own part: nothing is locked, and nothing is allocated
 /// while a program runs. A part that is full takes no more; `dropped` counts what it did not take.
@@ -62494,8 +64241,8 @@ class trace {
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(parts_.size()); }
 
   /// Records an event of thread `event.worker`, which is the thread that calls this, and less than workers().
-  void record(trace_event const& event) noexcept {
-    auto& own = *parts_[static_cast<std::size_t>(event.worker)];
+  void record(engine::trace_event const& event) noexcept {
+    auto& own = *parts_[event.worker];
     if (own.count == events_per_worker_)
       ++own.dropped;
     else
@@ -62509,8 +64256,8 @@ class trace {
   }
 
   /// All events, in the order in which they began.
-  [[nodiscard]] std::vector<trace_event> events() const {
-    std::vector<trace_event> all;
+  [[nodiscard]] std::vector<engine::trace_event> events() const {
+    std::vector<engine::trace_event> all;
     all.reserve(size());
     for (auto const& own : parts_) all.insert(all.end(), own->events.get(), own->events.get() + own->count);
     std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
@@ -62538,9 +64285,9 @@ class trace {
  private:
   /// In cache lines of its own, so that threads do not wait for each other's writes.
   struct alignas(64) part {
-    explicit part(std::size_t capacity) : events(std::make_unique<trace_event[]>(capacity)) {}
+    explicit part(std::size_t capacity) : events(std::make_unique<engine::trace_event[]>(capacity)) {}
 
-    std::unique_ptr<trace_event[]> events;
+    std::unique_ptr<engine::trace_event[]> events;
     std::size_t count = 0;
     std::size_t dropped = 0;
   };
@@ -62554,7 +64301,7 @@ class trace {
 // ---- stagecraft/threads/thread_team.hpp
 // Threads that carry out one step after another together.
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// `size` threads, the calling one included, that run the same work, each with its own number. The others are started
 /// once; between two pieces of work they wait, first in a loop, then asleep. Nothing is allocated after the start.
@@ -62713,12 +64460,12 @@ class thread_team {
   std::vector<std::thread> others_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/engine/pipeline_execution.hpp
 // What the passes of one execution of a pipeline share: where micro-batches come from and results go to.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Where the first stage's infeed puts a micro-batch.
 template <class Session>
@@ -62730,7 +64477,7 @@ class pipeline_feed {
       : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples) {}
 
   /// (batch, shape...) of an input.
-  [[nodiscard]] float* input(int index) const { return inputs_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] float* input(int index) const { return inputs_[index]; }
   template <std::size_t Output>
   [[nodiscard]] auto* target() const {
     return reinterpret_cast<typename Session::template target_type<Output>*>(targets_[Output]);
@@ -62766,14 +64513,14 @@ struct pipeline_execution {
   trace* record = nullptr;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/host/narrow_storage.hpp
 // What the host does where values are stored in 16 bits: each step finds its tensors widened to floats in a room of its
 // device, and what it has written there is narrowed where the plan says. Keras counterpart: the casts of
 // tf.keras.mixed_precision.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// `Plan` is that of a pass. Gradients of weights, and what layers keep for themselves, are floats all the same.
 template <class Plan>
@@ -62791,8 +64538,7 @@ class narrow_storage {
     constexpr auto const& planned = Plan::program.calls[Call];
     detail::divide(memory, [](host_memory const& own) {
       if constexpr ((!Backward || detail::backward_reads(planned).inputs) && widens_inputs<Call, Backward>)
-        for (int i = 0; i < places::node.input_count; ++i)
-          widen(own, Plan::value(places::input_call(i)), places::input(i), places::input_call(i));
+        for (int i = 0; i < places::node.input_count; ++i) widen_input<Call>(own, i);
       if constexpr (Backward && detail::backward_reads(planned).output)
         widen(own, Plan::value(Call), places::output, Call);
       if constexpr (Backward) widen(own, Plan::gradient(Call), places::output_gradient, Call);
@@ -62803,9 +64549,7 @@ class narrow_storage {
         narrow(own, places::output, Plan::value(Call), Call);
       } else {
         for (int i = 0; i < places::node.input_count; ++i)
-          if (Plan::program.calls[static_cast<std::size_t>(places::input_call(i))].needs_gradient)
-            narrow(own, places::input_gradient(i), Plan::input_gradient(places::node.first_input + i),
-                   places::input_call(i));
+          if (Plan::program.calls[places::input_call(i)].needs_gradient) narrow_gradient<Call>(own, i);
       }
     });
   }
@@ -62866,6 +64610,11 @@ class narrow_storage {
 
   /// A share of a gradient is added to another one.
   static void addition(host_memory const& own, pass_addition const& added) {
+    if (!is_stored_narrow(added.call)) {
+      auto const [first, last] = own.share.of(added.floats, 16);
+      return kernels::scaled_add<true, architecture>(1.0F, Plan::address(own, added.from) + first,
+                                                     Plan::address(own, added.to) + first, last - first);
+    }
     auto const [first, last] = own.share.of(2 * added.floats, 32);
     kernels::add_narrow<type, architecture>(halves(Plan::address(own, added.from)) + first,
                                             halves(Plan::address(own, added.to)) + first, last - first);
@@ -62892,9 +64641,7 @@ class narrow_storage {
     return static_cast<long long>(Plan::program.batch) * graph.call(call).shape.size();
   }
   static constexpr long long floats_of(int call) { return (numbers_of(call) + 15) / 16 * 16; }
-  static constexpr bool is_stored_narrow(int call) {
-    return is_half(Plan::program.calls[static_cast<std::size_t>(call)].stored);
-  }
+  static constexpr bool is_stored_narrow(int call) { return is_half(Plan::program.calls[call].stored); }
   /// Where a widened output lies in the room, in floats: behind what steps, losses and the infeed need.
   template <std::size_t Output>
   static constexpr long long output_offset() {
@@ -62908,6 +64655,26 @@ class narrow_storage {
     for (int const output : session::ends) take(3 * floats_of(output));
     for (std::size_t i = 0; i < Output; ++i) most += floats_of(session::ends[i]);
     return most;
+  }
+
+  template <int Call>
+  static void widen_input(host_memory const& own, int index) {
+    using places = detail::widened_step<Plan, Call>;
+    int const call = places::input_call(index);
+    if (!detail::casts_input<Plan, Call>(call)) return widen(own, Plan::value(call), places::input(index), call);
+    auto const [first, last] = own.share.of(numbers_of(call), 32);
+    kernels::round_to<type, architecture>(Plan::address(own, Plan::value(call)) + first,
+                                          own.widened + places::input(index) + first, last - first);
+  }
+  template <int Call>
+  static void narrow_gradient(host_memory const& own, int index) {
+    using places = detail::widened_step<Plan, Call>;
+    int const call = places::input_call(index);
+    auto const& to = Plan::input_gradient(places::node.first_input + index);
+    if (!detail::casts_input<Plan, Call>(call)) return narrow(own, places::input_gradient(index), to, call);
+    auto const [first, last] = own.share.of(numbers_of(call), 32);
+    float* const gradient = Plan::address(own, to) + first;
+    kernels::round_to<type, architecture>(gradient, gradient, last - first);
   }
 
   /// A share of a tensor.
@@ -62925,7 +64692,7 @@ class narrow_storage {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/steps/folded_normalization.hpp
 // Batch normalizations that become a part of the weights of the layer before them, where these do not change: y = gamma
@@ -63641,7 +65408,7 @@ struct channel_planes {
 // The steps of batch_normalization on the host. Sums over the batch are divided among threads at fixed places and then
 // joined by each thread for itself.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::batch_normalization> {
@@ -63908,7 +65675,7 @@ struct operation<layers::batch_normalization> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/operations/activation_epilogue.hpp
 // What follows the sums of a layer with a kernel, such as dense or conv2d: bias and activation, forward and backward.
@@ -64311,11 +66078,15 @@ struct correlation {
   [[nodiscard]] constexpr double cost(int height, int vectors) const {
     double const products = height * vectors;
     double const loads = height + vectors;
-    double const step = products > loads ? products : loads;
+    // Two multiply-adds in a cycle, each of which waits for one of four cycles before: eight sums just hide that, if
+    // nothing else delays them.
+    double const least = 9;
+    double const work = products > loads ? products : loads;
+    double const step = work > least ? work : least;
     double sum = 0;
     for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
       double const steps = static_cast<double>(row.taps) * column.taps * channels;
-      sum += static_cast<double>((pixels + height - 1) / height) * ((step > 8 ? step : 8) * steps + 2 * products + 40);
+      sum += static_cast<double>((pixels + height - 1) / height) * (step * steps + 2 * products + 40);
     });
     return sum;
   }
@@ -65125,7 +66896,7 @@ void convolution_input_gradient(float const* dy, float const* w, float* workspac
 // The steps of conv2d_transpose on the host: those of the convolution that leads from its output to its input, in the
 // other direction.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::conv2d_transpose> {
@@ -65185,14 +66956,12 @@ struct operation<layers::conv2d_transpose> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/operations/convolution.hpp
 // The steps of conv1d and conv2d on the host.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 struct convolution_operation {
   static constexpr bool has_phases = true;
@@ -65253,14 +67022,16 @@ struct convolution_operation {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::conv1d> : detail::convolution_operation {};
 template <>
 struct operation<layers::conv2d> : detail::convolution_operation {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/operations/update_in_registers.hpp
 // The update of a weight while its gradient is still in registers.
@@ -65296,7 +67067,7 @@ struct update_in_registers {
 // ---- stagecraft/host/operations/dense.hpp
 // The steps of dense on the host.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::dense> {
@@ -65426,7 +67197,7 @@ struct operation<layers::dense> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/kernels/convolution/channel_tile.hpp
 // The micro-kernel of the depthwise convolutions: each lane is a channel of its own. Private to the kernels.
@@ -66157,7 +67928,7 @@ void depthwise_convolution_filter_gradient(float const* x, float const* dy, [[ma
 // ---- stagecraft/host/operations/depthwise_conv2d.hpp
 // The steps of depthwise_conv2d on the host.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::depthwise_conv2d> {
@@ -66215,7 +67986,7 @@ struct operation<layers::depthwise_conv2d> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/kernels/pooling/global_pooling.hpp
 // The largest value of each channel of a sample, and the gradient. Keras counterpart:
@@ -66294,9 +68065,7 @@ inline void global_max_pooling_gradient(float const* x, float const* y, float co
 // ---- stagecraft/host/operations/global_pooling.hpp
 // The steps of the layers on the host that take the largest value of all positions of a sample.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 struct global_max_pooling_operation {
   static constexpr bool divides = true;
@@ -66327,14 +68096,16 @@ struct global_max_pooling_operation {
   static constexpr int positions = Call::input_shape(0).size() / channels<Call>;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::global_max_pooling2d> : detail::global_max_pooling_operation {};
 template <>
 struct operation<layers::global_max_pooling1d> : detail::global_max_pooling_operation {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/kernels/normalization/layer_normalization.hpp
 // Normalization of each row of a row-major matrix, and its gradients.
@@ -66695,7 +68466,7 @@ inline void layer_normalization_gradient(float const* x, float const* dy, float 
 // ---- stagecraft/host/operations/layer_normalization.hpp
 // The steps of layer_normalization on the host: rows are divided among threads.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::layer_normalization> {
@@ -66772,15 +68543,13 @@ struct operation<layers::layer_normalization> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/operations/pooling.hpp
 // The steps of the pooling layers with windows on the host: max_pooling1d, max_pooling2d, average_pooling1d and
 // average_pooling2d.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Call>
 inline constexpr kernels::pooling_shape pooling_shape_of = [] {
@@ -66859,7 +68628,9 @@ struct average_pooling_operation {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::max_pooling2d> : detail::max_pooling_operation {};
@@ -66870,15 +68641,13 @@ struct operation<layers::average_pooling2d> : detail::average_pooling_operation 
 template <>
 struct operation<layers::average_pooling1d> : detail::average_pooling_operation {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/operations/separable_convolution.hpp
 // The steps of separable_conv1d and separable_conv2d on the host: a depthwise convolution, and a product with the
 // pointwise kernel.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 struct separable_convolution_operation {
   static constexpr bool has_phases = true;
@@ -66959,21 +68728,21 @@ struct separable_convolution_operation {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::separable_conv1d> : detail::separable_convolution_operation {};
 template <>
 struct operation<layers::separable_conv2d> : detail::separable_convolution_operation {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/operations/time_distributed.hpp
 // The steps of time_distributed on the host: those of its layer, to which all steps of the batch are samples.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// `Call` is a host_call of time_distributed, or has its interface.
 template <class Call>
@@ -67013,7 +68782,9 @@ struct call_of_steps<Call> : steps_as_samples<Call> {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <class Each>
 struct operation<layers::time_distributed<Each>> {
@@ -67034,7 +68805,7 @@ struct operation<layers::time_distributed<Each>> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/kernels/pooling/up_sampling.hpp
 // Makes images larger by whole factors, by bilinear interpolation, and the gradient. Keras counterpart:
@@ -67162,7 +68933,7 @@ inline void up_sampling_bilinear_gradient(float const* dy, float* dx, share part
 // ---- stagecraft/host/operations/up_sampling.hpp
 // The steps of bilinear up-sampling on the host; repetition is what the layer's call says.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::up_sampling2d> : detail::call_operation {
@@ -67203,19 +68974,19 @@ struct operation<layers::up_sampling2d> : detail::call_operation {
                                                     .factor_width = Call::layer.size.width};
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/operations/views.hpp
 // Layers without steps on the host: inputs are filled from outside, checkpoints are views.
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::input> : view_operation {};
 template <>
 struct operation<layers::recomputation_checkpoint> : view_operation {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/host/operations/operations.hpp
 // The steps of all layers on the host.
@@ -67224,7 +68995,7 @@ struct operation<layers::recomputation_checkpoint> : view_operation {};
 // Carries out one pass of a pipeline on the host: waits for what it needs, runs the layers' steps, and hands on what
 // other passes wait for.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// The pass number `Pass` in training or inference.
 template <class Session, execution_mode Mode, int Pass>
@@ -67259,7 +69030,7 @@ class pipeline_pass {
   /// Whether it need not wait for another pass.
   static bool is_ready(memory_type const& own, std::int64_t micro_batch) {
     for (auto const& wait : pass.waits)
-      if (own.done[at(wait.pass)].value() < micro_batch + 1 - wait.lag) return false;
+      if (own.done[wait.pass].value() < micro_batch + 1 - wait.lag) return false;
     return true;
   }
 
@@ -67267,7 +69038,7 @@ class pipeline_pass {
   static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, device_thread const& self) {
     host_memory memory = memory_of(own, all, micro_batch, self);
     recorder const record(all.record, own.replica, self.worker, micro_batch);
-    auto& samples = own.samples[static_cast<std::size_t>(micro_batch % sizes::template samples_alive<Mode>)];
+    auto& samples = own.samples[micro_batch % sizes::template samples_alive<Mode>];
     std::int64_t begin = 0;
     if constexpr (waits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
                   (backward && sizes::fetches_gradients)) {
@@ -67304,8 +69075,6 @@ class pipeline_pass {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   /// Says what this pass did when, if somebody wants to know.
   class recorder {
    public:
@@ -67344,7 +69113,7 @@ class pipeline_pass {
     if constexpr (waits)
       if (all.team != nullptr)
         for (auto const& wait : pass.waits)
-          if (!all.team->await(own.done[at(wait.pass)], memory.micro_batch + 1 - wait.lag)) return false;
+          if (!all.team->await(own.done[wait.pass], memory.micro_batch + 1 - wait.lag)) return false;
     begin = record.now();
     if constexpr (Pass == 0) {
       feed(all, own, memory, samples);
@@ -67375,7 +69144,7 @@ class pipeline_pass {
     }
     for (auto const& transfer : pass.transfers)
       copy(memory.block, transfer.from,
-           transfer.device < 0 ? own.remote[stage].data() : own.blocks[at(transfer.device)].data(), transfer.to,
+           transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
     if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
     if constexpr (sizes::fetches_weights && !backward && weights::has_state) weights::store_state(own);
@@ -67520,7 +69289,7 @@ class pipeline_pass {
 
   // Losses and outfeed.
   static void finish_forward(execution const& all, memory_type& own, host_memory memory) {
-    if constexpr (sizes::scales_losses && trains) memory.loss_scale = own.loss_scales.of_device[at(device)].scale;
+    if constexpr (sizes::scales_losses && trains) memory.loss_scale = own.loss_scales.of_device[device].scale;
     std::array<float, Session::end_count> losses{};
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);
@@ -67598,12 +69367,12 @@ class pipeline_pass {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/engine/device_cursor.hpp
 // Goes through what one device does, in the order of a timetable.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// The passes of a device: slot after slot, in each backward passes first, then forward passes, each in ascending order
 /// of stages. The timetable outlives it.
@@ -67659,13 +69428,13 @@ class device_cursor {
   bool backward_ = false;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/engine/update_norms.hpp
 // The norms of a weight update: found in rounds, since some are taken of what depends on others, before any weight
 // changes.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// `Plan` is that of any pass of training. Norms of weights are those of the gradients of all replicas, with what
 /// penalties add to them.
@@ -67696,8 +69465,7 @@ class update_norms {
   template <std::size_t Parameter>
   static host_memory memory_of(memory_type const& own, host_memory memory, [[maybe_unused]] int device) {
     if constexpr (rounds > 0) memory.norms = own.norms.norms[Parameter].data();
-    if constexpr (Sizes::scales_losses)
-      memory.loss_scale = own.loss_scales.of_device[static_cast<std::size_t>(device)].scale;
+    if constexpr (Sizes::scales_losses) memory.loss_scale = own.loss_scales.of_device[device].scale;
     return memory;
   }
 
@@ -67726,10 +69494,10 @@ class update_norms {
             auto const elements = blocks.elements(shard, block);
             double sums[std::popcount(norms)]{};
             update<Parameter>::template add_squares<norms>(of_weight, state(elements), elements, sums);
-            auto& to = own.norms.squares[static_cast<std::size_t>(first_block(Parameter) + number)];
+            auto& to = own.norms.squares[first_block(Parameter) + number];
             int next = 0;
             for (int i = 0; i < norms_of<Parameter>.count; ++i)
-              if ((norms >> i & 1U) != 0) to[static_cast<std::size_t>(i)] = sums[next++];
+              if ((norms >> i & 1U) != 0) to[i] = sums[next++];
           }
     }
   }
@@ -67744,7 +69512,7 @@ class update_norms {
             constexpr norm_blocks blocks = blocks_of(Parameter);
             auto number = static_cast<std::size_t>(first_block(Parameter));
             for (int shard = 0; shard < replicas; ++shard) {
-              auto& sums = own.norms.sums[static_cast<std::size_t>(shard)][Parameter];
+              auto& sums = own.norms.sums[shard][Parameter];
               for_each_norm<Parameter, Round>([&](std::size_t norm) { sums[norm] = 0; });
               for (std::int64_t block = 0; block < blocks.count_of(shard); ++block, ++number)
                 for_each_norm<Parameter, Round>(
@@ -67811,12 +69579,12 @@ class update_norms {
     if (norm < 0) return 0;
     double sum = 0;
     for (std::size_t shard = 0; shard < static_cast<std::size_t>(replicas); ++shard)
-      sum += (shards ? *all[shard] : own).norms.sums[shard][weight][static_cast<std::size_t>(norm)];
+      sum += (shards ? *all[shard] : own).norms.sums[shard][weight][norm];
     return sum;
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/host/weight_functions.hpp
 // Functions of whole weights on the host: what a weight becomes after its update, and penalties of the user's own.
@@ -67965,7 +69733,7 @@ class weight_functions {
 // ---- stagecraft/engine/pipeline_update.hpp
 // The weight update of a pipeline's devices on the host, and what it does with the gradients and weights of replicas.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Where a weight update is carried out, and which one it is. `Replicas`: memories of all.
 template <class Replicas>
@@ -67977,7 +69745,7 @@ struct update_place {
   std::uint64_t seed = 1;
   float learning_rate = 0;
 
-  [[nodiscard]] auto& own() const { return *all[static_cast<std::size_t>(replica)]; }
+  [[nodiscard]] auto& own() const { return *all[replica]; }
 };
 
 /// The parts of a weight update; between them all devices of all replicas wait for each other. All threads of a device
@@ -68030,8 +69798,7 @@ class pipeline_update {
           gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
         policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard, [&] {
           if constexpr (shards)
-            kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas,
-                                                        gradients[static_cast<std::size_t>(what.replica)], shard);
+            kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas, gradients[what.replica], shard);
           else
             kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
         });
@@ -68154,7 +69921,7 @@ class pipeline_update {
   /// Weights that the replicas share stand with the first one.
   static host_memory memory_of(job const& what, device_thread const& self) {
     auto& own = what.own();
-    float* const workspace = own.workspaces[static_cast<std::size_t>(what.device)].data();
+    float* const workspace = own.workspaces[what.device].data();
     return {
         .weights = (Sizes::shards_weights ? *what.all[0] : own).weights.data(),
         .gradients = gradients_of(own),
@@ -68184,7 +69951,7 @@ class pipeline_update {
   static dynamic_loss_scale& scale_of(job const& what)
     requires(Sizes::scales_losses)
   {
-    return what.own().loss_scales.of_device[static_cast<std::size_t>(what.device)];
+    return what.own().loss_scales.of_device[what.device];
   }
   /// Whether weights change.
   static bool is_carried_out([[maybe_unused]] job const& what) {
@@ -68235,10 +70002,13 @@ class pipeline_update {
   static constexpr bool is_trained() {
     return Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient;
   }
-  /// How many numbers the weights have that are trained.
+  /// How many numbers the weights have that are trained, or whose gradients decide on what losses are multiplied by.
   static constexpr std::int64_t gradients = []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
     return (std::int64_t{0} + ... +
-            (is_trained<Parameter>() ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()} : 0));
+            (is_trained<Parameter>() &&
+                     (!Sizes::loss_scale.captured_only || Plan::graph.parameters[Parameter].is_captured())
+                 ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()}
+                 : 0));
   }(parameters{});
   /// Whether its update has not been carried out with its gradient.
   template <std::size_t Parameter>
@@ -68299,7 +70069,7 @@ class pipeline_update {
   template <std::size_t Parameter>
   static void give(all_replicas const& all, int replica, range elements) {
     constexpr auto offset = Plan::weights.offset[Parameter];
-    float const* const from = all[static_cast<std::size_t>(replica)]->weights.data() + offset;
+    float const* const from = all[replica]->weights.data() + offset;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (static_cast<int>(i) != replica)
         std::copy(from + elements.first, from + elements.last, all[i]->weights.data() + offset + elements.first);
@@ -68326,12 +70096,12 @@ class pipeline_update {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/engine/pipeline_run.hpp
 // What a thread does in an execution: its devices' passes in the order of the timetable, and their weight updates.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// What has been finished of an execution.
 struct execution_counts {
@@ -68409,11 +70179,9 @@ class pipeline_run {
     std::array<unit, most_units> units;
     std::size_t count = 0;
     for_each_device(self.worker, [&](int replica, int device) {
-      units[count++] = {(*memories_)[static_cast<std::size_t>(replica)], device_cursor(table, device)};
+      units[count++] = {(*memories_)[replica], device_cursor(table, device)};
     });
-    auto const functions_of = [](unit const& one) -> auto const& {
-      return functions[static_cast<std::size_t>(one.next.pass())];
-    };
+    auto const functions_of = [](unit const& one) -> auto const& { return functions[one.next.pass()]; };
     auto const is_ready = [&](unit const& one) {
       return functions_of(one).is_ready(*one.replica, first + one.next.micro_batch());
     };
@@ -68549,12 +70317,12 @@ class pipeline_run {
   int steps_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/engine/training_progress.hpp
 // How far a training has come: what it needs to go on, beside the weights and what the optimizer keeps with them.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Counters of a model in training.
 struct training_progress {
@@ -68571,13 +70339,13 @@ struct training_progress {
   friend constexpr bool operator==(training_progress const&, training_progress const&) = default;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/engine/host_pipeline.hpp
 // Runs models: each device's passes in the order of the timetable, on as many threads as the machine has, as its policy
 // carries them out. All memory is taken when the session is made; no step allocates.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Weights, optimizer state and executions of a model's replicas, each with a device for every stage that the
 /// assignment names; a model without stages is one stage on one device. The threads of a machine share the devices:
@@ -68610,7 +70378,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
   static_assert(ExecutionPolicy<policy, first_plan, sizes>);
 
-  explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
+  [[gnu::cold]] explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
     for (std::size_t i = 0; i < replicas_.size(); ++i) {
       replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats, widened_floats);
@@ -68665,7 +70433,7 @@ class host_pipeline : public session_shape<typename Job::described> {
         return (
             pipeline_pass<host_pipeline, execution_mode::inference, static_cast<int>(Stage)>::run(all, *own, 0, self) &&
             ...);
-      }(std::make_index_sequence<static_cast<std::size_t>(sizes::stages)>{});
+      }(std::make_index_sequence<sizes::stages>{});
     };
     if constexpr (sizes::stages == 1) {
       teams_[0].run(0, run_stages);
@@ -68767,14 +70535,14 @@ class host_pipeline : public session_shape<typename Job::described> {
   [[nodiscard]] auto const& counted(int replica = 0) const
     requires requires(memory_type const& own) { own.of_policy.counted; }
   {
-    return replicas_[static_cast<std::size_t>(replica)]->of_policy.counted;
+    return replicas_[replica]->of_policy.counted;
   }
 
   /// The tiles of a device, where steps run tile by tile.
   [[nodiscard]] auto const& tiles(int device, int replica = 0) const
     requires requires(memory_type const& own) { own.of_policy.devices; } && (Job::machine::checked)
   {
-    return *replicas_[static_cast<std::size_t>(replica)]->of_policy.devices[static_cast<std::size_t>(device)];
+    return *replicas_[replica]->of_policy.devices[device];
   }
 
   /// From now on, what each thread does is recorded there; null: no more.
@@ -68799,7 +70567,7 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
   static constexpr long long widened_floats = [] {
-    if constexpr (is_half(first_plan::stored))
+    if constexpr (is_half(first_plan::stored) || detail::has_own_types<Job>)
       return narrow_storage<first_plan>::room_floats();
     else
       return 0LL;
@@ -68828,7 +70596,7 @@ class host_pipeline : public session_shape<typename Job::described> {
     for (int i = 0; i < replicas; ++i) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
-      each(replicas_[static_cast<std::size_t>(i)]->state.data() + offset + slot * sizes::all_state_floats, elements);
+      each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
     }
   }
 
@@ -68866,7 +70634,7 @@ class host_pipeline : public session_shape<typename Job::described> {
     pipeline_run<host_pipeline, Mode> const work(all, pointers_, steps, done_);
     try {
       if constexpr (workers > 1) {
-        auto work_of = [&](int worker) { teams_[static_cast<std::size_t>(worker)].run(worker, work); };
+        auto work_of = [&](int worker) { teams_[worker].run(worker, work); };
         team_->run(work_of, [&] { all.cancel(all); });
       } else {
         teams_[0].run(0, work);
@@ -68899,18 +70667,18 @@ class host_pipeline : public session_shape<typename Job::described> {
   std::vector<device_threads<sizes::threads_of_device>> teams_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/engine/session_of.hpp
 // Which session runs a model on a machine.
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// The session of a model, whose description is that which holds on the machine.
 template <Model M, auto Training, class Machine>
 using session_of = host_pipeline<job_on<M, Training, Machine>>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine
 
 // ---- stagecraft/training/run_problem.hpp
 // The first rule that a model, its stages and its description break, where a trainer or a predictor is named.
@@ -69198,7 +70966,7 @@ constexpr int layer_of_weight(int weight) {
 
 /// Keras's name of a weight, such as "dense/kernel:0".
 template <class M>
-std::string weight_name(int weight) {
+[[gnu::cold]] std::string weight_name(int weight) {
   return std::string(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view()) + "/" +
          std::string(graph_of<M>.parameters[weight].name.view()) + ":0";
 }
@@ -69215,7 +70983,7 @@ void for_each_weight(Session& session, Visit&& visit) {
 }
 
 template <class M, auto const& Weights, class Session>
-std::vector<weight_array> copy_weights(Session const& session) {
+[[gnu::cold]] std::vector<weight_array> copy_weights(Session const& session) {
   std::vector<weight_array> result(Weights.size());
   for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session const& from, std::size_t index) {
     auto const& info = graph_of<M>.parameters[Weight];
@@ -69246,7 +71014,7 @@ std::vector<weight_array> copy_weights(Session const& session) {
 
 /// `check_names`: whether the names of weights that have one must be the model's.
 template <class M, auto const& Weights, class Session>
-void assign_weights(Session& session, std::vector<weight_array> const& weights, bool check_names = true) {
+[[gnu::cold]] void assign_weights(Session& session, std::vector<weight_array> const& weights, bool check_names = true) {
   if (weights.size() != Weights.size())
     throw data_error("E4009", "set_weights: the model has " + std::to_string(Weights.size()) + " weights, found " +
                                   std::to_string(weights.size()));
@@ -69532,7 +71300,7 @@ template <class M>
 inline constexpr auto trained_weight_order = [] {
   constexpr auto count = [] {
     std::size_t trained = 0;
-    for (auto const& weight : graph_of<M>.parameters) trained += weight.trainable ? 1 : 0;
+    for (auto const& weight : graph_of<M>.parameters) trained += weight.trainable && !weight.is_captured() ? 1 : 0;
     return trained;
   }();
   std::array<int, count> result{};
@@ -69583,7 +71351,7 @@ void assign_optimizer_weights(Session& session, std::vector<weight_array> const&
 // ---- stagecraft/training/trained_model.hpp
 // The weights and the learning rate of a model in training, as its user and its callbacks see them.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Owns the session that carries out a model's steps. Can be moved, and views of weights stay valid then; what was
 /// moved from can only be assigned to or destroyed.
@@ -69683,6 +71451,14 @@ class trained_model : public trainable {
   [[nodiscard]] std::vector<weight_array> get_states() const {
     check_at_rest("get_states");
     return detail::copy_weights<M, detail::states_of_layer<M, Name>>(*session_);
+  }
+
+  /// The gradient that a layers::capture_upstream_gradients of this name has kept: (batch, ...), that of the last
+  /// weight update, as it came by: multiplied by what the loss is multiplied by, and added up over micro-batches and
+  /// replicas as gradients of weights are. Zeros before the first update. Errors: as above.
+  template <fixed_name Name>
+  [[nodiscard]] weight_array captured_gradients() const {
+    return get_states<Name>().front();
   }
 
   /// A weight as an xtensor expression over the model's own memory, nothing is copied:
@@ -69829,7 +71605,7 @@ class trained_model : public trainable {
   bool beside_steps_ = false;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/wrong_run_options.hpp
 // What `fit`, `evaluate` and `predict` say of options that they do not have.
@@ -69859,9 +71635,7 @@ struct no_run {
 // ---- stagecraft/training/predictor.hpp
 // Runs a model that is not trained: Keras's `predict` and the call of a model, with a plan and memory of their own.
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// E4095: something is asked of a predictor that needs a loss.
 template <fixed_name Function>
@@ -69878,7 +71652,9 @@ struct no_loss {
   std::array<double, 2> result{};
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// The type behind `predictor<...>`.
 template <Model M, auto Inference, class Machine>
@@ -69976,13 +71752,17 @@ class model_predictor
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 template <class M, auto Inference, class Machine>
 using predictor_or_stand_in = std::conditional_t<run_problem<M, Inference, Machine, false>().failed(),
                                                  invalid_predictor<>, model_predictor<M, Inference, Machine>>;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// A model that is run and not trained, how it is run, and the machine for it, checked together where they are named:
 ///
@@ -70040,7 +71820,7 @@ inline constexpr misread_output misread_output_of = [] {
 // What happened in each epoch of a training.
 // Keras counterpart: tf.keras.callbacks.History.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// One sequence of numbers per name, in the order in which the names appeared.
 class named_series {
@@ -70108,13 +71888,13 @@ class training_history : public callback {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/execution_rules.hpp
 // How the batches of a run become steps of its replicas, and steps become executions: Keras on IPU's rules, checked
 // before anything runs. Keras counterpart: IPUDataHandler.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// How many steps each replica takes: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
 /// those that are left over are left out, with a warning.
@@ -70155,12 +71935,12 @@ namespace stagecraft {
   return steps;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/epoch_batches.hpp
 // The batches of an epoch or an evaluation: of arrays, or of a dataset.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// What brings them, in which order, and how many: `steps` for each replica, out of `batches`.
 template <class Session>
@@ -70172,7 +71952,8 @@ struct epoch_batches {
   int batch_size, batches, steps;
 
   /// To evaluate samples in memory; `asked` batches of them, 0: all. Errors: E4003, E4011, E4019, E4041.
-  static epoch_batches to_evaluate(loader data, char const* name, int batch_size, char const* option, int asked) {
+  [[gnu::cold]] static epoch_batches to_evaluate(loader data, char const* name, int batch_size, char const* option,
+                                                 int asked) {
     if constexpr (Session::graph.is_stateful()) check_full_batches(name, data.count(), batch_size, Session::batch);
     epoch_order order(data.count(), false, 0);
     int const batches = order.batches(batch_size);
@@ -70202,7 +71983,7 @@ struct epoch_batches {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/invalid_trainer.hpp
 // What stands in for a trainer whose model or training description has had its compile error, so that the rest of the
@@ -70276,7 +72057,7 @@ inline constexpr diagnostic single_batch_problem = [] {
 // ---- stagecraft/training/trainer.hpp
 // Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives.
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// The type behind `trainer<...>`.
 template <Model M, auto Training, class Machine>
@@ -70325,7 +72106,7 @@ class model_trainer
   /// Errors: E2022, E2026 for a model with stages of which it is not said how its weights are updated, so that it can
   /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017
   /// to E4019, E4041. Definition: tf.keras.Model.fit.
-  training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
+  [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
@@ -70389,7 +72170,7 @@ class model_trainer
   /// The loss and the metrics over all samples, without dropout. Runs `steps_per_execution` steps at once; the last
   /// execution may be shorter, also one of a pipeline, where Keras on IPU refuses it. With replicas, batches that do
   /// not fill all of them are left out, with a warning. Errors as `fit`. Definition: tf.keras.Model.evaluate.
-  evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
+  [[gnu::cold]] evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     auto of =
         batches_to_run::to_evaluate(loader(x, y, options.sample_weight, {}), "x", batch_size, "steps", options.steps);
@@ -70491,7 +72272,7 @@ class model_trainer
           order_(of.order),
           runner_(model, callbacks, {of.steps, training.steps_per_execution}, of.data, of.order, of.batch_size,
                   of.batches) {}
-    results<run_kind::evaluation> run() {
+    [[gnu::cold]] results<run_kind::evaluation> run() {
       results<run_kind::evaluation> means;
       logs none, step_logs = means.make_logs();
       callbacks_.on_test_begin(none);
@@ -70507,7 +72288,8 @@ class model_trainer
     runner<run_kind::evaluation> runner_;
   };
 
-  training_history run_epochs(fit_options const& options, batches_to_run& of, batches_to_run* validation) {
+  [[gnu::cold]] training_history run_epochs(fit_options const& options, batches_to_run& of,
+                                            batches_to_run* validation) {
     step_counts const counts{of.steps,
                              steps_of_training_execution(of.steps, training.steps_per_execution,
                                                          options_of<M, Training>.accumulation_steps(), replicas)};
@@ -70545,7 +72327,7 @@ class model_trainer
     return history;
   }
 
-  evaluation run_evaluation(evaluate_options const& options, batches_to_run& of) {
+  [[gnu::cold]] evaluation run_evaluation(evaluate_options const& options, batches_to_run& of) {
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
     if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
@@ -70554,7 +72336,7 @@ class model_trainer
     return evaluator(*this, callbacks, of).run().report();
   }
 
-  static batches_to_run validation_batches(labelled_samples const& of, int batch_size, int asked) {
+  [[gnu::cold]] static batches_to_run validation_batches(labelled_samples const& of, int batch_size, int asked) {
     constexpr auto names = loader::validation_names;
     return batches_to_run::to_evaluate(loader(of.x, of.y, of.sample_weight, {}, names), names.x, batch_size,
                                        "validation_steps", asked);
@@ -70581,13 +72363,17 @@ class model_trainer
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 template <class M, auto Training, class Machine>
 using trainer_or_stand_in = std::conditional_t<run_problem<M, Training, Machine, true>().failed(),
                                                invalid_trainer<Training>, model_trainer<M, Training, Machine>>;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// A model, what it is trained with, and the machine that runs it, checked together where they are named:
 ///

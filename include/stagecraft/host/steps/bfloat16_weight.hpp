@@ -26,8 +26,7 @@ struct bfloat16_weight {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
       return false;
     } else if constexpr (!rounds_copies_of_weights<Plan::training.dtype_policy> ||
-                         layer.type_of_values != dtype::of_policy ||
-                         !same_type(layer.type, tag_of<layers::dense>)) {
+                         layer.type_of_values != dtype::of_policy || !same_type(layer.type, tag_of<layers::dense>)) {
       return false;
     } else {
       constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
