@@ -6,6 +6,7 @@
 #include <stagecraft/data/data.hpp>
 #include <stagecraft/data/image_dataset_from_directory.hpp>
 #include <stagecraft/data/npz.hpp>
+#include <stagecraft/io/detail/crc32.hpp>
 #include <stagecraft/io/npz.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -162,6 +164,13 @@ TEST_CASE("Damaged images are named") {
   auto wide = jpeg;
   for (std::size_t const at : {5, 7}) wide[frame + at] = 0x7f;
   says("wide.jpg", wide, "more pixels than its bytes can become");
+  wide.resize(2'000'000);
+  says("huge.jpg", wide, "more than 2^28 pixels");
+  std::string const header("IHDR\0\0\x80\0\0\0\x40\0\1\0\0\0\0", 17);  // 2^15 pixels wide, 2^14 high, of 1 bit
+  auto const sum = sc::io::crc32_of(std::as_bytes(std::span(header)));
+  auto bits = png.substr(0, 12) + header;
+  for (int const shift : {24, 16, 8, 0}) bits += static_cast<char>(sum >> shift);
+  says("bits.png", bits + std::string("\0\1\0\0IDAT", 8) + std::string(1 << 17, '\0'), "more than 2^28 pixels");
   CHECK(contains(error_of([&] { static_cast<void>(data::load_img(folder / "none.png")); }), "[E5001]"));
   std::filesystem::create_directory(folder.path / "class");
   write(folder / "class/bad.png", "no image");

@@ -255,6 +255,9 @@ def check_onnx_refusals():
     floats = message((1, 2), (2, 7), (8, "k"), (4, array.array("f", [1, 2]).tobytes()))
     refused("floats.onnx", message((7, message((5, floats))), (8, message((2, 17)))), "E5067", "the field of another type")
     refused("split.onnx", onnx([("Split", ["x"], ["y", "z", "w"])]), "E5064", "cuts samples")
+    along = message((1, "axis"), (3, 1))
+    for sizes in ([2.0], [2.0, 1.0], [2.0, 3.0], [5.0, -1.0]):
+        refused("sizes.onnx", onnx([("Split", ["x", "s"], ["y", "z"], along)], [("s", (len(sizes),), sizes)]), "E5064", "other sizes")
     heads = [("Reshape", ["x", "s"], ["h"]), ("Transpose", ["h"], ["t"], message((1, "perm"), *((8, i) for i in (0, 2, 1, 3)))),
              ("MatMul", ["t", "t"], ["y"])]
     refused("heads.onnx", onnx(heads, shape=(None, 4, 4)), "E5064")

@@ -77,11 +77,11 @@ def checkpoint(path, kernel=None, **options):
     shutil.rmtree(path, ignore_errors=True)
     (path / "variables").mkdir(parents=True)
     child = lambda number, name: field(1, field(1, number) + field(2, name))
-    saved = [child(1, b"layer_with_weights-0"), child(2, b"kernel"), b""]
+    saved = options.get("objects", [child(1, b"layer_with_weights-0"), child(2, b"kernel"), b""])
     (path / "saved_model.pb").write_bytes(field(2, field(7, b"".join(field(1, each) for each in saved))))
-    layers = options.get("metadata", {0: config, 1: '{"name": "dense"}'})
+    layers = options.get("metadata", {0: config, 1: '{"name": "dense"}', **options.get("names", {})})
     (path / "keras_metadata.pb").write_bytes(b"".join(field(1, field(2, i) + field(5, text.encode())) for i, text in layers.items()))
-    saved[2] = field(2, field(1, b"VARIABLE_VALUE") + field(2, b"dense/kernel") + field(3, b"k"))
+    saved = saved[:2] + [field(2, field(1, b"VARIABLE_VALUE") + field(2, b"dense/kernel") + field(3, b"k"))] + saved[3:]
     graph, summed = text_tensor(options.get("graph", b"".join(field(1, each) for each in saved)))
     data = struct.pack("<6f", *range(6))
     (path / "variables/variables.data-00000-of-00001").write_bytes(graph + data)
@@ -89,6 +89,14 @@ def checkpoint(path, kernel=None, **options):
     kernel = kernel(len(graph), data) if kernel else entry(1, (2, 3), len(graph), data)
     entries = {b"_CHECKPOINTABLE_OBJECT_GRAPH": objects, b"k": kernel}
     (path / "variables/variables.index").write_bytes(table(entries, options.get("header", field(1, 1)), options.get("kind", 0)))
+
+
+def models_in_each_other(levels, width):
+    """Each model has all of the next level, so that paths are many more than objects; and their names."""
+    first = lambda level: 1 + (level - 1) * width
+    below = lambda level: b"".join(field(1, field(1, first(level) + i) + field(2, b"layer-%d" % i)) for i in range(width))
+    objects = [below(1)] + [below(level + 1) if level < levels else b"" for level in range(1, levels + 1) for _ in range(width)]
+    return {"objects": objects, "names": {i: '{"name": "%d%s"}' % (i, "x" * 1000) for i in range(1, len(objects))}}
 
 
 def refused(code, *texts, kernel=None, change=None, **options):
@@ -147,6 +155,7 @@ def check_refusals():
     refused("E5102", "is object 7 of 1", graph=field(1, field(1, field(1, 7) + field(2, b"layer_with_weights-0"))))
     refused("E5102", "cut off", graph=b"\x0a\x7f")
     refused("E5065", "layer 'dense' has 0 arrays", graph=field(1, b""))
+    refused("E5102", "in each other too often", **models_in_each_other(levels=12, width=4))
     refused("E5102", "no layers", metadata={})
     refused("E5102", "no JSON", metadata={0: "{"})
     refused("E5102", "no JSON", metadata={0: "[" * 100000})

@@ -187,6 +187,12 @@ TEST_CASE("a training goes on from Keras's files, with the optimizer's numbers")
   refused("amsgrad.h5", "'Adam/dense/bias/vhat:0' of the file has no counterpart");
   refused("amsgrad.h5", "option amsgrad is false, in the file true");
   refused("rmsprop.h5", R"(its optimizer is "rmsprop", the trainer's "adam")");
+  auto const clipped = sc::io::json_of_object(sc::optimizers::adam{.clipnorm = 0.5F});
+  auto progress = model.progress();
+  std::vector<sc::weight_array> numbers;
+  CHECK_THROWS_WITH_AS(
+      sc::io::take_optimizer(sc::io::read_keras_training(folder + "adam.h5"), clipped, {}, {}, numbers, progress, "f"),
+      doctest::Contains("option clipnorm is 0.5, which the file does not have"), sc::file_error);
 }
 
 TEST_CASE("models of ONNX files predict what onnxruntime predicted") {

@@ -2,6 +2,7 @@
 #include "config_masks.hpp"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -50,7 +51,7 @@ bool makes_masks(json const& layer) {
          layer["config"].value("mask_zero", json()) == true;
 }
 
-/// Which tensors the embeddings have, that a layer's inputs come from.
+/// Which tensor the embeddings have, that a layer's inputs come from.
 class masked_tensors {
  public:
   explicit masked_tensors(json& layers) {
@@ -60,31 +61,48 @@ class masked_tensors {
         std::vector<tensor> inputs;
         collect((*call)["args"], inputs, 0);
         for (auto const& each : inputs) {
-          if (makes_masks(layer)) found_[name].insert(each);
-          before_[name].insert(each.first);
+          if (makes_masks(layer)) found_[name].add({each});
+          after_[each.first].insert(name);
         }
       }
     }
-    // A layer's set grows until all have what is theirs: no order of the file's is relied on.
-    for (bool grows = true; grows;) {
-      grows = false;
-      for (auto const& [name, inputs] : before_)
-        for (auto const& input : inputs)
-          for (auto const& each : std::set(found_[input])) grows = found_[name].insert(each).second || grows;
+    // What a layer has goes on to those after it, until all have what is theirs: no order of the file's is relied on.
+    std::vector<std::string> changed;
+    for (auto const& [name, own] : found_) changed.push_back(name);
+    while (!changed.empty()) {
+      auto const name = std::move(changed.back());
+      changed.pop_back();
+      auto const own = found_[name];
+      for (auto const& each : after_[name])
+        if (found_[each].add(own)) changed.push_back(each);
     }
   }
 
   [[nodiscard]] bool are_only(tensor const& masked, std::vector<tensor> const& inputs) const {
-    std::set<tensor> all;
+    origin all;
     for (auto const& input : inputs)
-      if (auto const found = found_.find(input.first); found != found_.end())
-        all.insert(found->second.begin(), found->second.end());
-    return all == std::set{masked};
+      if (auto const found = found_.find(input.first); found != found_.end()) all.add(found->second);
+    return all.only == masked && !all.are_several;
   }
 
  private:
-  std::map<std::string, std::set<tensor>> found_;
-  std::map<std::string, std::set<std::string>> before_;
+  /// No tensor, one, or several, which then need not be told from each other.
+  struct origin {
+    std::optional<tensor> only{};
+    bool are_several = false;
+
+    /// Whether that changes it.
+    bool add(origin const& other) {
+      auto const before = are_several;
+      bool const is_first = !only && other.only;
+      if (is_first) only = other.only;
+      are_several = are_several || other.are_several || (other.only && only != other.only);
+      return is_first || are_several != before;
+    }
+  };
+
+  std::map<std::string, origin> found_;
+  std::map<std::string, std::set<std::string>> after_;
 };
 
 }  // namespace

@@ -63,8 +63,8 @@ struct taken_part {
 };
 
 inline void check_image_size(std::string const& name, std::array<int, 2> size, interpolation how) {
-  constexpr std::int64_t most = std::int64_t{1} << 28;
-  if (size[0] < 1 || size[1] < 1 || std::int64_t{size[0]} * size[1] > most)
+  if (size[0] < 1 || size[1] < 1 ||
+      static_cast<std::uint64_t>(size[0]) * static_cast<std::uint64_t>(size[1]) > most_pixels)
     io::refuse("E5104", name,
                "expected a height and a width from 1 on, of at most 2^28 pixels, found " + std::to_string(size[0]) +
                    " and " + std::to_string(size[1]));
@@ -103,9 +103,9 @@ inline void check_image_size(std::string const& name, std::array<int, 2> size, i
 
 }  // namespace detail
 
-/// The image in a .png or .jpg file: (height, width, channels), numbers from 0 to 255. Bytes of a file become at most
-/// 1032 pixels each.
-/// Errors: file_error E5001 the file cannot be read, E5103 it is no image, or a damaged one, E5104 options.
+/// The image in a .png or .jpg file: (height, width, channels), numbers from 0 to 255.
+/// Errors: file_error E5001 the file cannot be read, E5103 it is no image, a damaged one, one that claims to have more
+/// pixels than its bytes can become, or more than 2^28, E5104 options.
 /// Definition: Keras API, utils/image_utils; channels of PNG files as in TensorFlow's decode_png.
 [[nodiscard]] inline xt::xarray<float> load_img(std::string const& path, load_img_options const& options = {}) {
   io::byte_source const source(path);

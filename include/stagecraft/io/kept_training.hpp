@@ -68,6 +68,9 @@ inline void take_optimizer(kept_training const& from, json const& own, std::vect
     if (!is_same_option(ours, value))
       wrong.push_back("option " + key + " is " + value_text(ours) + ", in the file " + value_text(value));
   }
+  for (auto const& [key, value] : options.items())  // Keras does not write all options that are off
+    if (key != "learning_rate" && !from.options.contains(key) && !is_same_option(value, json()))
+      wrong.push_back("option " + key + " is " + value_text(value) + ", which the file does not have");
   for (auto const& each : from.unknown) wrong.push_back("'" + each + "' of the file has no counterpart here");
   for (std::size_t slot = 0; slot < names.size(); ++slot) {
     std::size_t weight = 0;

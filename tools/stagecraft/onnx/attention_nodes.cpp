@@ -66,8 +66,9 @@ traced_tensor held(trace& to, char const* step, json const& config, std::vector<
 template <class Takes>
 bool is_causal(onnx_constant const& mask, std::vector<int> const& lengths, Takes const& takes) {
   auto const steps = static_cast<std::size_t>(lengths[1]);
-  if (lengths[1] != lengths[2] || mask.values.size() != steps * steps || mask.shape.size() < 2 ||
-      mask.shape.back() != lengths[2])
+  auto const axes = mask.shape.size();
+  if (lengths[1] != lengths[2] || mask.values.size() != steps * steps || axes < 2 ||
+      mask.shape[axes - 1] != lengths[2] || mask.shape[axes - 2] != lengths[1])
     return false;
   for (std::size_t i = 0; i < mask.values.size(); ++i)
     if (takes(i) != (i % steps <= i / steps)) return false;
@@ -176,7 +177,7 @@ bool take_attention_heads(trace& to, onnx_node const& node, traced_tensor const&
   auto const is_samples = [&](std::int64_t length, std::int64_t times) {
     auto const& inputs = to.graph().inputs;
     auto const samples = inputs.empty() || inputs[0].shape.empty() ? -1 : inputs[0].shape[0];
-    return length == -1 || (samples > 0 && length == samples * times) ||
+    return length == -1 || (samples > 0 && length % times == 0 && length / times == samples) ||
            length == static_cast<std::int64_t>(batch_marker) * times;
   };
   std::vector<int> const steps_first{1, 0, 2};
@@ -215,7 +216,7 @@ bool take_attention_heads(trace& to, onnx_node const& node, traced_tensor const&
 bool take_attention_output(trace& to, traced_tensor const& x, onnx_constant const& kernel,
                            std::optional<onnx_constant> const& bias, std::string const& name, onnx_node const& giver) {
   auto const given = to.layer_at(x.layer);
-  if (given.class_name != joined || kernel.shape[0] != given.lengths[1]) return false;
+  if (given.class_name != joined || kernel.shape[0] != given.lengths[1] || x.order.back() != x.rank - 1) return false;
   auto const key_dim = given.config["key_dim"].get<std::int64_t>(),
              value_dim = given.config["value_dim"].get<std::int64_t>();
   auto const heads = kernel.shape[0] / value_dim;

@@ -22,7 +22,8 @@ void transpose(trace& to, onnx_node const& node) {
   int const joined = x.joined_axis, rank = x.rank - (joined < 0 ? 0 : 1);
   std::vector<std::int64_t> reversed, perm;
   for (int i = rank; i-- > 0;) reversed.push_back(i);
-  for (auto const axis : node.integers("perm", reversed)) {
+  for (auto const each : node.integers("perm", reversed)) {
+    int const axis = axis_of(each, rank);
     if (joined >= 0 && axis == joined) x.joined_axis = static_cast<int>(perm.size()), perm.push_back(axis);
     perm.push_back(joined >= 0 && axis >= joined ? axis + 1 : axis);
   }
@@ -198,9 +199,9 @@ void pad(trace& to, onnx_node const& node) {
   if (node.text("mode", "constant") != "constant")
     throw unsupported("pads with copies (" + node.text("mode", "") + ")");
   if (value && !value->values.empty() && value->values[0] != 0) throw unsupported("pads with another number than 0");
-  std::vector<std::int64_t> axes;
-  if (auto const given = to.constant(node, 3)) axes = given->integers();
-  for (int i = 0; !node.inputs.empty() && node.inputs.size() < 4 && i < x.rank; ++i) axes.push_back(i);
+  auto const given = to.constant(node, 3);
+  auto axes = given ? given->integers() : std::vector<std::int64_t>();
+  for (int i = 0; !given && i < x.rank; ++i) axes.push_back(i);
   if (amounts.size() != 2 * axes.size() || axes.size() > static_cast<std::size_t>(x.rank) || !x.flat_order.empty())
     throw unsupported("has amounts that do not fit its input");
   std::vector<std::pair<int, int>> each(static_cast<std::size_t>(x.rank));
@@ -275,12 +276,14 @@ void split(trace& to, onnx_node const& node) {
   if (place == x.order.end() || place == x.order.begin()) throw unsupported("cuts samples, or an axis of length 1");
   std::int64_t const length = x.lengths[static_cast<std::size_t>(place - x.order.begin()) - 1];
   auto const count = static_cast<std::int64_t>(node.outputs.size());
+  auto const given = to.constant(node, 1);
   std::vector<std::int64_t> sizes;
-  if (auto const given = to.constant(node, 1)) sizes = given->integers();
+  if (given) sizes = given->integers();
   std::int64_t const each = count == 0 ? 0 : (length + count - 1) / count;  // the last one may have fewer
-  for (std::int64_t at = 0; sizes.size() < node.outputs.size(); at += each)
-    sizes.push_back(std::min(each, length - at));
-  if (sizes.size() != node.outputs.size()) throw unsupported("has other sizes than outputs");
+  for (std::int64_t i = 0; !given && i < count; ++i) sizes.push_back(std::min(each, length - i * each));
+  std::int64_t left = length;
+  for (auto const size : sizes) left = size < 0 || size > left ? -1 : left - size;
+  if (sizes.size() != node.outputs.size() || left != 0) throw unsupported("has other sizes than its input and outputs");
   std::int64_t at = 0;
   for (std::size_t i = 0; i < sizes.size(); at += sizes[i++])
     if (to.is_taken(node.outputs[i])) to.set(node, part_of(to, x, axis, at, sizes[i]), i);

@@ -102,16 +102,29 @@ class reader {
     return at->second;
   }
 
+  /// Graphs may lead to an object in many ways, and small files to more steps, or longer paths, than any model has.
+  void count(std::size_t more) const {
+    constexpr std::size_t most = std::size_t{1} << 24;
+    taken_ += more;
+    if (taken_ > most) io::refuse("E5102", name_, "its objects are in each other too often");
+  }
+
   /// The layers of a model are its attributes layer-0, layer-1, ...; those with weights have a second name.
   void find_layers(layer_objects const& model, std::string const& path, int depth) {
     if (depth > deepest_model) io::refuse("E5102", name_, "its models are nested too deep");
-    if (layers_.size() > 16 * saved_.size()) io::refuse("E5102", name_, "its models are in each other too often");
-    for (auto const& [attribute, object] : saved_[static_cast<std::size_t>(model.saved)].children) {
+    auto const& saved = saved_[static_cast<std::size_t>(model.saved)].children;
+    auto const& kept = checkpoint_[static_cast<std::size_t>(model.checkpoint)].children;
+    count(saved.size() + kept.size());
+    std::map<std::string_view, int> others;
+    for (auto const& [attribute, object] : kept) others.emplace(attribute, object);
+    for (auto const& [attribute, object] : saved) {
       if (!attribute.starts_with("layer-") && !attribute.starts_with("layer_with_weights-")) continue;
       auto const& name = name_of(object);
-      int const other = checkpoint_[static_cast<std::size_t>(model.checkpoint)].child(attribute);
-      if (name.empty() || other < 0 || !layers_.emplace(path + name, layer_objects{object, other}).second) continue;
-      find_layers({object, other}, path + name + "/", depth + 1);
+      auto const other = others.find(attribute);
+      if (name.empty() || other == others.end()) continue;
+      count(path.size() + name.size());
+      if (layers_.emplace(path + name, layer_objects{object, other->second}).second)
+        find_layers({object, other->second}, path + name + "/", depth + 1);
     }
   }
 
@@ -120,6 +133,7 @@ class reader {
     auto const& from = checkpoint_[static_cast<std::size_t>(object)];
     if (!seen.insert(object).second) return;
     if (depth > deepest_object) io::refuse("E5102", name_, "its objects are nested too deep");
+    count(1 + from.children.size());
     if (!from.key.empty()) to.push_back(object);
     for (auto const& [attribute, child] : from.children)
       if (!is_of_keras(attribute)) collect(child, depth + 1, seen, to);
@@ -129,7 +143,9 @@ class reader {
     std::set<int> seen;
     if (int const list = checkpoint_[static_cast<std::size_t>(object)].child("variables"); list >= 0) {
       std::map<int, int> numbered;
-      for (auto const& [attribute, child] : checkpoint_[static_cast<std::size_t>(list)].children)
+      auto const& children = checkpoint_[static_cast<std::size_t>(list)].children;
+      count(children.size());
+      for (auto const& [attribute, child] : children)
         if (int const number = number_of(attribute); number >= 0) numbered.emplace(number, child);
       for (auto const& [number, child] : numbered)
         if (!checkpoint_[static_cast<std::size_t>(child)].key.empty() && seen.insert(child).second)
@@ -167,6 +183,7 @@ class reader {
   object_graph saved_, checkpoint_;
   std::map<int, std::string> metadata_, names_;
   std::map<std::string, layer_objects> layers_;  ///< by their paths
+  mutable std::size_t taken_ = 0;                ///< steps in the graphs, and letters of paths
 };
 
 }  // namespace
@@ -174,10 +191,11 @@ class reader {
 bool is_saved_model(std::string const& folder) { return io::exists(folder + "/saved_model.pb"); }
 
 source_model read_saved_model(saved_model_files files, import_options const& options) {
+  auto const name = files.name;
   try {
     return reader(std::move(files), options).read();
   } catch (json::exception const& why) {
-    throw file_error("E5102", std::string("what the folder says of a layer is not Keras's: ") + why.what());
+    io::refuse("E5102", name, std::string("what it says of a layer is not Keras's: ") + why.what());
   }
 }
 

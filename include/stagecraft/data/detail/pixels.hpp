@@ -18,8 +18,10 @@ struct pixels {
   std::vector<std::uint8_t> values;
 };
 
-/// No byte of a file of either format becomes more pixels.
-inline constexpr std::uint64_t most_pixels_of_byte = 1032;
+/// Of an image in memory: files of few bytes may become very many.
+inline constexpr std::uint64_t most_pixels = std::uint64_t{1} << 28;
+/// No byte of a JPEG becomes more pixels, or of a PNG more bytes of unpacked rows.
+inline constexpr std::uint64_t most_growth_of_byte = 1032;
 
 /// Along one axis: from which pixel on a new one takes shares, and which.
 struct taken_pixels {

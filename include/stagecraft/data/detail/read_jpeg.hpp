@@ -40,8 +40,10 @@ class jpeg_decoder {
     jpeg_mem_src(&info_, reinterpret_cast<unsigned char const*>(bytes_.data()),
                  static_cast<unsigned long>(bytes_.size()));
     jpeg_read_header(&info_, TRUE);
-    if (std::uint64_t{info_.image_width} * info_.image_height / most_pixels_of_byte > bytes_.size())
+    auto const count = std::uint64_t{info_.image_width} * info_.image_height;
+    if (count / most_growth_of_byte > bytes_.size())
       return say("it claims to have more pixels than its bytes can become");
+    if (count > most_pixels) return say("it has more than 2^28 pixels");
     if (info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK)
       return say("its colours are those of printers (CMYK), which are not read: save it as RGB");
     info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;

@@ -33,9 +33,10 @@ class png_decoder {
     if (info_ == nullptr || setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_read_fn(png_, this, &png_decoder::give);
     png_read_info(png_, info_);
-    if (std::uint64_t{png_get_rowbytes(png_, info_)} * png_get_image_height(png_, info_) / most_pixels_of_byte >
-        bytes_.size())
+    std::uint64_t const rows = png_get_image_height(png_, info_);
+    if (rows * png_get_rowbytes(png_, info_) / most_growth_of_byte > bytes_.size())
       png_error(png_, "it claims to have more pixels than its bytes can become");
+    if (rows * png_get_image_width(png_, info_) > most_pixels) png_error(png_, "it has more than 2^28 pixels");
     convert(channels);
     passes_ = png_set_interlace_handling(png_);
     png_read_update_info(png_, info_);

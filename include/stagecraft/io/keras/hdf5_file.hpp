@@ -77,6 +77,9 @@ class hdf5_file {
 
  private:
   void open(hid_t access);
+  /// Counts an array that is about to be read: its values must lie in the file, and be no more than its bytes can
+  /// become.
+  void check_room(std::string const& path, hid_t id, hid_t type, std::vector<hsize_t> const& lengths) const;
   [[nodiscard]] H5G_obj_t kind_of(std::string const& path) const;
   [[nodiscard]] std::optional<std::vector<std::string>> read_texts(std::string const& group,
                                                                    std::string const& attribute) const;
@@ -206,18 +209,12 @@ inline std::vector<std::string> hdf5_file::texts(std::string const& group, std::
   }
 }
 
-inline stored_array hdf5_file::array(std::string const& path) const {
-  if (!has_array(path)) damaged(path, "is not there, or no array");
-  hdf5_handle const id(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
-  hdf5_handle const type(H5Dget_type(id), H5Tclose);
-  hdf5_handle const space(H5Dget_space(id), H5Sclose);
+inline void hdf5_file::check_room(std::string const& path, hid_t id, hid_t type,
+                                  std::vector<hsize_t> const& lengths) const {
   hdf5_handle const creation(H5Dget_create_plist(id), H5Pclose);
-  if (id < 0 || type < 0 || space < 0 || creation < 0) damaged(path, "is damaged");
+  if (creation < 0) damaged(path, "is damaged");
   if (H5Pget_external_count(creation) > 0 || H5Pget_layout(creation) == H5D_VIRTUAL)
     damaged(path, "has its values in another file, which is not read");
-  auto const kind = H5Tget_class(type);
-  if (kind != H5T_FLOAT && kind != H5T_INTEGER) damaged(path, "is no array of numbers");
-  auto const lengths = hdf5_shape_of(space);
   auto const count = elements_of(lengths);
   constexpr std::uint64_t most_growth = 1032;  // no byte of a deflated stream becomes more
   auto const stored = H5Dget_storage_size(id);
@@ -231,6 +228,19 @@ inline stored_array hdf5_file::array(std::string const& path) const {
   }
   read_ += stored;
   if (read_ > 4 * size_) damaged(path, "is an array under several names");
+}
+
+inline stored_array hdf5_file::array(std::string const& path) const {
+  if (!has_array(path)) damaged(path, "is not there, or no array");
+  hdf5_handle const id(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
+  hdf5_handle const type(H5Dget_type(id), H5Tclose);
+  hdf5_handle const space(H5Dget_space(id), H5Sclose);
+  if (id < 0 || type < 0 || space < 0) damaged(path, "is damaged");
+  auto const kind = H5Tget_class(type);
+  if (kind != H5T_FLOAT && kind != H5T_INTEGER) damaged(path, "is no array of numbers");
+  auto const lengths = hdf5_shape_of(space);
+  auto const count = elements_of(lengths);
+  check_room(path, id, type, lengths);
   stored_array result{path, {lengths.begin(), lengths.end()}, std::vector<float>(static_cast<std::size_t>(count))};
 
   if (count > 0 && H5Dread(id, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, result.values.data()) < 0)
@@ -242,11 +252,11 @@ inline std::int64_t hdf5_file::whole_number(std::string const& path) const {
   if (!has_array(path)) damaged(path, "is not there, or no number");
   hdf5_handle const id(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
   hdf5_handle const type(H5Dget_type(id), H5Tclose), space(H5Dget_space(id), H5Sclose);
-  hdf5_handle const creation(H5Dget_create_plist(id), H5Pclose);
-  if (id < 0 || type < 0 || space < 0 || creation < 0) damaged(path, "is damaged");
+  if (id < 0 || type < 0 || space < 0) damaged(path, "is damaged");
+  auto const lengths = hdf5_shape_of(space);
+  check_room(path, id, type, lengths);
   std::int64_t number = 0;
-  if (H5Tget_class(type) != H5T_INTEGER || elements_of(hdf5_shape_of(space)) != 1 ||
-      H5Pget_layout(creation) == H5D_VIRTUAL || H5Pget_external_count(creation) > 0 ||
+  if (H5Tget_class(type) != H5T_INTEGER || elements_of(lengths) != 1 ||
       H5Dread(id, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &number) < 0 || number < 0)
     damaged(path, "is no whole number from 0");
   return number;

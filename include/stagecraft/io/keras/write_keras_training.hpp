@@ -8,6 +8,7 @@
 #include <stagecraft/io/keras/keras_optimizer.hpp>
 #include <stagecraft/io/keras/layer_tree.hpp>
 #include <stagecraft/io/weight_formats.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -27,7 +28,9 @@ struct keras_training {
   auto const& training = contents.training;
   if (!training.is_object()) return {};
   auto const name_in = [&](char const* key) {
-    return training.contains(key) && training[key].is_object() ? training[key].value("class_name", "") : std::string();
+    auto const name =
+        training.contains(key) && training[key].is_object() ? training[key].value("class_name", json()) : json();
+    return name.is_string() ? name.get<std::string>() : std::string();
   };
   auto const* const optimizer = keras_optimizer_of(name_in("optimizer"));
   if (optimizer == nullptr)
@@ -43,8 +46,9 @@ struct keras_training {
       return none("the optimizer's option " + key + " is a schedule, which Keras 2 does not read");
     options[key] = value;
   }
-  if (auto const* const rate = contents.tensors.find(std::string(counter_prefix) + "learning_rate"))
-    options["learning_rate"] = to_floats(*rate).at(0);  // as callbacks have left it
+  if (auto const* const found = contents.tensors.find(std::string(counter_prefix) + "learning_rate"))
+    if (auto const rate = to_floats(*found); rate.size() == 1)
+      options["learning_rate"] = rate[0];  // as callbacks left it
   return {{{"optimizer_config", {{"class_name", optimizer->class_name}, {"config", options}}},
            {"loss", {{"class_name", loss}, {"config", training["loss"].value("config", json::object())}}},
            {"metrics", nullptr},
