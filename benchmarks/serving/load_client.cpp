@@ -6,9 +6,8 @@
 // prints {"answers": ..., "errors": ..., "p50": ...} with latencies in milliseconds. `disturb`: every tenth request is
 // wrong (not JSON), too large (MOST_BYTES and more), slow (its body comes byte by byte) or cut off, in turn; these are
 // no part of the latencies, and have their own counts. `retry`: a request that gets no answer is sent again, on a new
-// connection, until it has one; the answers must be equal. `paced`:
-// RATE requests are due each second, whether or not the ones before are answered, and their latencies begin when they
-// are due; with MOST_BYTES, all of them disturb.
+// connection, until it has one; the answers must be equal. `paced`: RATE requests are due each second, whether or not
+// the ones before are answered, and their latencies begin when they are due; with MOST_BYTES, all of them disturb.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
