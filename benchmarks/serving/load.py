@@ -99,7 +99,8 @@ class OnnxRuntime:
         facts = ("import json, sysconfig as s, onnxruntime as o; v = s.get_config_var; "
                  "print(json.dumps([o.__version__, v('INCLUDEPY'), v('LIBDIR'), 'python' + v('LDVERSION')]))")
         self.options, self.scratch = options, scratch
-        version, include, libraries, library = json.loads(subprocess.check_output([options.onnxruntime, "-c", facts], text=True))
+        version, include, libraries, library = json.loads(
+            subprocess.run([options.onnxruntime, "-c", facts], check=True, capture_output=True, text=True).stdout)
         self.by = f"ONNX Runtime {version}"
         self.application = compiled("onnx_runtime_application", scratch, "-O2", "-fPIC", "-shared", "-I", HERE.parents[1] / "include",
                                     "-I", include, "-L", libraries, f"-l{library}", f"-Wl,-rpath,{libraries}", "-Wl,-z,nodelete")
@@ -239,7 +240,7 @@ def main():
             try:
                 peer = OnnxRuntime(options, scratch)
             except (OSError, subprocess.CalledProcessError) as why:
-                print(f"no rows of ONNX Runtime: {why}")
+                print("no rows of ONNX Runtime:", (getattr(why, "stderr", None) or str(why)).strip().splitlines()[-1])
         if not options.models:
             program = compiled("export_models", scratch, "-O1", "-march=native", "-I", HERE.parents[1] / "include", "-pthread", "-lzip", "-lz")
             subprocess.run([program, scratch], check=True, env={**os.environ, "STAGECRAFT_TOOL": options.tool})
