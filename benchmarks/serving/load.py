@@ -164,9 +164,9 @@ class Row:
 
 
 def measure(rows, wrong):
-    for _ in range(rows[0].options.rounds):
-        for row in rows:
-            row.run()
+    for first in range(rows[0].options.rounds):
+        for i in range(len(rows)):
+            rows[(first + i) % len(rows)].run()
     for row in rows:
         row.show()
         wrong.extend((row.server.name, row.server.by, *problem) for problem in row.problems())
