@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Load for a server on this machine: connections that are kept, each of which asks again when it has its answer.
 //
-//     load_client PORT PATH BODY_FILE SECONDS CONNECTIONS [disturb MOST_BYTES | retry]
+//     load_client PORT PATH BODY_FILE SECONDS CONNECTIONS [disturb MOST_BYTES | retry | paced RATE [MOST_BYTES]]
 //
 // prints {"answers": ..., "errors": ..., "p50": ...} with latencies in milliseconds. `disturb`: every tenth request is
 // wrong (not JSON), too large (MOST_BYTES and more), slow (its body comes byte by byte) or cut off, in turn; these are
 // no part of the latencies, and have their own counts. `retry`: a request that gets no answer is sent again, on a new
-// connection, until it has one; the answers must be equal.
+// connection, until it has one; the answers must be equal. `paced`: RATE requests are due each second, whether or not
+// the ones before are answered, and their latencies begin when they are due; with MOST_BYTES, all of them disturb.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
@@ -25,6 +27,7 @@
 #include <string_view>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -49,9 +52,32 @@ struct load {
   std::string expected;
 };
 
+class connection;
+
+/// Requests that are due at fixed times.
+struct pace {
+  pace(double rate, clock_type::time_point begin)
+      : interval(static_cast<clock_type::rep>(1e9 / rate)), next(begin + interval) {}
+
+  /// Whether a request is due; if so, since when.
+  bool take(clock_type::time_point& due) {
+    if (clock_type::now() < next) return false;
+    due = std::exchange(next, next + interval);
+    return true;
+  }
+
+  std::chrono::nanoseconds interval;
+  clock_type::time_point next;
+  std::deque<connection*> idle;
+};
+
 class connection {
  public:
-  connection(load& of, int number) : load_(of), count_(number * 7) {}
+  /// Every `every`th request disturbs; 0: none. Without a pace, the next request follows the answer.
+  connection(load& of, int number, int every, pace* paced = nullptr)
+      : load_(of), pace_(paced), count_(number * 7), every_(every) {
+    if (pace_ != nullptr) wait_for_due();
+  }
   connection(connection&&) = default;
   ~connection() { close_socket(); }
 
@@ -59,8 +85,8 @@ class connection {
   void begin(bool again = false) {
     if (!again) {
       what_ = kind::good;
-      if (load_.most_bytes > 0 && ++count_ % 10 == 0) what_ = static_cast<kind>(1 + count_ / 10 % 4);
-      start_ = clock_type::now();
+      if (every_ > 0 && ++count_ % every_ == 0) what_ = static_cast<kind>(1 + count_ / every_ % 4);
+      if (pace_ == nullptr) start_ = clock_type::now();
     }
     make_request();
     sent_ = 0;
@@ -72,8 +98,18 @@ class connection {
   [[nodiscard]] bool is_waiting() const { return socket_ < 0; }
   [[nodiscard]] kind what() const { return what_; }
 
+  /// Begins with the request that is due, if there is one.
+  bool begin_due() {
+    if (every_ > 0 && clock_type::now() >= load_.end) return false;  // what is late need not disturb any more
+    if (pace_->next >= load_.end || !pace_->take(start_)) return false;
+    is_idle_ = is_over_ = false;
+    begin();
+    return true;
+  }
+
   /// Sends and receives what there is.
   void advance() {
+    if (is_idle_) return close_if_ended();
     send_some();
     if (what_ == kind::cut && sent_ == request_.size()) {
       close_socket();
@@ -126,6 +162,14 @@ class connection {
   void close_socket() {
     if (socket_ >= 0) ::close(socket_);
     socket_ = -1;
+  }
+  void close_if_ended() {
+    char byte = 0;
+    if (::recv(socket_, &byte, 1, 0) == 0) close_socket();
+  }
+  void wait_for_due() {
+    is_idle_ = true;
+    pace_->idle.push_back(this);
   }
 
   void send_some() {
@@ -199,9 +243,12 @@ class connection {
   /// What the loop does with it now: begin again, or the same.
   void go_on() {
     if (std::exchange(is_done_, false)) {
-      if (clock_type::now() < load_.end) return begin();
+      if (pace_ != nullptr && begin_due()) return;
+      if (clock_type::now() < load_.end) return pace_ == nullptr ? begin() : wait_for_due();
       is_over_ = true;
       close_socket();
+    } else if (is_idle_) {
+      is_over_ = clock_type::now() >= load_.end;
     } else if (is_over_) {
       return;
     } else if (socket_ < 0) {
@@ -217,14 +264,26 @@ class connection {
 
  private:
   load& load_;
-  int count_;
+  pace* pace_;
+  int count_, every_;
   int socket_ = -1;
   kind what_ = kind::good;
   std::string request_, answer_;
   std::size_t sent_ = 0, slow_from_ = 0;
   clock_type::time_point start_, next_byte_, next_try_;
-  bool is_done_ = false, is_over_ = false;
+  bool is_done_ = false, is_over_ = false, is_idle_ = false;
 };
+
+/// A descriptor that is ready once in each interval.
+int timer_of(std::chrono::nanoseconds interval) {
+  int const timer = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+  itimerspec times{};
+  times.it_interval.tv_sec = interval.count() / 1'000'000'000;
+  times.it_interval.tv_nsec = interval.count() % 1'000'000'000;
+  times.it_value = times.it_interval;
+  ::timerfd_settime(timer, 0, &times, nullptr);
+  return timer;
+}
 
 }  // namespace
 
@@ -245,20 +304,38 @@ int main(int argc, char** argv) {
   auto const begin = clock_type::now();
   all.end = begin + std::chrono::duration_cast<clock_type::duration>(std::chrono::duration<double>(seconds));
 
+  bool const is_paced = mode == "paced" && argc > 7;
+  pace due(is_paced ? std::max(1.0, std::atof(argv[7])) : 1, begin);
+  if (is_paced && argc > 8) all.most_bytes = std::strtoul(argv[8], nullptr, 10);
+  int const disturbs = all.most_bytes == 0 ? 0 : is_paced ? 1 : 10;
   std::vector<connection> connections;
   connections.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) connections.emplace_back(all, i);
-  for (auto& each : connections) each.begin();
-  std::vector<epoll_event> events(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) connections.emplace_back(all, i, disturbs, is_paced ? &due : nullptr);
+  int timer = -1;
+  if (is_paced) {
+    timer = timer_of(due.interval);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    ::epoll_ctl(all.epoll, EPOLL_CTL_ADD, timer, &event);
+  } else {
+    for (auto& each : connections) each.begin();
+  }
+  std::vector<epoll_event> events(connections.size() + 1);
   auto const latest = all.end + std::chrono::seconds(30);
   for (auto tick = begin;
        !std::all_of(connections.begin(), connections.end(), [](auto& each) { return each.is_over(); });) {
-    int const ready = ::epoll_wait(all.epoll, events.data(), count, 2);
+    int const ready = ::epoll_wait(all.epoll, events.data(), static_cast<int>(events.size()), 2);
     for (int i = 0; i < ready; ++i) {
+      if (events[static_cast<std::size_t>(i)].data.ptr == nullptr) {
+        std::uint64_t times = 0;
+        (void)!::read(timer, &times, sizeof times);
+        continue;
+      }
       auto& each = *static_cast<connection*>(events[static_cast<std::size_t>(i)].data.ptr);
       if (!each.is_waiting()) each.advance();
       each.go_on();
     }
+    while (!due.idle.empty() && due.idle.front()->begin_due()) due.idle.pop_front();
     if (auto const now = clock_type::now(); now > tick + milliseconds(2)) {
       tick = now;
       for (auto& each : connections) each.go_on();
@@ -267,6 +344,8 @@ int main(int argc, char** argv) {
   }
   long long lost = 0;
   for (auto& each : connections) lost += each.is_over() ? 0 : 1;
+  if (is_paced && all.most_bytes == 0)
+    for (; due.next < all.end; due.next += due.interval) ++lost;
   double const time = std::chrono::duration<double>(clock_type::now() - begin).count();
   std::sort(all.latencies.begin(), all.latencies.end());
   auto const part = [&](double of) {
