@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline_solution.hpp"
 
+#include "statement_writer.hpp"
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -56,7 +58,7 @@ void write_pipeline_solution(std::string const& text, std::string const& path) {
     io::replace_file(to, [&](io::file_writer& file) { file.write(std::string_view(what)); });
   };
   write(path, text);
-  write(path + ".inc", "R\"json(" + text + ")json\"\n");
+  write(path + ".inc", raw_string_literal(text) + "\n");
 }
 
 }  // namespace stagecraft::tool
