@@ -8,8 +8,10 @@
 
 namespace stagecraft::tool {
 
+std::string searched_expression(std::string const& expression) { return ".*?(?:" + expression + ")"; }
+
 name_search::name_search(std::vector<std::string> const& expressions) {
-  for (auto const& each : expressions) expressions_.push_back({each, ".*?(?:" + each + ")"});
+  for (auto const& each : expressions) expressions_.push_back({each, searched_expression(each)});
 }
 
 bool name_search::finds(std::string const& name) {
