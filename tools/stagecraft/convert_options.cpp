@@ -66,7 +66,7 @@ class option_reader {
     for (auto const& each : value) {
       if (!each.is_string()) wrong_type(name, each, "a text, as all entries of the list");
       to.push_back(each.get<std::string>());
-      if (name_pattern(to.back()).failed() || name_pattern(searched_expression(to.back())).failed())
+      if (pipeline::name_pattern(to.back()).failed() || pipeline::name_pattern(searched_expression(to.back())).failed())
         throw file_error("E5134", where_ + ": '" + name + "' has the expression '" + to.back() +
                                       "', which cannot be read; it is one of Python's `re`, without groups that are "
                                       "referred to and without look-around");

@@ -17,7 +17,7 @@ name_search::name_search(std::vector<std::string> const& expressions) {
 bool name_search::finds(std::string const& name) {
   bool result = false;
   for (auto& each : expressions_)
-    if (name_pattern(each.searched).matches(name)) result = each.is_found = true;
+    if (pipeline::name_pattern(each.searched).matches(name)) result = each.is_found = true;
   return result;
 }
 

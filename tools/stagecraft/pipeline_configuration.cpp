@@ -159,7 +159,7 @@ class configuration_reader {
       wrong("unmatched_in_stage", to_.unmatched_in_stage, "one of the stages");
     for (std::size_t stage = 0; stage < lists.size(); ++stage)
       for (auto const& text : lists[stage])
-        if (name_pattern const pattern(text); pattern.failed())
+        if (pipeline::name_pattern const pattern(text); pattern.failed())
           fail("E5176", "has the expression " + shown(text) + " for stage " + std::to_string(stage) +
                             ", which cannot be read: " + std::string(pattern.problem()) + " (character " +
                             std::to_string(pattern.problem_at() + 1) + ")");

@@ -23,7 +23,7 @@ int pipeline_solution::num_ipus() const {
 }
 
 pipeline_solution parse_pipeline_solution(std::string const& text, std::string const& where) {
-  solution_reader const file(text);
+  pipeline::solution_reader const file(text);
   if (file.problem.failed()) throw file_error("E5179", where + ": " + std::string(file.problem.text.view()));
   pipeline_solution solution;
   int highest = -1;
