@@ -35,8 +35,11 @@ void write_json(std::string const& path, io::json const& what) {
 
 /// How the exported model is run; that of one batch at a time if there is nothing of it.
 io::json application_of(std::string const& dir) {
-  if (fs::exists(dir + "/application.json")) return read_json_file(dir + "/application.json");
-  return io::export_config(1, 1, {});
+  auto const path = dir + "/application.json";
+  if (!fs::exists(path)) return io::export_config(1, 1, {});
+  auto how = read_json_file(path);
+  if (!how.is_object()) throw file_error("E5030", path + ": it is no JSON object");
+  return how;
 }
 
 /// Checksums of the model's own files.
