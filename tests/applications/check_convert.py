@@ -28,11 +28,11 @@ def dense(name, source, units, **config):
     return layer(name, "Dense", [source], units=units, **config)
 
 
-def write_bundle(folder, layers, output, weights):
+def write_bundle(folder, layers, output, weights, **config):
     """What save_model writes, of a predictor."""
     folder.mkdir()
     model = json.dumps({"class_name": "Functional", "config": {
-        "name": "small", "layers": layers, "input_layers": [["x", 0, 0]], "output_layers": [[output, 0, 0]]}}).encode()
+        "name": "small", "layers": layers, "input_layers": [["x", 0, 0]], "output_layers": [[output, 0, 0]], **config}}).encode()
     header, data = {}, b""
     for name, shape in weights.items():
         size = 1
@@ -99,16 +99,22 @@ write_bundle(scratch / "chain", [
     layer("x", "InputLayer", [], batch_input_shape=[None, 6], dtype="float32"),
     dense("first", "x", 8, activation="relu"), layer("drop", "Dropout", ["first"], rate=0.5), dense("middle", "drop", 8),
     dense("last", "middle", 3)], "last", weights_of(first=(6, 8), middle=(8, 8), last=(8, 3)))
+chain = [
+    layer("x", "InputLayer", [], batch_input_shape=[None, 6], dtype="float32"), dense("first)json", "x", 8, dtype="float16"),
+    dense("last", "first)json", 3)]
+write_bundle(scratch / "staged", chain, "last", weights_of(**{"first)json": (6, 8), "last": (8, 3)}),
+             pipeline_stages={"first)json": 0, "last": 1}, pipelining_device_mapping=[0, 1])
 write_bundle(scratch / "words", [
     layer("x", "InputLayer", [], batch_input_shape=[None, 5], dtype="int64"),
     layer("embedding", "Embedding", ["x"], input_dim=9, output_dim=4), layer("flatten", "Flatten", ["embedding"]),
     dense("last", "flatten", 3)], "last", {"embedding/embeddings:0": [9, 4], **weights_of(last=(20, 3))})
-write_bundle(scratch / "gelu", [
+parts_of_gelu = [
     layer("x", "InputLayer", [], batch_input_shape=[None, 6], dtype="float32"), dense("inner/dense", "x", 6),
     layer("inner/scaled", "Rescaling", ["inner/dense"], scale=0.5, offset=0.0),
     layer("inner/tanh", "Activation", ["inner/scaled"], activation="tanh"),
-    layer("inner/mul", "Multiply", ["inner/dense", "inner/tanh"]), dense("outer/dense", "inner/mul", 3)], "outer/dense",
-    weights_of(**{"inner/dense": (6, 6), "outer/dense": (6, 3)}))
+    layer("inner/mul", "Multiply", ["inner/dense", "inner/tanh"]), dense("outer/dense", "inner/mul", 3)]
+for folder, output in ("gelu", "outer/dense"), ("two_outputs", "inner/tanh"):
+    write_bundle(scratch / folder, parts_of_gelu, output, weights_of(**{"inner/dense": (6, 6), "outer/dense": (6, 3)}))
 
 runtime = '{"embedded_runtime_exec_cachedir": "kept", "runtime_api_timeout_us": 700}'
 half = ".in_dtype(sc::dtype::float16)"
@@ -131,6 +137,7 @@ gives("no_ipu_placement", "--no_ipu_placement", application=["sc::host<>"], lack
 gives("ipu_placement", "--ipu_placement", application=["sc::ipu<"])
 gives("excluded_nodes", "--excluded_nodes", "^first$", "last",
       has=["dense{8, sc::relu}.on_host()", "dense{3}.on_host()", "dense{8}.named"])
+gives("a set of characters", "--excluded_nodes", "[l]as[t]", has=["dense{3}.on_host()"])
 gives("remove_excluded_nodes", "--excluded_nodes", "drop", "first", "--remove_excluded_nodes", lacks=["dropout", "relu"],
       has=["model.input({8}, \"x\")", "dense{8}"])
 gives("the end is removed", "--excluded_nodes", "last", "--remove_excluded_nodes", lacks=["dense{3}"])
@@ -144,6 +151,13 @@ gives("manual_sharding", "--num_ipus", "2", "--manual_sharding", "[['first'], ['
       application=["sc::pipeline::solution_file<solution>", "sc::schedule::sequential", '"device_mapping": [ 0, 1 ]', '"drop": 0',
                    '"middle": 1'])
 gives("merge_subgraphs", "--merge_subgraphs")
+# Stages of the model itself, types of its layers, and a name in which a literal of C++ would end.
+gives("stages", "--batch_per_step", "2", "--num_ipus", "2", source="staged",
+      application=["sc::stages<0, 1>, sc::device_mapping<0, 1>", ".steps_per_execution = 4"])
+gives("another type", "--precision_mode", "FP16", "--precision_conversion_excluded_nodes", "first", source="staged",
+      has=[f"dense{{8}}{half}", f"dense{{3}}{half}"])
+gives("a name", "--num_ipus", "2", "--manual_sharding", '[["first"], ["last"]]', source="staged",
+      application=['R"json1({ "device_mapping"', '})json1";'])
 to = gives("embedded_runtime_save_config", "--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime)
 if json.loads((to / "application.json").read_text()).get("runtime_api_timeout_us") != 700:
     failures.append("runtime_api_timeout_us is not in application.json")
@@ -181,7 +195,8 @@ for text, code, named in (('{"batchsize": 1}', "E5130", "'batchsize'"), ('{"batc
                           ('{"precision_mode": "FP64"}', "E5130", '"FP32" or "FP16"'), ("[1]", "E5131", "object"),
                           ('{"merge_subgraphs": 1}', "E5130", "true or false"), ('{"batch_size"', "E5131", "JSON"),
                           ('{"excluded_nodes": ["("]}', "E5134", "'('"), ('{"excluded_nodes": "last"}', "E5130", "list"),
-                          ('{"gelu_replacement": {"node": []}}', "E5130", "'node'")):
+                          ('{"gelu_replacement": {"node": []}}', "E5130", "'node'"),
+                          ('{"batch_size": ' + "[" * 100000, "E5131", "too deep")):
     (scratch / "wrong.json").write_text(text)
     refuses(text, code, "--config_file", scratch / "wrong.json", text=named)
 refuses("a file that is not there", "E5001", "--config_file", scratch / "none.json")
@@ -202,6 +217,8 @@ refuses("what cannot go", "E5142", "--excluded_nodes", "inner/mul", "--remove_ex
 refuses("no GELU", "E5143", "--gelu_replacement", '{"nodes": ["erf"]}', source="gelu")
 refuses("another input", "E5143", "--gelu_replacement", json.dumps({**gelu, "node_as_gelu_input": ["outer"]}), source="gelu")
 refuses("another user", "E5143", "--gelu_replacement", json.dumps({**gelu, "node_use_gelu_output": ["inner"]}), source="gelu")
+refuses("another shape", "E5143", "--gelu_replacement", '{"nodes": ["outer"]}', source="gelu", text="another shape")
+refuses("two outputs", "E5143", "--gelu_replacement", json.dumps(gelu), source="two_outputs", text="'inner/tanh' is an output")
 refuses("int64", "E5147", source="words", text="'x'")
 _, code, said = convert("--excluded_nodes", "nowhere")
 if code != 0 or "'nowhere'" not in said:

@@ -267,6 +267,12 @@ def check_memory(base):
         grown = (memory(server, "VmHWM") - before) / len(body)
         # The text, its numbers, and an answer that is as long again; as a tree of values it would be thirty times the text.
         check("memory", status == 200 and len(found["predictions"]) == 80000 and grown < 8, status, grown)
+        # Bytes become numbers of four, of which an answer has three for eight bytes.
+        n = (len(body) + 100) // 10
+        header = json.dumps({"inputs": [{"name": name, "shape": [n, *shape], "datatype": "UINT8", "parameters": {"binary_data_size": size * n}}
+                                        for name, shape, size in (("pixels", [2, 3], 6), ("size", [2], 2))]})
+        status, found = server.ask("POST", "/v2/models/scores/infer", header.encode() + bytes(8 * n), {"Inference-Header-Content-Length": str(len(header))})
+        check("a large answer", status == 413 and "the answer would have more" in found["error"], status)
         # As long as one request is coming, another one may find too little room.
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as first:
             first.sendall(b"POST %s HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body[:-1].encode())
@@ -294,11 +300,23 @@ def check_security(base, scratch):
         check("token", server.ask("POST", PREDICT, {"instances": [ROW]}, {"Authorization": "Bearer a secret"}, context)[0] == 200)
         check("health", server.ask("GET", "/v2/health/ready", context=context)[0] == 200)
         check("metrics", server.ask("GET", "/metrics", context=context)[0] == 401)
+        check("posted health", server.ask("POST", "/v2/health/ready", {}, context=context)[0] == 401)
     for what, arguments, text in (("no model", [], "there is no model"), ("key", ["--model", f"a={base}", "--ssl_cert", "x"], "go together"),
                                   ("file", ["--model", f"a={base}", "--token_file", scratch / "none"], "has no token"),
                                   ("twice", ["--model", f"a={base}", "--model", f"a={base}"], "two models have the name 'a'")):
         result = subprocess.run([TOOL, "serve", "--rest_api_port", "0", *map(str, arguments)], capture_output=True, text=True, timeout=30)
         check(what, result.returncode == 1 and text in result.stderr and "[E5096]" in result.stderr, result)
+
+
+def check_own_time(base):
+    """An application says how long its pipeline waits, unless the command line does."""
+    make_version(base, 1)
+    for time_of_own, arguments, state in (-1, (), "END"), ("1", (), "END"), (700, (), "AVAILABLE"), (-1, ("--runtime_api_timeout_us", 5), "AVAILABLE"):
+        (base / "1" / "application.json").write_text(json.dumps({"runtime_api_timeout_us": time_of_own}))
+        with serve("--model_name", "own", "--model_base_path", base, *arguments) as server:
+            status, found = server.ask("GET", "/v1/models/own")
+            found = found["model_version_status"][0]
+            check("a time of its own", found["state"] == state and ("[E5030]" in found["status"]["error_message"]) == (state == "END"), found)
 
 
 def check_load(base):
@@ -380,6 +398,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_limits(FOLDER / "scores")
     check_memory(FOLDER / "scores")
     check_security(FOLDER / "scores", scratch)
+    check_own_time(scratch / "own")
     check_load(scratch / "models")
 
 for failure in failures:

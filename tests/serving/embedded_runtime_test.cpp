@@ -166,18 +166,24 @@ TEST_CASE("a call with many samples lets others go first after each batch that i
   CHECK(queue.samples() == 7);
   queue.push(make_call(2));
   std::vector<serving::detail::call_pointer> dropped;
-  queue.take_all(dropped, false);  // as stop does: of those two something is in a batch
+  queue.take_waiting(dropped);  // as stop does: of those two something is in a batch
   REQUIRE(dropped.size() == 1);
   CHECK(dropped[0]->samples == 2);
   CHECK(batch() == parts{{9, 4, 4}});
   CHECK(batch() == parts{{5, 3, 2}, {9, 8, 1}});
   CHECK((queue.empty() && queue.samples() == 0 && !queue.has_begun()));
-  for (auto const samples : {9, 3, 7}) queue.push(make_call(samples));
+  auto const nine = make_call(9);
+  queue.push(nine);
+  for (auto const samples : {3, 7}) queue.push(make_call(samples));
   (void)batch();
   (void)batch();
-  queue.take_begun(dropped = {});  // as a failure does
-  CHECK(dropped.size() == 2);
-  CHECK(queue.empty());
+  nine->done = 4;  // in an execution before
+  dropped.clear();
+  queue.take_in_program(dropped);  // as a failure does
+  REQUIRE(dropped.size() == 1);
+  CHECK(dropped[0]->samples == 7);
+  queue.take_all(dropped);
+  CHECK((dropped.size() == 2 && queue.empty() && queue.samples() == 0 && !queue.has_begun()));
 
   auto engine = make_engine(2, 4, 1, {.runtime_api_timeout_us = 200, .batch_timeout_us = 200000});
   auto reply = engine.submit(numbers(0, 20001), 20001);
@@ -203,6 +209,11 @@ TEST_CASE("errors reach the calls that were in the execution, and no others") {
   CHECK(counts.failures == 3);
   CHECK(counts.failed_calls == 3);
   CHECK(counts.refused_calls == 1);
+
+  auto single = make_engine(1, 1, 1);  // each batch is an execution
+  auto large = single.submit(numbers(0, 5000), 5000);
+  CHECK_THROWS_AS((void)single.call(numbers(-1, 1), 1), serving::application_runtime_error);
+  check_doubled(large.get(), 0, 5000);
 
   CHECK_THROWS_WITH((void)engine.call(numbers(1, 2), 3),
                     "input 'x': expected 3 samples of 2 numbers, found 4 numbers [E4001]");

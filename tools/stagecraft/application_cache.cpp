@@ -5,14 +5,18 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/kernels/simd/processor_check.hpp>
 #include <stagecraft/serving/application_file.hpp>
 #include <stagecraft/version.hpp>
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <openssl/evp.h>
+#include <pwd.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -25,8 +29,14 @@ namespace fs = std::filesystem;
 std::string cache_folder() {
   if (char const* const own = std::getenv("XDG_CACHE_HOME"); own != nullptr && *own != '\0')
     return std::string(own) + "/stagecraft";
-  char const* const home = std::getenv("HOME");
-  return (home == nullptr ? fs::temp_directory_path().string() : std::string(home) + "/.cache") + "/stagecraft";
+  char const* home = std::getenv("HOME");
+  if (home == nullptr || *home == '\0') {
+    auto const* const user = ::getpwuid(::getuid());
+    home = user == nullptr ? "" : user->pw_dir;
+  }
+  // Not a folder that others may write to: what is found in the cache is run.
+  if (*home == '\0') throw file_error("E5095", "--init_ipu: there is no cache: set XDG_CACHE_HOME, or HOME");
+  return std::string(home) + "/.cache/stagecraft";
 }
 
 /// In hexadecimal digits.
@@ -47,20 +57,20 @@ std::string sha256_of(std::string const& bytes) {
 }  // namespace
 
 std::string application_on_ipus(std::string const& dir, application_machine const& machine) {
-  std::string key =
-      "stagecraft " + std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
-      std::to_string(version_patch) + " processor " + std::to_string(kernels::detail::instruction_sets_of_processor()) +
-      " ipus " + std::to_string(machine.num_ipus) + " " + std::to_string(machine.matmul_amp) + " " +
-      std::to_string(machine.conv_amp) + " " + machine.matmul_partial_type + " " + machine.conv_partial_type + "\n";
+  std::string key = "stagecraft " + std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
+                    std::to_string(version_patch) + " processor " +
+                    std::to_string(kernels::detail::instruction_sets_of_processor()) + "\n" + ipu_config_text(machine) +
+                    "\n";
   std::vector<std::string> names{"model.json", "application.json"};
   if (fs::exists(dir + "/application.json"))
     if (auto header = processing_header(dir); !header.empty()) names.push_back(std::move(header));
+  std::vector<std::vector<std::byte>> contents;
   for (auto const& name : names) {
     if (!fs::exists(dir + "/" + name))
       throw file_error("E5095", "--init_ipu: " + dir + " has no " + name +
                                     ": only exported models are compiled for another machine");
     io::byte_source const source(dir + "/" + name);
-    auto const bytes = source.read(0, source.size());
+    auto const& bytes = contents.emplace_back(source.read(0, source.size()));
     key += name + " " + std::to_string(bytes.size()) + "\n";
     key.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
   }
@@ -68,8 +78,9 @@ std::string application_on_ipus(std::string const& dir, application_machine cons
   // It is renamed to its name when it is whole.
   if (fs::exists(place + "/" + serving::application_file::default_name)) return place;
   fs::create_directories(place);
-  for (auto const& name : names)
-    fs::copy_file(dir + "/" + name, place + "/" + name, fs::copy_options::overwrite_existing);
+  // What the key is of, whatever became of the files since, and each at once: others may make the same application.
+  for (std::size_t i = 0; i < names.size(); ++i)
+    io::replace_file(place + "/" + names[i], [&](io::file_writer& to) { to.write(contents[i]); });
   compile_command compile;
   compile.folder = place;
   compile.machine = machine;

@@ -149,7 +149,7 @@ void write_application_source(std::string const& folder, application_machine con
     text += machine.init_ipu ? "\n#include <stagecraft/ipu.hpp>\n" : "\n#include <stagecraft/host/host.hpp>\n";
     text += "#include <stagecraft/serving/application.hpp>\n\nnamespace sc = stagecraft;\n\n";
     if (is_sharded(how))
-      text += "inline constexpr char solution[] = R\"solution(" + how["solution"].dump(1) + ")solution\";\n";
+      text += "inline constexpr char solution[] = " + raw_string_literal(how["solution"].dump(1)) + ";\n";
     text += "using model_type = " + staged_type(read_json_file(folder + "/model.json").at("config"), how, type) + ";\n";
     text += "using machine_type = " + machine_type(machine) + ";\n\n";
     text += "inline constexpr auto inference = sc::inference{.batch_size = " +

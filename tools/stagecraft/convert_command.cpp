@@ -13,10 +13,12 @@
 #include <stagecraft/serving/detail/export_folder.hpp>
 #include <stagecraft/version.hpp>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -33,8 +35,11 @@ void write_json(std::string const& path, io::json const& what) {
 
 /// How the exported model is run; that of one batch at a time if there is nothing of it.
 io::json application_of(std::string const& dir) {
-  if (fs::exists(dir + "/application.json")) return read_json_file(dir + "/application.json");
-  return io::export_config(1, 1, {});
+  auto const path = dir + "/application.json";
+  if (!fs::exists(path)) return io::export_config(1, 1, {});
+  auto how = read_json_file(path);
+  if (!how.is_object()) throw file_error("E5030", path + ": it is no JSON object");
+  return how;
 }
 
 /// Checksums of the model's own files.
@@ -58,6 +63,21 @@ void keep_stages(std::string const& dir, convert_options const& options, io::jso
   if (!model.is_object() || !model.contains("config") || !model["config"].is_object()) return;
   for (auto const& [key, value] : model["config"].items())
     if (std::string_view(key).find("pipelin") != std::string_view::npos) config[key] = value;
+}
+
+int stages_of(io::json const& config) {
+  int stages = 1;
+  if (auto const found = config.find("pipeline_stages"); found != config.end() && found->is_object())
+    for (auto const& stage : *found)
+      if (stage.is_number_integer() && stage < 64) stages = std::max(stages, stage.get<int>() + 1);
+  return stages;
+}
+
+/// A program that has loaded the former one keeps it: what it has mapped must not be written over.
+void replace_copy(std::string const& from, std::string const& to) {
+  auto const beside = to + ".copying-" + std::to_string(::getpid());
+  fs::copy_file(from, beside, fs::copy_options::overwrite_existing);
+  fs::rename(beside, to);
 }
 
 application_machine machine_of(convert_options const& options) {
@@ -99,7 +119,6 @@ void convert_command::run() const {
 
   auto how = application_of(from);
   if (all.contains("batch_size") || !fs::exists(from + "/application.json")) how["batch_size"] = options.batch_size;
-  if (options.batch_per_step > 0) how["iterations"] = options.batch_per_step;
   auto machine = machine_of(options);
   if (shards.stages() > 1) {
     auto& solution = how["solution"] = {{"device_mapping", shards.device_mapping}};
@@ -114,6 +133,7 @@ void convert_command::run() const {
   io::bundle_contents contents;
   contents.model = model_json(model);
   keep_stages(from, options, contents.model["config"]);
+  if (options.batch_per_step > 0) how["iterations"] = options.batch_per_step * stages_of(contents.model["config"]);
   contents.tensors = weights_of(model);
   auto const write_machine = [&] {
     if (!machine.init_ipu) return;
@@ -150,9 +170,9 @@ void convert_command::run() const {
     own.run();
     if (options.embedded_runtime_save_config) {
       auto const& kept = options.embedded_runtime_save_config->embedded_runtime_exec_cachedir;
+      auto const file = std::string("/") + serving::application_file::default_name;
       fs::create_directories(kept);
-      fs::copy_file(place + "/" + serving::application_file::default_name,
-                    fs::path(kept) / serving::application_file::default_name, fs::copy_options::overwrite_existing);
+      replace_copy(place + file, kept + file);
     }
   } else {
     write_application_source(place, compile.machine);
@@ -178,7 +198,9 @@ void add_convert_command(CLI::App& app) {
   auto& given = command->given;
   auto const values = [&](char const* name, char const* help) {
     ipu->add_option_function<std::vector<std::string>>(
-        std::string("--") + name, [&given, name](std::vector<std::string> const& each) { given[name] = each; }, help);
+           std::string("--") + name, [&given, name](std::vector<std::string> const& each) { given[name] = each; }, help)
+        ->expected(1, 1000)
+        ->allow_extra_args(false);  // with them, CLI11 would take an expression such as "[ab]" for a list
   };
   auto const object = [&](char const* name, char const* help) {
     ipu->add_option_function<std::string>(

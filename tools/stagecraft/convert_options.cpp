@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "convert_options.hpp"
 
+#include "model_edits.hpp"
+
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/pipeline/name_pattern.hpp>
 #include <algorithm>
@@ -23,7 +26,8 @@ class option_reader {
 
   [[noreturn]] void wrong(std::string const& what) const { throw file_error("E5130", where_ + ": " + what); }
   [[noreturn]] void wrong_type(std::string const& name, json const& value, char const* expected) const {
-    wrong("'" + name + "' is " + value.dump().substr(0, 80) + ", and must be " + expected);
+    auto const text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    wrong("'" + name + "' is " + text.substr(0, 80) + ", and must be " + expected);
   }
 
   void read(std::string const& name, json const& value, bool& to) const {
@@ -62,7 +66,7 @@ class option_reader {
     for (auto const& each : value) {
       if (!each.is_string()) wrong_type(name, each, "a text, as all entries of the list");
       to.push_back(each.get<std::string>());
-      if (name_pattern const pattern(to.back()); pattern.failed())
+      if (pipeline::name_pattern(to.back()).failed() || pipeline::name_pattern(searched_expression(to.back())).failed())
         throw file_error("E5134", where_ + ": '" + name + "' has the expression '" + to.back() +
                                       "', which cannot be read; it is one of Python's `re`, without groups that are "
                                       "referred to and without look-around");
@@ -95,31 +99,25 @@ class option_reader {
 }  // namespace
 
 json read_option_text(std::string const& text, std::string const& option) {
-  auto const parse = [](std::string const& from) { return json::parse(from, nullptr, true, true); };
+  auto const parse = [&](std::string const& from) { return parse_configuration(from, "E5130", "--" + option); };
   try {
     return parse(text);
-  } catch (json::exception const& why) {
+  } catch (file_error const&) {
     auto python = text;
     std::replace(python.begin(), python.end(), '\'', '"');
     try {
       return parse(python);
-    } catch (json::exception const&) {
-      throw file_error("E5130", "--" + option + ": it is not JSON: " + why.what());
+    } catch (file_error const&) {  // it is the first one that is about what was given
     }
+    throw;
   }
 }
 
 json read_config_file(std::string const& path) {
-  try {
-    io::byte_source const source(path);
-    auto const bytes = source.read(0, source.size());
-    auto found =
-        json::parse(std::string_view(reinterpret_cast<char const*>(bytes.data()), bytes.size()), nullptr, true, true);
-    if (!found.is_object()) throw file_error("E5131", path + ": a configuration is an object, {...}");
-    return found;
-  } catch (json::exception const& why) {
-    throw file_error("E5131", path + ": it is not JSON: " + why.what());
-  }
+  io::byte_source const source(path);
+  auto found = parse_configuration(io::text_of(source), "E5131", path);
+  if (!found.is_object()) throw file_error("E5131", path + ": a configuration is an object, {...}");
+  return found;
 }
 
 convert_options read_convert_options(json const& given, std::string const& where) {

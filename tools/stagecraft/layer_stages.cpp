@@ -23,7 +23,7 @@ void list_layers(source_model const& model, std::string const& path, std::vector
 struct stage_expression {
   std::string text;
   int stage = 0;
-  name_pattern pattern;
+  pipeline::name_pattern pattern;
   bool matches = false;
 };
 
@@ -36,7 +36,8 @@ pipeline_solution stages_by_name(pipeline_configuration const& configuration, st
   auto const& lists = configuration.manual_pipeline_config;
   std::vector<stage_expression> expressions;
   for (std::size_t stage = 0; stage < lists.size(); ++stage)
-    for (auto const& text : lists[stage]) expressions.push_back({text, static_cast<int>(stage), name_pattern(text)});
+    for (auto const& text : lists[stage])
+      expressions.push_back({text, static_cast<int>(stage), pipeline::name_pattern(text)});
 
   pipeline_solution solution;
   solution.device_mapping = configuration.device_info;

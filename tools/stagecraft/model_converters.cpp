@@ -17,6 +17,12 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
+/// Whether nothing of it is on IPUs; of a model: of all its layers.
+bool is_on_host(model_layer const& layer) {
+  if (!layer.nested) return layer.is_input || (layer.layer && layer.layer->is_on_host);
+  return std::all_of(layer.nested->layers.begin(), layer.nested->layers.end(), is_on_host);
+}
+
 /// Groups of calls that are connected, by the number of their first call; -1: in none.
 std::vector<int> connected_groups(source_model const& model, std::vector<bool> const& is_in) {
   std::vector<int> group(model.calls.size(), -1);
@@ -85,9 +91,19 @@ void model_converters::replace_gelu() {
   }
   if (groups.empty()) wrong("no layer is one of its 'nodes'");
   for (auto& [first, group] : groups) {
-    for (auto const& output : model_.outputs)
-      if (group_of[at(output.call)] == first) group.output = output;
+    for (auto const& output : model_.outputs) {
+      if (group_of[at(output.call)] != first) continue;
+      if (group.output && !(*group.output == output))
+        wrong(name_of(output.call) + " is an output of the model, and " + name_of(group.output->call) +
+              " is used as well; a GELU has one output");
+      group.output = output;
+    }
     if (!group.input || !group.output) wrong("the nodes of " + name_of(first) + " are between no two others");
+    auto const& before = model_.calls[at(group.input->call)].outputs[at(group.input->output)];
+    auto const& after = model_.calls[at(group.output->call)].outputs;
+    if (after.size() != 1 || (before && after[0] && *before != *after[0]))
+      wrong(name_of(group.output->call) + " gives another shape than what " + name_of(first) +
+            " reads; a GELU keeps it");
     // The last call of the group becomes the GELU, and its layer, which no other group may share.
     auto& call = model_.calls[at(group.output->call)];
     auto& layer = model_.layers[at(call.layer)];
@@ -123,7 +139,7 @@ void model_converters::place_on_ipus() {
         behind[i] = std::max(behind[i], behind[at(input.call)]);
       }
       if (layer.is_input) continue;
-      if (layer.layer && layer.layer->is_on_host) {
+      if (is_on_host(layer)) {
         if (is_behind[i]) behind[i] = static_cast<int>(i);
         continue;
       }
@@ -178,7 +194,7 @@ void model_converters::place_on_ipus() {
 void model_converters::convert_int64() {
   for (int const input : model_.inputs) {
     auto& layer = model_.layers[at(model_.calls[at(input)].layer)];
-    if (!layer.config.is_object() || layer.config.value("dtype", "") != "int64") continue;
+    if (!layer.config.is_object() || layer.config.value("dtype", json()) != "int64") continue;
     if (options_.int64_to_int32_conversion) {
       layer.config["dtype"] = "int32";
       layer.config["converted_from"] = "int64";
@@ -193,7 +209,7 @@ void model_converters::convert_precision() {
   if (options_.precision_mode != "FP16") return;
   name_search excluded(options_.precision_conversion_excluded_nodes);
   for_each_layer(model_, "", [&](model_layer& layer, std::string const& path) {
-    layer.layer->dtype = excluded.finds(path) ? "" : "float16";
+    if (!excluded.finds(path)) layer.layer->dtype = "float16";
   });
   excluded.report("precision_conversion_excluded_nodes");
 }

@@ -8,14 +8,16 @@
 
 namespace stagecraft::tool {
 
+std::string searched_expression(std::string const& expression) { return ".*?(?:" + expression + ")"; }
+
 name_search::name_search(std::vector<std::string> const& expressions) {
-  for (auto const& each : expressions) expressions_.push_back({each, ".*?(?:" + each + ")"});
+  for (auto const& each : expressions) expressions_.push_back({each, searched_expression(each)});
 }
 
 bool name_search::finds(std::string const& name) {
   bool result = false;
   for (auto& each : expressions_)
-    if (name_pattern(each.searched).matches(name)) result = each.is_found = true;
+    if (pipeline::name_pattern(each.searched).matches(name)) result = each.is_found = true;
   return result;
 }
 

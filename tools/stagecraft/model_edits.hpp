@@ -10,6 +10,9 @@
 
 namespace stagecraft::tool {
 
+/// The expression that matches the beginning of a name in which another one is found.
+[[nodiscard]] std::string searched_expression(std::string const& expression);
+
 /// Regular expressions that are searched for, as by Python's `re.search`.
 class name_search {
  public:

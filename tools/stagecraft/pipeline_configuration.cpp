@@ -159,7 +159,7 @@ class configuration_reader {
       wrong("unmatched_in_stage", to_.unmatched_in_stage, "one of the stages");
     for (std::size_t stage = 0; stage < lists.size(); ++stage)
       for (auto const& text : lists[stage])
-        if (name_pattern const pattern(text); pattern.failed())
+        if (pipeline::name_pattern const pattern(text); pattern.failed())
           fail("E5176", "has the expression " + shown(text) + " for stage " + std::to_string(stage) +
                             ", which cannot be read: " + std::string(pattern.problem()) + " (character " +
                             std::to_string(pattern.problem_at() + 1) + ")");
@@ -171,23 +171,22 @@ class configuration_reader {
   pipeline_configuration to_;
 };
 
-constexpr int deepest = 20;  // lists and objects in each other
+}  // namespace
 
-json parse(std::string_view text, std::string const& where) {
+json parse_configuration(std::string_view text, char const* code, std::string const& where) {
+  constexpr int deepest = 20;  // lists and objects in each other
   try {
     return json::parse(
         text,
         [&](int depth, json::parse_event_t, json&) {
-          if (depth > deepest) throw file_error("E5170", where + ": is nested too deep");
+          if (depth > deepest) throw file_error(code, where + ": is nested too deep");
           return true;
         },
         true, true);
   } catch (json::exception const& why) {
-    throw file_error("E5170", where + ": is no JSON: " + why.what());
+    throw file_error(code, where + ": is no JSON: " + why.what());
   }
 }
-
-}  // namespace
 
 int pipeline_configuration::least_ipus() const {
   int ipus = 2;
@@ -203,6 +202,9 @@ pipeline_configuration read_pipeline_configuration(std::string const& text_or_fi
   auto const first =
       std::string_view(text_or_file).substr(std::min(text_or_file.find_first_not_of(" \t\r\n"), text_or_file.size()));
   bool const is_text = first.starts_with("{") || first.starts_with("//") || first.starts_with("/*");
+  auto const parse = [](std::string_view text, std::string const& where) {
+    return parse_configuration(text, "E5170", where);
+  };
   if (is_text) return read_pipeline_configuration(parse(text_or_file, "--pipeline_cfg"), "--pipeline_cfg");
   try {
     io::byte_source const source(text_or_file);

@@ -6,6 +6,7 @@
 #include "source_layer.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stagecraft::tool {
@@ -50,6 +51,10 @@ struct pipeline_configuration {
   // load
   std::string solution_path;  ///< the solution file
 };
+
+/// JSON, which may have comments. Throws file_error of this code, in which `where` is named: it is none, or nested
+/// deeper than any configuration, and perhaps than the stack.
+[[nodiscard]] json parse_configuration(std::string_view text, char const* code, std::string const& where);
 
 /// A configuration from JSON. `where` is named in errors. Throws file_error: E5171 `converter` is missing, or something
 /// else; E5172 a key that the converter does not have; E5173 a value of another type, or out of its range; E5174 a key

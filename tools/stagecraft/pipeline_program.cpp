@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline_program.hpp"
 
+#include "statement_writer.hpp"
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -38,8 +40,8 @@ class scratch_folder {
 /// The stages that are given, or how they are searched.
 std::string staged_text(pipeline_question const& question) {
   if (!question.solution.empty())
-    return "inline constexpr char solution[] = R\"json(" + question.solution +
-           ")json\";\nusing staged = sc::pipelined<model_type, sc::pipeline::solution_file<solution>>;\n";
+    return "inline constexpr char solution[] = " + raw_string_literal(question.solution) +
+           ";\nusing staged = sc::pipelined<model_type, sc::pipeline::solution_file<solution>>;\n";
   auto const ipus = std::to_string(question.num_ipus);
   auto const& how = question.configuration;
   return "using staged = sc::auto_pipeline<model_type, inference, machine,\n"
@@ -118,7 +120,11 @@ bool is_about_stages(std::string_view text) {
 pipeline_answer ask_library(pipeline_job const& job, pipeline_question const& question) {
   scratch_folder const scratch;
   auto const type = write_model_header(job.folder, scratch / "model.hpp");
-  int const batch_size = read_json_file(job.folder + "/application.json").value("batch_size", 1);
+  auto const how = read_json_file(job.folder + "/application.json");
+  auto const found = how.is_object() ? how.value("batch_size", io::json(1)) : io::json();
+  if (!found.is_number_integer())
+    throw file_error("E5030", job.folder + "/application.json: has no 'batch_size' that is a whole number");
+  int const batch_size = found.get<int>();
   io::replace_file(scratch / "pipeline.cpp", [&](io::file_writer& to) {
     to.write(std::string_view(program_text(type, job, question, batch_size)));
   });

@@ -92,6 +92,9 @@ class pipeline_finder {
     for (auto const& [key, value] : answer.config.items())
       if (std::string_view(key).find("pipelin") != std::string_view::npos) model["config"][key] = value;
     how["iterations"] = job_.batch_per_step * solution.stages();
+    // Of a converted model: it is divided anew.
+    how.erase("solution");
+    if (how.contains("machine") && how["machine"].is_object()) how["machine"]["num_ipus"] = solution.num_ipus();
     auto const write = [](std::string const& to, io::json const& what) {
       io::replace_file(to, [&](io::file_writer& file) { file.write(what.dump(1) + "\n"); });
     };

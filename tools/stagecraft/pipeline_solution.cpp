@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline_solution.hpp"
 
+#include "statement_writer.hpp"
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -21,7 +23,7 @@ int pipeline_solution::num_ipus() const {
 }
 
 pipeline_solution parse_pipeline_solution(std::string const& text, std::string const& where) {
-  solution_reader const file(text);
+  pipeline::solution_reader const file(text);
   if (file.problem.failed()) throw file_error("E5179", where + ": " + std::string(file.problem.text.view()));
   pipeline_solution solution;
   int highest = -1;
@@ -56,7 +58,7 @@ void write_pipeline_solution(std::string const& text, std::string const& path) {
     io::replace_file(to, [&](io::file_writer& file) { file.write(std::string_view(what)); });
   };
   write(path, text);
-  write(path + ".inc", "R\"json(" + text + ")json\"\n");
+  write(path + ".inc", raw_string_literal(text) + "\n");
 }
 
 }  // namespace stagecraft::tool

@@ -119,7 +119,8 @@ class header_writer {
       parts += (parts.empty() ? "" : "\n") + statement_writer::function_text(model_, main, function);
     has_parts_ = !parts.empty();
     std::string text = "// The model '" + model_.name + "' of " + options_.origin + ": made by `stagecraft import`.";
-    std::replace(text.begin(), text.end(), '\n', ' ');  // what stands in a file stays in the comment
+    // What stands in a file stays in the comment; a '\r' ends it for Clang.
+    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
     text += "\n#pragma once\n\n#include <stagecraft/pipeline.hpp>\n";
     if (parts.find("std::string_view") != std::string::npos || !is_list(model_)) text += "#include <string_view>\n";
     text +=

@@ -78,9 +78,20 @@ std::string string_literal(std::string const& text) {
   std::string result = "\"";
   for (char const c : text) {
     if (c == '"' || c == '\\') result += '\\';
-    result += c;
+    if (static_cast<unsigned char>(c) >= ' ') {
+      result += c;
+      continue;
+    }
+    // Three digits, so that one that follows is none of them.
+    result += {'\\', '0', static_cast<char>('0' + c / 8), static_cast<char>('0' + c % 8)};
   }
   return result + "\"";
+}
+
+std::string raw_string_literal(std::string const& text) {
+  std::string mark = "json";
+  for (int i = 1; text.find(")" + mark + "\"") != std::string::npos; ++i) mark = "json" + std::to_string(i);
+  return "R\"" + mark + "(" + text + ")" + mark + "\"";
 }
 
 std::string wrap(std::string const& line) {

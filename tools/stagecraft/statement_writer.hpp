@@ -17,6 +17,8 @@ namespace stagecraft::tool {
 [[nodiscard]] std::string wrap_list(std::string const& begin, std::vector<std::string> const& entries,
                                     std::string const& end);
 [[nodiscard]] std::string string_literal(std::string const& text);
+/// A text of several lines as it is, R"json(...)json", whatever stands in it.
+[[nodiscard]] std::string raw_string_literal(std::string const& text);
 
 /// Writes one body: that of a `build`, or of a function.
 class statement_writer {

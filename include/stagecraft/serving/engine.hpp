@@ -155,7 +155,7 @@ class engine {
       std::scoped_lock const lock(mutex_);
       accepts_ = false;
       leaves_ = true;
-      if (drops_waiting) queue_.take_all(dropped, false);
+      if (drops_waiting) queue_.take_waiting(dropped);
       counts_.failed_calls += static_cast<std::int64_t>(dropped.size());
     }
     wake_.notify_all();
@@ -201,9 +201,9 @@ class engine {
         for (auto const& batches : in_program_)
           for (auto const& each : batches)
             for (auto const& part : each) failed.push_back(part.call);
-        queue_.take_begun(failed);
+        queue_.take_in_program(failed);
         if (!goes_on(found)) {
-          queue_.take_all(failed, true);
+          queue_.take_all(failed);
           accepts_ = runs_ = false;
         }
         std::sort(failed.begin(), failed.end());
@@ -275,10 +275,11 @@ class engine {
   }
 
   void take(int replica, float const* const* outputs) {
-    batch finished;
+    batch finished, answered;
     {
       std::scoped_lock const lock(mutex_);
       auto& batches = in_program_[static_cast<std::size_t>(replica)];
+      answered.reserve(batches.front().size());  // as long as a lack of memory loses no call
       finished = std::move(batches.front());
       batches.pop_front();
     }
@@ -292,7 +293,6 @@ class engine {
         from += each.count * size;
       }
     }
-    batch answered;
     {
       std::scoped_lock const lock(mutex_);
       --in_flight_;

@@ -43,7 +43,18 @@ served_version find_version(server_state const& state, std::string_view model, s
 }
 
 std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
-                                             std::vector<std::vector<float>> inputs, std::int64_t samples) {
+                                             std::vector<std::vector<float>> inputs, std::int64_t samples,
+                                             counted_bytes& counted) {
+  // A small request may ask for an answer of any size.
+  double bytes = 0;
+  for (auto const& output : version.engine->description().outputs)
+    bytes += static_cast<double>(output.size()) * static_cast<double>(samples) * sizeof(float);
+  auto const most = state.max_bytes_in_flight;
+  if (bytes > static_cast<double>(most))
+    throw http_error{413, "the answer would have more than " + std::to_string(most) + " bytes: ask for fewer samples"};
+  if (!counted.grow_to(static_cast<std::size_t>(bytes), most))
+    throw http_error{503,
+                     "the requests that are there have " + std::to_string(most) + " bytes, as many as they may have"};
   try {
     return version.engine->call(std::move(inputs), samples, state.time);
   } catch (data_error const& why) {

@@ -2,20 +2,26 @@
 // What a server answers, apart from how bytes come and go: TensorFlow Serving's REST, KServe's version 2, metrics.
 #pragma once
 
+#include "serve/counted_bytes.hpp"
 #include "serve/served_models.hpp"
 #include "serve/server_metrics.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stagecraft::tool {
 
 struct http_request {
   std::string method, path;  ///< "GET" and "POST"; without a query
   std::string body;
-  std::int64_t json_length = -1;  ///< Inference-Header-Content-Length: bytes of JSON before binary tensors; -1: all
+  std::int64_t json_length = -1;     ///< Inference-Header-Content-Length: bytes of JSON before binary tensors; -1: all
+  counted_bytes* counted = nullptr;  ///< the body's; of POST
 };
 
 struct http_response {
@@ -37,6 +43,8 @@ struct server_state {
   server_metrics metrics;
   std::chrono::microseconds time{};       ///< that a call may take; 0: any
   std::atomic<bool> is_stopping = false;  ///< no longer ready
+  std::size_t max_bytes_in_flight = 0;
+  std::atomic<std::size_t> bytes_in_flight = 0;  ///< of requests that are being read, and of the numbers of answers
 };
 
 /// Answers a request. Nothing is thrown.
@@ -53,10 +61,11 @@ struct server_state {
 [[nodiscard]] served_version find_version(server_state const& state, std::string_view model,
                                           std::optional<std::int64_t> number);
 
-/// Calls a version; its errors become http_error: 400 inputs, 503 queue and stop, 504 time, 500 others.
+/// Calls a version, and counts its outputs instead of the request if they are more; its errors become http_error: 400
+/// inputs, 413 more outputs than may be there at all, 503 than may be there now, queue and stop, 504 time, 500 others.
 [[nodiscard]] std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
-                                                           std::vector<std::vector<float>> inputs,
-                                                           std::int64_t samples);
+                                                           std::vector<std::vector<float>> inputs, std::int64_t samples,
+                                                           counted_bytes& counted);
 
 /// "name/versions/3:predict" in parts.
 struct model_path {

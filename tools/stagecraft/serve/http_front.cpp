@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/http_front.hpp"
 
+#include "serve/counted_bytes.hpp"
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <cstdint>
 #include <exception>
@@ -63,30 +65,6 @@ void write(http_response const& answered, httplib::Response& response, bool clos
                                 });
 }
 
-/// Bytes that count as long as a request is there.
-class counted_bytes {
- public:
-  explicit counted_bytes(std::atomic<std::size_t>& all) : all_(all) {}
-  counted_bytes(counted_bytes const&) = delete;
-  counted_bytes& operator=(counted_bytes const&) = delete;
-  ~counted_bytes() { clear(); }
-
-  /// False, and nothing is counted, if they would be more than `most`.
-  bool add(std::size_t count, std::size_t most) {
-    if (all_.fetch_add(count) + count > most) {
-      all_ -= count;
-      return false;
-    }
-    own_ += count;
-    return true;
-  }
-  void clear() { all_ -= std::exchange(own_, 0); }
-
- private:
-  std::atomic<std::size_t>& all_;
-  std::size_t own_ = 0;
-};
-
 }  // namespace
 
 http_front::http_front(serve_command const& options, server_state& state)
@@ -144,7 +122,8 @@ void http_front::set_up() {
 }
 
 bool http_front::is_allowed(httplib::Request const& request) const {
-  return authorization_.empty() || request.path == "/v2/health/live" || request.path == "/v2/health/ready" ||
+  bool const is_health = request.path == "/v2/health/live" || request.path == "/v2/health/ready";
+  return authorization_.empty() || (is_health && request.method != "POST") ||  // which may have a large body
          is_same(request.get_header_value("Authorization"), authorization_);
 }
 
@@ -176,7 +155,7 @@ void http_front::post(httplib::Request const& request, httplib::Response& respon
   auto most = allowed ? options_.max_body_bytes : 0;
   if (request.get_header_value<std::uint64_t>("Content-Length") > most) most = 0;  // nothing of it is kept
   http_request given{.method = "POST", .path = request.path, .body = {}};
-  counted_bytes counted(bytes_in_flight_);
+  counted_bytes counted(state_.bytes_in_flight);
   std::size_t size = 0, refused = 0;
   bool is_crowded = false;
   bool const is_whole = read([&](char const* data, std::size_t count) {
@@ -210,6 +189,7 @@ void http_front::post(httplib::Request const& request, httplib::Response& respon
       return reject(400, std::string(json_length_header) + " is no number");
     given.json_length = std::stoll(length);
   }
+  given.counted = &counted;
   finish(begin, answer(state_, std::move(given)), response);
 }
 

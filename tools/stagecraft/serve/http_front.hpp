@@ -6,9 +6,7 @@
 #include "serve/http_server.hpp"
 #include "serve/serve_command.hpp"
 
-#include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -42,7 +40,6 @@ class http_front {
   serve_command const& options_;
   server_state& state_;
   std::string authorization_;
-  std::atomic<std::size_t> bytes_in_flight_ = 0;  // of bodies that are being read or answered
   http_server server_;
 };
 

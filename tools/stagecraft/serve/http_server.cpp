@@ -47,8 +47,9 @@ void http_server::serve(http_connection& connection) {
   auto const idle = std::chrono::seconds(keep_alive_timeout_sec_);
   auto const ends = [this] { return svr_sock_ == INVALID_SOCKET; };
   for (auto left = keep_alive_max_count_; left > 0 && connection.wait_for_request(idle, ends); --left) {
+    bool const is_last = left == 1 || ends();  // whoever sends one request behind the other would never let it end
     bool closes = false;
-    bool goes_on = answer_request(connection, left == 1, closes);
+    bool goes_on = answer_request(connection, is_last, closes) && !is_last;
     if (connection.are_headers_late()) {
       auto const answer = late_();
       connection.write(answer.data(), answer.size());

@@ -244,7 +244,7 @@ http_response infer(server_state& state, model_path const& path, http_request& h
   if (!request.has_outputs)
     for (std::size_t i = 0; i < known.outputs.size(); ++i) wanted.emplace_back(i, request.all_binary);
 
-  auto const outputs = call_version(state, version, std::move(inputs), samples);
+  auto const outputs = call_version(state, version, std::move(inputs), samples, *http.counted);
   std::string text = "{\"model_name\": ", bytes;
   write_text(path.model, text);
   text += ", \"model_version\": \"" + std::to_string(version.number) + "\"";
@@ -272,9 +272,9 @@ http_response infer(server_state& state, model_path const& path, http_request& h
     text += "}";
   }
   text += "]}";
-  http_response response{.body = text};
+  http_response response{.body = std::move(text)};
   if (!bytes.empty()) {
-    response.json_length = static_cast<std::int64_t>(text.size());
+    response.json_length = static_cast<std::int64_t>(response.body.size());
     response.content_type = "application/octet-stream";
     response.body += bytes;
   }

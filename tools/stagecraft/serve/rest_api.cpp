@@ -132,14 +132,14 @@ class predict_request {
   bool has_columns_ = false;
 };
 
-http_response predict(server_state& state, served_version const& version, std::string body) {
+http_response predict(server_state& state, served_version const& version, http_request& http) {
   auto const& known = version.engine->description();
   predict_request request(known.inputs);
-  request.read(body);
-  std::string().swap(body);
+  request.read(http.body);
+  std::string().swap(http.body);
   auto const samples = request.samples;
   bool const has_rows = request.has_rows;
-  auto const outputs = call_version(state, version, std::move(request.inputs), samples);
+  auto const outputs = call_version(state, version, std::move(request.inputs), samples, *http.counted);
   std::string text = has_rows ? "{\n    \"predictions\": [" : "{\n    \"outputs\": ";
   if (has_rows) {
     for (std::int64_t sample = 0; sample < samples; ++sample) {
@@ -223,8 +223,7 @@ http_response answer_rest(server_state& state, http_request& request) {
   bool const reads = request.method == "GET";
   if (path.rest.empty() && reads) return status(state, path);
   if (path.rest == "/metadata" && reads) return metadata(path.model, find_version(state, path.model, path.version));
-  if (path.rest == ":predict" && !reads)
-    return predict(state, find_version(state, path.model, path.version), std::move(request.body));
+  if (path.rest == ":predict" && !reads) return predict(state, find_version(state, path.model, path.version), request);
   if ((path.rest == ":classify" || path.rest == ":regress") && !reads)
     throw http_error{501, "applications have tensors, not examples: ask for :predict"};
   throw http_error{404, "Malformed request: " + request.method + " " + request.path};

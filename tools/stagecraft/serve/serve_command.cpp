@@ -28,8 +28,10 @@ bool is_loopback(std::string const& host) { return host == "127.0.0.1" || host =
 void serve_command::run() const {
   server_state state;
   state.time = std::chrono::milliseconds(request_time_ms);
+  state.max_bytes_in_flight = max_bytes_in_flight;
   auto const add = [&](std::string const& name, std::string const& folder) {
-    if (!state.models.emplace(name, std::make_unique<served_model>(name, folder, engine)).second)
+    if (!state.models.emplace(name, std::make_unique<served_model>(name, folder, engine, runtime_api_timeout_us))
+             .second)
       refuse("two models have the name '" + name + "'");
   };
   if (!model_base_path.empty()) add(model_name, model_base_path);
@@ -111,9 +113,9 @@ void add_serve_command(CLI::App& app) {
                   "Calls that may wait; one more is refused")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));
-  own->add_option("--runtime_api_timeout_us", command->engine.runtime_api_timeout_us,
-                  "How long a pipeline with samples in it waits before a dummy batch follows")
-      ->capture_default_str()
+  own->add_option("--runtime_api_timeout_us", command->runtime_api_timeout_us,
+                  "How long a pipeline with samples in it waits before a dummy batch follows; default: what the "
+                  "application was converted with, else 5000")
       ->check(CLI::Range(0, 1000000000));
   own->add_option("--file_system_poll_wait_seconds", command->poll_seconds,
                   "The time between two looks for new versions")

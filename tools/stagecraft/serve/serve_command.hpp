@@ -4,6 +4,7 @@
 
 #include <stagecraft/serving/runtime_options.hpp>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct serve_command {
   std::string certificate;  ///< TLS: a chain of certificates, PEM
   std::string key;          ///< and its key
   serving::runtime_options engine;
+  std::optional<int> runtime_api_timeout_us;  ///< none: an application's own, else the engine's
 
   /// Serves until SIGTERM or SIGINT, and answers what has come by then. Throws file_error E5096 the address is taken, a
   /// file is missing, or the options do not go together.

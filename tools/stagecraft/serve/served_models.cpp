@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/served_models.hpp"
 
+#include "application_source.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/serving/application_file.hpp>
 #include <algorithm>
 #include <charconv>
@@ -8,6 +11,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -39,12 +43,29 @@ std::vector<std::int64_t> served_model::numbers() const {
   return found;
 }
 
+serving::runtime_options served_model::options_of(std::string const& folder) const {
+  constexpr char const* key = "runtime_api_timeout_us";
+  auto options = options_;
+  auto const path = folder + "/application.json";
+  if (runtime_api_timeout_us_) {
+    options.runtime_api_timeout_us = *runtime_api_timeout_us_;
+  } else if (fs::exists(path)) {
+    auto const how = read_json_file(path);
+    auto const own = how.is_object() ? how.value(key, io::json()) : io::json();
+    if (!own.is_null() && (!own.is_number_integer() || own < 0 || own > std::numeric_limits<int>::max()))
+      throw file_error("E5030", path + ": '" + key + "' is no time in microseconds");
+    if (!own.is_null()) options.runtime_api_timeout_us = own.get<int>();
+  }
+  return options;
+}
+
 void served_model::update() {
   for (auto const number : numbers()) {
     if (auto const now = version(); now.engine != nullptr && now.number >= number) return;
     auto const folder = has_application(folder_) ? folder_ : folder_ + "/" + std::to_string(number);
     try {
-      auto engine = std::make_shared<serving::engine>(serving::application_file(folder).make_program(), options_);
+      auto engine =
+          std::make_shared<serving::engine>(serving::application_file(folder).make_program(), options_of(folder));
       served_version former;
       {
         std::scoped_lock const lock(mutex_);

@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::tool {
@@ -29,8 +31,13 @@ struct version_state {
 /// version 1.
 class served_model {
  public:
-  served_model(std::string name, std::string folder, serving::runtime_options const& options)
-      : name_(std::move(name)), folder_(std::move(folder)), options_(options) {}
+  /// `runtime_api_timeout_us`: instead of what the application.json of a version says.
+  served_model(std::string name, std::string folder, serving::runtime_options const& options,
+               std::optional<int> runtime_api_timeout_us)
+      : name_(std::move(name)),
+        folder_(std::move(folder)),
+        options_(options),
+        runtime_api_timeout_us_(runtime_api_timeout_us) {}
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
 
@@ -44,9 +51,12 @@ class served_model {
 
  private:
   [[nodiscard]] std::vector<std::int64_t> numbers() const;
+  /// Of the version in a folder. Throws file_error E5030 its application.json says something else than a time.
+  [[nodiscard]] serving::runtime_options options_of(std::string const& folder) const;
 
   std::string name_, folder_;
   serving::runtime_options options_;
+  std::optional<int> runtime_api_timeout_us_;
   mutable std::mutex mutex_;
   served_version present_;
   std::map<std::int64_t, version_state> states_;

@@ -36,9 +36,10 @@ class call_queue {
   [[nodiscard]] call_record const& front() const { return *calls_.front(); }
 
   void push(call_pointer call) {
-    samples_ += call->samples - call->given;
-    begun_ += call->given > 0 ? 1 : 0;
     calls_.push_back(std::move(call));
+    auto const& own = *calls_.back();
+    samples_ += own.samples - own.given;
+    begun_ += own.given > 0 ? 1 : 0;
   }
 
   /// Drops calls in front that nobody waits for any more, and returns how many.
@@ -70,12 +71,16 @@ class call_queue {
     }
   }
 
-  /// Gives up the calls that are partly in batches.
-  void take_begun(std::vector<call_pointer>& to) { take_if(to, true); }
-  /// Gives up all calls, or those of which nothing is in a batch.
-  void take_all(std::vector<call_pointer>& to, bool begun_too) {
-    if (begun_too) take_begun(to);
-    take_if(to, false);
+  /// Gives up the calls with samples in batches whose outputs are not there yet.
+  void take_in_program(std::vector<call_pointer>& to) {
+    take_if(to, [](call_record const& call) { return call.given > call.done; });
+  }
+  /// Gives up the calls of which nothing is in a batch.
+  void take_waiting(std::vector<call_pointer>& to) {
+    take_if(to, [](call_record const& call) { return call.given == 0; });
+  }
+  void take_all(std::vector<call_pointer>& to) {
+    take_if(to, [](call_record const&) { return true; });
   }
 
  private:
@@ -86,10 +91,11 @@ class call_queue {
     calls_.pop_front();
     return call;
   }
-  void take_if(std::vector<call_pointer>& to, bool is_begun) {
+  template <class Condition>
+  void take_if(std::vector<call_pointer>& to, Condition const& is_taken) {
     for (auto left = calls_.size(); left > 0; --left) {
       auto call = pop();
-      if ((call->given > 0) == is_begun)
+      if (is_taken(*call))
         to.push_back(std::move(call));
       else
         push(std::move(call));
