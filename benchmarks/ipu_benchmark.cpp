@@ -49,8 +49,8 @@ class session_steps {
 template <class M, auto Training>
 void add_programs(network_benchmark& benchmarks, char const* job) {
   constexpr int batch = Training.batch_size;
-  benchmarks.add_training<session_steps<M, Training, session_of<M, Training, ipu<>>>, batch>(job, "stagecraft");
-  benchmarks.add_training<session_steps<M, Training, session_of<M, Training, host<>>>, batch>(job, "host");
+  benchmarks.add_training<session_steps<M, Training, engine::session_of<M, Training, ipu<>>>, batch>(job, "stagecraft");
+  benchmarks.add_training<session_steps<M, Training, engine::session_of<M, Training, host<>>>, batch>(job, "host");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ class prepared_batches {
 template <class M, auto Training, class Machine>
 class pipelined_steps {
  public:
-  using session = session_of<M, Training, Machine>;
+  using session = engine::session_of<M, Training, Machine>;
   static constexpr int samples_of_execution = pipelined_accumulation * pipelined_batch * session::replicas;
 
   explicit pipelined_steps(prepared_batches const& batches) : batches_(batches) {}

@@ -76,7 +76,7 @@ class mutex_queue {
 
 /// Batches: this thread takes them. One call is one run.
 struct stagecraft_infeed {
-  stagecraft::infeed_queue<item> queue{1, depth, [] { return item(); }};
+  stagecraft::threads::infeed_queue<item> queue{1, depth, [] { return item(); }};
   void operator()(int busy) {
     auto const fill = [](item& to, std::int64_t number) { write(to, number); };
     auto const filling = queue.start(items_of_a_run, fill);
@@ -90,7 +90,7 @@ struct stagecraft_infeed {
 
 struct mutex_infeed {
   mutex_queue queue;
-  stagecraft::background_thread thread;
+  stagecraft::threads::background_thread thread;
   void operator()(int busy) {
     auto produce = [this] {
       for (std::int64_t number = 0; number < items_of_a_run; ++number) queue.push([&](item& to) { write(to, number); });
@@ -106,8 +106,8 @@ struct mutex_infeed {
 
 /// Results: this thread gives them.
 struct stagecraft_outfeed {
-  stagecraft::outfeed_queue<item> queue{1, depth, stagecraft::outfeed_mode::all, [] { return item(); }};
-  stagecraft::polling_thread<item> thread{queue};
+  stagecraft::threads::outfeed_queue<item> queue{1, depth, stagecraft::outfeed_mode::all, [] { return item(); }};
+  stagecraft::threads::polling_thread<item> thread{queue};
   void operator()(int busy) {
     auto const handler = [](std::int64_t, std::span<item> results) { read(results[0]); };
     auto const handling = thread.start(handler);
@@ -121,7 +121,7 @@ struct stagecraft_outfeed {
 
 struct mutex_outfeed {
   mutex_queue queue;
-  stagecraft::background_thread thread;
+  stagecraft::threads::background_thread thread;
   void operator()(int busy) {
     auto consume = [this] {
       for (std::int64_t number = 0; number < items_of_a_run; ++number) queue.pop(read);
@@ -137,8 +137,8 @@ struct mutex_outfeed {
 
 /// Two threads that wait for each other by turns: an item is there and back.
 struct stagecraft_count {
-  stagecraft::thread_team team{2};
-  std::array<stagecraft::progress, 2> counts;
+  stagecraft::threads::thread_team team{2};
+  std::array<stagecraft::threads::progress, 2> counts;
   void operator()(int) {
     for (auto& count : counts) count.reset();
     auto turns = [this](int thread) {
@@ -154,7 +154,7 @@ struct stagecraft_count {
 };
 
 struct mutex_count {
-  stagecraft::thread_team team{2};
+  stagecraft::threads::thread_team team{2};
   std::mutex mutex;
   std::condition_variable changed;
   std::array<std::int64_t, 2> counts{};

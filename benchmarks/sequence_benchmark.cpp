@@ -87,7 +87,7 @@ class own_layer {
   }
 
  private:
-  using session_type = sc::session_of<M, training, sc::host<Threads>>;
+  using session_type = sc::engine::session_of<M, training, sc::host<Threads>>;
 
   static void copy_samples(float const* x, auto const& to) {
     std::copy_n(x, Batch * session_type::input_shape(0).size(), to.input(0));

@@ -60,7 +60,7 @@ class trainer_steps {
   }
 
   trainer_type trainer_;
-  typename trainer_type::template results<run_kind::training>::results_of_one results_;
+  typename trainer_type::template results<trainers::run_kind::training>::results_of_one results_;
 };
 
 }  // namespace stagecraft::benchmarks

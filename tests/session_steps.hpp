@@ -14,8 +14,8 @@
 
 /// Of one replica. What is filled stays there from step to step.
 template <class M, auto Training, class Machine = stagecraft::host<>>
-class session_steps : public stagecraft::session_of<M, Training, Machine> {
-  using base = stagecraft::session_of<M, Training, Machine>;
+class session_steps : public stagecraft::engine::session_of<M, Training, Machine> {
+  using base = stagecraft::engine::session_of<M, Training, Machine>;
 
  public:
   using base::output_count;

@@ -41,7 +41,7 @@ inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{
                                               .pipeline = Options,
                                               .num_replicas = Replicas};
 template <sc::pipelining_options Options, int Threads, int Replicas = 1>
-using session = sc::session_of<staged, training<Options, Replicas>, sc::host<Threads>>;
+using session = sc::engine::session_of<staged, training<Options, Replicas>, sc::host<Threads>>;
 
 constexpr sc::pipelining_options grouped{.gradient_accumulation_steps_per_replica = 6};
 constexpr sc::pipelining_options interleaved{.gradient_accumulation_steps_per_replica = 6,

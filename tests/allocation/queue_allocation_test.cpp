@@ -18,10 +18,10 @@ TEST_CASE("runs of queues and teams allocate nothing") {
   constexpr int replicas = 2;
   constexpr std::int64_t steps = 50;
   auto const make = [] { return std::int64_t{0}; };
-  sc::thread_team team(replicas);
-  sc::infeed_queue<std::int64_t> infeed(replicas, 3, make);
-  sc::outfeed_queue<std::int64_t> outfeed(replicas, 3, sc::outfeed_mode::all, make);
-  sc::polling_thread<std::int64_t> polling(outfeed);
+  sc::threads::thread_team team(replicas);
+  sc::threads::infeed_queue<std::int64_t> infeed(replicas, 3, make);
+  sc::threads::outfeed_queue<std::int64_t> outfeed(replicas, 3, sc::outfeed_mode::all, make);
+  sc::threads::polling_thread<std::int64_t> polling(outfeed);
   auto const fill = [](std::int64_t& to, std::int64_t number) { to = number; };
   std::int64_t sum = 0;
   auto const handler = [&](std::int64_t, std::span<std::int64_t> results) {
@@ -47,8 +47,8 @@ TEST_CASE("runs of queues and teams allocate nothing") {
 }
 
 TEST_CASE("runs of threads that share phases allocate nothing") {
-  sc::sharing_team team(3);
-  auto const phases = [](sc::sharing_team::member& self) {
+  sc::threads::sharing_team team(3);
+  auto const phases = [](sc::threads::sharing_team::member& self) {
     for (int phase = 0; phase < 20; ++phase) {
       self.divide([](int) {});
       self.alone([] {});

@@ -141,7 +141,7 @@ gelu = {"nodes": ["inner/scaled$", "inner/tanh", "inner/mul"], "node_as_gelu_inp
 gives("gelu_replacement", "--gelu_replacement", json.dumps({"gelu_replacement": gelu}), source="gelu", has=["sc::gelu"],
       lacks=["tanh", "multiply"])
 gives("manual_sharding", "--num_ipus", "2", "--manual_sharding", "[['first'], ['^middle', 'last']]",
-      application=["sc::solution_file<solution>", "sc::schedule::sequential", '"device_mapping": [ 0, 1 ]', '"drop": 0',
+      application=["sc::pipeline::solution_file<solution>", "sc::schedule::sequential", '"device_mapping": [ 0, 1 ]', '"drop": 0',
                    '"middle": 1'])
 gives("merge_subgraphs", "--merge_subgraphs")
 to = gives("embedded_runtime_save_config", "--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime)

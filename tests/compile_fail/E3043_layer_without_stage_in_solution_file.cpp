@@ -16,5 +16,5 @@ inline constexpr char solution[] =
     R"({"device_mapping": [0, 1], "pipeline_mapping": {"dense": 0, "dense_1": 0, "dense_2": 1}})";
 #endif
 
-using staged = sc::pipelined<mlp, sc::solution_file<solution>>;  // <- here
+using staged = sc::pipelined<mlp, sc::pipeline::solution_file<solution>>;  // <- here
 static_assert(sc::pipeline_stages<staged> == 2);

@@ -16,8 +16,8 @@ COMPILERS = sys.argv[1:]
 HEADER = """\
 // expect-error: layer 'dense_3' expects an input of rank 2, but 'conv2d_1' gives shape (28, 28, 32) [E1999]
 #include <stagecraft/diagnostics/compile_error.hpp>
-constexpr stagecraft::diagnostic problem = [] {
-  stagecraft::diagnostic result;
+constexpr stagecraft::diagnostics::diagnostic problem = [] {
+  stagecraft::diagnostics::diagnostic result;
 #ifdef STAGECRAFT_BAD
   result.report(1999, "layer 'dense_3' expects an input of rank ", 2, ", but 'conv2d_1' gives shape (28, 28, 32)");
 #endif

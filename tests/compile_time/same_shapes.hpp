@@ -22,7 +22,7 @@ struct network : sc::functional<network> {
 inline constexpr auto training =
     sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}, .batch_size = 4};
 
-using session = sc::session_of<network, training, sc::host<2>>;
+using session = sc::engine::session_of<network, training, sc::host<2>>;
 
 /// All that a session does; not inline, so that it is compiled.
 float run(session& of) {

@@ -21,7 +21,7 @@ namespace {
 template <sc::constraint Constraint, sc::shape Shape>
 std::vector<float> constrained(std::vector<float> const& weight) {
   static constexpr auto const& plan = sc::detail::plan_of_constraint<Constraint, Shape>::value;
-  using runner_type = sc::plan_runner<>;
+  using runner_type = sc::cpu::plan_runner<>;
   static_assert(runner_type::floats(plan) < 4096);
   alignas(64) std::array<float, 4096> memory;
   std::array<float*, plan.nodes.size()> addresses;

@@ -68,24 +68,24 @@ static_assert(sc::effective_batch_size<three, accumulating_training> == 5 * 12);
 static_assert(sc::effective_batch_size<plain, accumulating_training> == 5 * 2);
 
 // With stages, `pipeline` holds as it is.
-static_assert(sc::options_of<three, pipelined_training>.schedule == sc::interleaved);
-static_assert(sc::options_of<three, pipelined_training>.offload_activations == sc::offload::remote);
-static_assert(sc::options_of<three, accumulating_training>.accumulate_outfeed);
-static_assert(sc::options_of<three, accumulating_training>.gradient_accumulation_dtype == sc::dtype::float32);
+static_assert(sc::jobs::options_of<three, pipelined_training>.schedule == sc::interleaved);
+static_assert(sc::jobs::options_of<three, pipelined_training>.offload_activations == sc::offload::remote);
+static_assert(sc::jobs::options_of<three, accumulating_training>.accumulate_outfeed);
+static_assert(sc::jobs::options_of<three, accumulating_training>.gradient_accumulation_dtype == sc::dtype::float32);
 
 // Without them, what it says of weight updates and results does.
-static_assert(sc::options_of<plain, pipelined_training>.schedule == sc::schedule::sequential);
-static_assert(sc::options_of<plain, pipelined_training>.offload_activations == sc::offload::automatic);
-static_assert(sc::options_of<plain, pipelined_training>.accumulation_steps() == 12);
-static_assert(sc::options_of<plain, pipelined_training>.accumulate_outfeed);
-static_assert(sc::options_of<plain, pipelined_training>.reduction_method ==
+static_assert(sc::jobs::options_of<plain, pipelined_training>.schedule == sc::schedule::sequential);
+static_assert(sc::jobs::options_of<plain, pipelined_training>.offload_activations == sc::offload::automatic);
+static_assert(sc::jobs::options_of<plain, pipelined_training>.accumulation_steps() == 12);
+static_assert(sc::jobs::options_of<plain, pipelined_training>.accumulate_outfeed);
+static_assert(sc::jobs::options_of<plain, pipelined_training>.reduction_method ==
               sc::gradient_accumulation_reduction_method::mean);
-static_assert(sc::options_of<sc::unpipelined<three>, pipelined_training>.schedule == sc::schedule::sequential);
+static_assert(sc::jobs::options_of<sc::unpipelined<three>, pipelined_training>.schedule == sc::schedule::sequential);
 
 // ...unless gradient_accumulation says it.
-static_assert(sc::options_of<plain, accumulating_training>.accumulation_steps() == 2);
-static_assert(sc::options_of<plain, accumulating_training>.gradient_accumulation_dtype == sc::dtype::float16);
-static_assert(!sc::options_of<plain, accumulating_training>.accumulate_outfeed);
+static_assert(sc::jobs::options_of<plain, accumulating_training>.accumulation_steps() == 2);
+static_assert(sc::jobs::options_of<plain, accumulating_training>.gradient_accumulation_dtype == sc::dtype::float16);
+static_assert(!sc::jobs::options_of<plain, accumulating_training>.accumulate_outfeed);
 
 static_assert(!sc::gradient_accumulation_options{}.given());
 static_assert(sc::gradient_accumulation_options{.replicated_optimizer_state_sharding = true}.given());

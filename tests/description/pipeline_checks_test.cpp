@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
-using sc::job;
+using sc::jobs::job;
 using namespace sc::layers;  // NOLINT: as a program writes it
 
 namespace {
@@ -130,7 +130,8 @@ struct machine {
 template <int Replicas>
 constexpr auto replicated = sc::training{.num_replicas = Replicas};
 template <class M, int Replicas, int Devices>
-constexpr int machine_code = sc::detail::machine_problem<sc::job_on<M, replicated<Replicas>, machine<Devices>>>.code;
+constexpr int machine_code =
+    sc::detail::machine_problem<sc::jobs::job_on<M, replicated<Replicas>, machine<Devices>>>.code;
 static_assert(machine_code<three, 0, 0> == 0 && machine_code<three, 100, 0> == 0, "a machine without an end");
 static_assert(machine_code<three, 0, 3> == 0 && machine_code<three, 1, 3> == 0, "one replica need not fill it");
 static_assert(machine_code<three, 0, 2> == 2045 && machine_code<three, 2, 2> == 2045);

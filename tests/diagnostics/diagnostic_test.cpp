@@ -5,14 +5,14 @@
 
 namespace sc = stagecraft;
 
-constexpr sc::diagnostic found = [] {
-  sc::diagnostic problem;
+constexpr sc::diagnostics::diagnostic found = [] {
+  sc::diagnostics::diagnostic problem;
   problem.report(1002, "layer '", sc::fixed_name("dense"), "' got ", sc::shape(28, 28));
   problem.report(1003, "a later problem says nothing");
   return problem;
 }();
 
-static_assert(!sc::diagnostic{}.failed());
+static_assert(!sc::diagnostics::diagnostic{}.failed());
 static_assert(found.failed() && found.code == 1002);
 static_assert(found.text == "layer 'dense' got (28, 28) [E1002]");
 

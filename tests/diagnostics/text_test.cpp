@@ -19,7 +19,7 @@ struct named {};
 static_assert(sizeof(named<"conv2d">) == 1);
 
 TEST_CASE("texts hold what was appended") {
-  sc::message text("layer '");
+  sc::diagnostics::message text("layer '");
   text.append(sc::fixed_name("dense")).append("' has ").append(3).append(" inputs");
   CHECK(text.view() == "layer 'dense' has 3 inputs");
 }

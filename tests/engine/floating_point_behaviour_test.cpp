@@ -63,7 +63,7 @@ inline constexpr auto in_large_steps = [] {
 /// Trains or evaluates with micro-batches of ones, but for one number of the third; gives the error's text, or "".
 template <class M, class Machine, auto Training = plain, bool Trains = true>
 std::string error_of(float number, float others = 1, float target = 0) {
-  sc::session_of<M, Training, Machine> session(1);
+  sc::engine::session_of<M, Training, Machine> session(1);
   session.begin_run();
   session.begin_accumulation();
   auto const feed = [&](auto& to, int, int step) {
@@ -163,7 +163,7 @@ TEST_CASE("an ordinary training raises no alarm") {
     return result;
   }();
   auto const train = []<auto Training>() {
-    sc::session_of<network, Training, ipu<all>> session(1);
+    sc::engine::session_of<network, Training, ipu<all>> session(1);
     session.begin_run();
     session.begin_accumulation();
     session.train(
@@ -199,7 +199,7 @@ inline constexpr auto scaled =
 // What does not fit into a half is NaN, wherever in the pipeline it is.
 TEST_CASE("a loss scale that is too large for halves falls, and weights keep what they are") {
   using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 2, .floating_point_behaviour = {.nanoo = true}}>;
-  sc::session_of<staged, scaled, machine> session(1);
+  sc::engine::session_of<staged, scaled, machine> session(1);
   session.begin_run();
   session.begin_accumulation();
   float const first = *session.weight(0);

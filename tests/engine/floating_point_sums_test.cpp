@@ -86,7 +86,7 @@ struct sample {
 /// Trains eight micro-batches; gives the error's text, or "".
 template <class M, class Machine, auto Training = plain>
 std::string error_of(sample const& data = {}) {
-  sc::session_of<M, Training, Machine> session(1);
+  sc::engine::session_of<M, Training, Machine> session(1);
   session.template write_weight<0>(&data.weight);
   try {
     session.begin_run();
@@ -221,7 +221,7 @@ struct sums {
 };
 template <class Machine>
 sums sums_of_gradients(std::uint64_t seed) {
-  sc::session_of<two_weights, accumulating_halves, Machine> session(seed);
+  sc::engine::session_of<two_weights, accumulating_halves, Machine> session(seed);
   session.begin_run();
   session.begin_accumulation();
   session.train(

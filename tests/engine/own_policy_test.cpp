@@ -35,55 +35,55 @@ struct counting_policy {
     std::array<int, Sizes::passes> counted{};
   };
   template <class Job>
-  static constexpr sc::diagnostic const& memory_problem() {
+  static constexpr sc::diagnostics::diagnostic const& memory_problem() {
     return sc::detail::no_memory_problem;
   }
   template <class Sizes>
-  static void begin_pass(replica_memory<Sizes>& own, bool, int pass, int, sc::host_memory&) {
+  static void begin_pass(replica_memory<Sizes>& own, bool, int pass, int, sc::cpu::host_memory&) {
     ++own.counted[static_cast<std::size_t>(pass)];
   }
   template <class Sizes>
-  static void begin_update(replica_memory<Sizes>&, int, sc::host_memory&, bool) {}
+  static void begin_update(replica_memory<Sizes>&, int, sc::cpu::host_memory&, bool) {}
 
   template <class Plan, int Call, bool Backward, class OnHost>
-  static void step(sc::host_memory const&, OnHost const&) {
+  static void step(sc::cpu::host_memory const&, OnHost const&) {
     ++done[Backward ? backward_steps : forward_steps];
   }
   template <class Plan, std::size_t Output, class OnHost>
-  static float loss(sc::host_memory const&, float const*, void const*, float const*, sc::detail::loss_gradient const&,
-                    OnHost const&) {
+  static float loss(sc::cpu::host_memory const&, float const*, void const*, float const*,
+                    sc::detail::loss_gradient const&, OnHost const&) {
     ++done[losses];
     return 3;
   }
   template <class Plan, std::size_t Output, class OnHost>
-  static void output(sc::host_memory const&, float*, OnHost const&) {
+  static void output(sc::cpu::host_memory const&, float*, OnHost const&) {
     ++done[outputs];
   }
   template <class Plan, std::size_t Parameter, class OnHost>
-  static void sum_of_calls(sc::host_memory const&, OnHost const&) {
+  static void sum_of_calls(sc::cpu::host_memory const&, OnHost const&) {
     ++done[calls_summed];
   }
   template <class Plan, std::size_t Parameter, class Gradients, class Range, class OnHost>
-  static void sum_of_replicas(sc::host_memory const&, Gradients const&, int, Range const&, OnHost const&) {}
+  static void sum_of_replicas(sc::cpu::host_memory const&, Gradients const&, int, Range const&, OnHost const&) {}
   template <class Plan, std::size_t Parameter, class OnHost>
-  static void penalty_gradient(sc::host_memory const&, bool, OnHost const&) {}
+  static void penalty_gradient(sc::cpu::host_memory const&, bool, OnHost const&) {}
   template <class Plan, std::size_t Parameter, int Round, class OnHost>
-  static void squares(sc::host_memory const&, sc::detail::optimizer_state const&, bool, double*, OnHost const&) {}
+  static void squares(sc::cpu::host_memory const&, sc::detail::optimizer_state const&, bool, double*, OnHost const&) {}
   template <class Plan, std::size_t Parameter, class Range, class OnHost>
-  static void update(sc::host_memory const&, sc::detail::optimizer_state const&, Range const&, OnHost const&) {
+  static void update(sc::cpu::host_memory const&, sc::detail::optimizer_state const&, Range const&, OnHost const&) {
     ++done[updates];
   }
   template <class Plan, std::size_t Parameter, class OnHost>
-  static void constraint(sc::host_memory const&, bool, OnHost const&) {}
+  static void constraint(sc::cpu::host_memory const&, bool, OnHost const&) {}
   template <class Plan>
-  static void inputs(sc::host_memory const&) {
+  static void inputs(sc::cpu::host_memory const&) {
     ++done[inputs_brought];
   }
   static void transfer(float const*, float*, std::size_t) { ++done[transfers]; }
   template <class Plan, class OnHost>
-  static void addition(sc::host_memory const&, sc::pass_addition const&, int, OnHost const&) {}
+  static void addition(sc::cpu::host_memory const&, sc::plan::pass_addition const&, int, OnHost const&) {}
   template <class Plan, std::size_t Parameter>
-  static void copied_weight(sc::host_memory const&, float*) {}
+  static void copied_weight(sc::cpu::host_memory const&, float*) {}
   template <class Plan>
   static void given_weights(float*) {}
 };
@@ -98,7 +98,7 @@ struct counter {
 }  // namespace
 
 template <>
-struct stagecraft::policy_of_machine<counter> {
+struct stagecraft::engine::policy_of_machine<counter> {
   using type = counting_policy;
 };
 
@@ -112,8 +112,8 @@ inline constexpr sc::training training{.loss = sc::losses::sparse_categorical_cr
                                        .pipeline = {.gradient_accumulation_steps_per_replica = 4}};
 
 TEST_CASE("a policy of one's own is asked for each step, loss, update and transfer of a pipeline") {
-  static_assert(sc::is_carried_out<counter>);
-  sc::session_of<two_stages, training, counter> session;
+  static_assert(sc::engine::is_carried_out<counter>);
+  sc::engine::session_of<two_stages, training, counter> session;
   int fed = 0;
   float loss = 0;
   counting_policy::done = {};
@@ -134,7 +134,7 @@ TEST_CASE("a policy of one's own is asked for each step, loss, update and transf
 }
 
 TEST_CASE("the same without training") {
-  sc::session_of<two_stages, training, counter> session;
+  sc::engine::session_of<two_stages, training, counter> session;
   counting_policy::done = {};
   session.predict(3, [](auto const& to, int, int) { to.set_valid_samples(4); }, [](auto const&) {});
   CHECK(counting_policy::done == counts{3 * 3, 0, 0, 3, 0, 0, 3, 3});

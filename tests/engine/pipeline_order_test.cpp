@@ -90,20 +90,20 @@ TEST_CASE_TEMPLATE("a first stage without weights, each device on a thread of it
                    std::integral_constant<sc::schedule, sc::schedule::grouped>,
                    std::integral_constant<sc::schedule, sc::schedule::interleaved>,
                    std::integral_constant<sc::schedule, sc::schedule::sequential>) {
-  check_same<sc::session_of<network, training<sc::schedule::grouped>, sc::host<>>,
-             sc::session_of<staged, training<Schedule::value>, sc::host<4>>>();
+  check_same<sc::engine::session_of<network, training<sc::schedule::grouped>, sc::host<>>,
+             sc::engine::session_of<staged, training<Schedule::value>, sc::host<4>>>();
 }
 
 TEST_CASE_TEMPLATE("a stage in the middle that has nothing to do, each device on a thread of its own", Schedule,
                    std::integral_constant<sc::schedule, sc::schedule::grouped>,
                    std::integral_constant<sc::schedule, sc::schedule::interleaved>,
                    std::integral_constant<sc::schedule, sc::schedule::sequential>) {
-  check_same<sc::session_of<with_view, training<sc::schedule::grouped>, sc::host<>>,
-             sc::session_of<staged_view, training<Schedule::value>, sc::host<4>>>();
+  check_same<sc::engine::session_of<with_view, training<sc::schedule::grouped>, sc::host<>>,
+             sc::engine::session_of<staged_view, training<Schedule::value>, sc::host<4>>>();
 }
 
 TEST_CASE("an execution of training has whole weight updates") {
-  using session = sc::session_of<staged, training<sc::schedule::grouped>, sc::host<2>>;
+  using session = sc::engine::session_of<staged, training<sc::schedule::grouped>, sc::host<2>>;
   session pipeline(1);
   random_runs::made_data<session> const data(0);
   try {
@@ -115,17 +115,17 @@ TEST_CASE("an execution of training has whole weight updates") {
 }
 
 TEST_CASE("replicas of a model without stages, on as many threads") {
-  check_same<sc::session_of<network, training<sc::schedule::grouped, 3>, sc::host<>>,
-             sc::session_of<network, training<sc::schedule::grouped, 3>, sc::host<3>>>();
+  check_same<sc::engine::session_of<network, training<sc::schedule::grouped, 3>, sc::host<>>,
+             sc::engine::session_of<network, training<sc::schedule::grouped, 3>, sc::host<3>>>();
 }
 
 TEST_CASE("devices whose steps several threads divide among them: two have one thread, two have two") {
-  using alone = sc::session_of<network, training<sc::schedule::grouped>, sc::host<>>;
-  check_same<alone, sc::session_of<staged, training<sc::schedule::interleaved>, sc::host<6>>>();
-  check_same<alone, sc::session_of<network, training<sc::schedule::grouped>, sc::host<3>>>();
+  using alone = sc::engine::session_of<network, training<sc::schedule::grouped>, sc::host<>>;
+  check_same<alone, sc::engine::session_of<staged, training<sc::schedule::interleaved>, sc::host<6>>>();
+  check_same<alone, sc::engine::session_of<network, training<sc::schedule::grouped>, sc::host<3>>>();
 }
 
 TEST_CASE("replicas whose steps several threads divide among them") {
-  check_same<sc::session_of<network, training<sc::schedule::grouped, 2>, sc::host<>>,
-             sc::session_of<network, training<sc::schedule::grouped, 2>, sc::host<5>>>();
+  check_same<sc::engine::session_of<network, training<sc::schedule::grouped, 2>, sc::host<>>,
+             sc::engine::session_of<network, training<sc::schedule::grouped, 2>, sc::host<5>>>();
 }

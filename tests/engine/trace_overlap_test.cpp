@@ -37,24 +37,24 @@ inline constexpr auto training =
 template <sc::schedule Schedule>
 constexpr auto table = sc::timetable_of<staged, training<Schedule>>;
 
-bool is_pass(sc::trace_event const& event) {
+bool is_pass(sc::engine::trace_event const& event) {
   return event.kind == sc::pass_kind::forward || event.kind == sc::pass_kind::backward;
 }
 template <sc::schedule Schedule>
-int pass_of(sc::trace_event const& event) {
+int pass_of(sc::engine::trace_event const& event) {
   return event.kind == sc::pass_kind::forward ? table<Schedule>.forward_pass(event.stage)
                                               : table<Schedule>.backward_pass(event.stage);
 }
 
 template <sc::schedule Schedule, int Threads>
 class recorded_run {
-  using session = sc::session_of<staged, training<Schedule>, sc::host<Threads>>;
+  using session = sc::engine::session_of<staged, training<Schedule>, sc::host<Threads>>;
 
  public:
   static constexpr int micro_batches = table<Schedule>.micro_batches();
 
   /// The events of one weight update.
-  std::vector<sc::trace_event> train() {
+  std::vector<sc::engine::trace_event> train() {
     record_.clear();
     pipeline_.record(&record_);
     pipeline_.train(micro_batches, data_, [](auto const&) {});
@@ -68,7 +68,7 @@ class recorded_run {
 };
 
 /// Nanoseconds in which two devices are in passes at the same time, and those of all passes.
-std::pair<std::int64_t, std::int64_t> overlap_of(std::vector<sc::trace_event> const& events) {
+std::pair<std::int64_t, std::int64_t> overlap_of(std::vector<sc::engine::trace_event> const& events) {
   std::int64_t together = 0, all = 0;
   for (auto const& a : events) {
     if (!is_pass(a)) continue;
@@ -82,9 +82,9 @@ std::pair<std::int64_t, std::int64_t> overlap_of(std::vector<sc::trace_event> co
 }
 
 template <sc::schedule Schedule, int Threads>
-void check_laws(std::vector<sc::trace_event> const& events) {
+void check_laws(std::vector<sc::engine::trace_event> const& events) {
   constexpr int passes = table<Schedule>.passes();
-  std::map<std::pair<int, int>, sc::trace_event> by_pass;
+  std::map<std::pair<int, int>, sc::engine::trace_event> by_pass;
   std::int64_t last_end = 0;
   for (auto const& event : events) {
     CHECK(event.begin_ns <= event.end_ns);

@@ -7,8 +7,8 @@
 
 namespace sc = stagecraft;
 
-static_assert(std::is_trivially_copyable_v<sc::trace_event>);
-static_assert(sizeof(sc::trace_event) == 40);
+static_assert(std::is_trivially_copyable_v<sc::engine::trace_event>);
+static_assert(sizeof(sc::engine::trace_event) == 40);
 static_assert(!std::is_copy_constructible_v<sc::trace>);
 static_assert(noexcept(std::declval<sc::trace&>().record({})));
 

@@ -292,7 +292,7 @@ struct one_head : sc::functional<one_head> {
 };
 static_assert(sc::count_parameters<one_head>() == 15 + 4 + 10 + 3);
 static_assert(sc::graph_of<one_head>.outputs_of(1).size() == 2);
-static_assert(sc::summary_rows<one_head>[2].connected_to[0].tensor_index == 1);
+static_assert(sc::models::summary_rows<one_head>[2].connected_to[0].tensor_index == 1);
 struct no_head : sc::functional<no_head> {
   static constexpr auto build(auto& model) {
     auto x = model.input(4);

@@ -14,9 +14,9 @@ namespace {
 
 /// A graph made of vectors, as the golden file describes it.
 struct described_graph {
-  std::vector<sc::call_info> calls;
+  std::vector<sc::tracing::call_info> calls;
   std::vector<int> inputs;
-  std::vector<sc::nested_model_info> models;
+  std::vector<sc::tracing::nested_model_info> models;
   std::vector<int> outputs;
 
   described_graph(golden::file const& file, std::string const& name)
@@ -25,7 +25,7 @@ struct described_graph {
     auto const counts = file[name + "/input_counts"].integers();
     int first = 0;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      sc::call_info call;
+      sc::tracing::call_info call;
       call.layer = layers[i];
       call.first_input = first;
       call.input_count = counts[i];
@@ -53,7 +53,7 @@ struct described_graph {
       for (int k = 0; k < calls[i].input_count; ++k)
         place[static_cast<std::size_t>(inputs[static_cast<std::size_t>(calls[i].first_input + k)])] = 0;
     }
-    std::vector<sc::call_info> kept;
+    std::vector<sc::tracing::call_info> kept;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       if (place[i] < 0) continue;
       place[i] = static_cast<int>(kept.size());

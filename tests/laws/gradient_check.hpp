@@ -134,7 +134,7 @@ class gradient_check {
       auto const size = static_cast<std::size_t>(session::batch * session::output_shape(output).size());
       s.predict_step();
       auto* const memory = const_cast<float*>(s.prediction(output));
-      constexpr auto const& program = sc::program_for<sc::job<M, Training, sc::execution_mode::inference>>;
+      constexpr auto const& program = sc::plan::program_for<sc::jobs::job<M, Training, sc::execution_mode::inference>>;
       bool const is_view_of_input =
           program.calls[static_cast<std::size_t>(session::outputs[output])].value == program.calls[0].value;
       if (is_view_of_input) continue;

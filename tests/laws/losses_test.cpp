@@ -24,7 +24,7 @@ using one_number = sc::sequential<input{1}, dense{1, sc::sigmoid}>;
 
 /// What Keras's losses are: after softmax and sigmoid, those of the logits.
 template <class M, auto Loss>
-constexpr bool with_logits = sc::takes_logits<sc::job<M, sc::training{.loss = Loss}>, 0>;
+constexpr bool with_logits = sc::plan::takes_logits<sc::jobs::job<M, sc::training{.loss = Loss}>, 0>;
 static_assert(with_logits<probabilities, sparse_categorical_crossentropy{}> &&
               with_logits<probabilities, sparse_categorical_crossentropy{.from_logits = true}> &&
               with_logits<probabilities, binary_crossentropy{}> && with_logits<shares, categorical_crossentropy{}>);
@@ -34,7 +34,7 @@ static_assert(with_logits<nested_head, categorical_crossentropy{}> &&
               !with_logits<nested_head, binary_crossentropy{}>);
 static_assert(!with_logits<rows, categorical_crossentropy{}> && !with_logits<shares, mean_squared_error{}>);
 static_assert(!with_logits<read_twice, categorical_crossentropy{}> &&
-              sc::takes_logits<sc::job<read_twice, sc::training{.loss = categorical_crossentropy{}}>, 1>);
+              sc::plan::takes_logits<sc::jobs::job<read_twice, sc::training{.loss = categorical_crossentropy{}}>, 1>);
 
 }  // namespace
 

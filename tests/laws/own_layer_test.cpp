@@ -106,7 +106,7 @@ struct project : sc::layer<project> {
 
   constexpr sc::shape output_shape(sc::layer_inputs const&) const { return units; }
   constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
-    weights.add({.name = "matrix", .shape = {in[0].back(), units}, .layout = sc::parameter_layout::matrix});
+    weights.add({.name = "matrix", .shape = {in[0].back(), units}, .layout = sc::tracing::parameter_layout::matrix});
   }
   template <class Call>
   static constexpr int index(int row, int column) {
@@ -170,7 +170,7 @@ using partly_trained = sc::sequential<input{4}, dense{3}, offset{}>;
 
 static_assert(sc::Layer<square> && sc::Layer<gate> && sc::Layer<keeps>);
 static_assert(sc::count_parameters<in_sequence>() == 8 + 15 + 6 + 8);
-static_assert(sc::program_of<in_sequence, 2, sc::execution_mode::training>.calls[1].needs.saved == 2 * 4);
+static_assert(sc::plan::program_of<in_sequence, 2, sc::execution_mode::training>.calls[1].needs.saved == 2 * 4);
 
 TEST_CASE("a sequential model") { laws::check_gradients<in_sequence>(); }
 TEST_CASE("a functional model, called twice and with one tensor twice") { laws::check_gradients<in_functional>(); }

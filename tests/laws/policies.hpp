@@ -90,9 +90,9 @@ class history {
 
 /// A session that says how many micro-batches a weight update takes.
 template <class M, auto Training, class Machine>
-struct session_for : sc::session_of<M, Training, Machine> {
-  using sc::session_of<M, Training, Machine>::session_of;
-  static constexpr int micro_batches_of_update = sc::options_of<M, Training>.accumulation_steps();
+struct session_for : sc::engine::session_of<M, Training, Machine> {
+  using sc::engine::session_of<M, Training, Machine>::session_of;
+  static constexpr int micro_batches_of_update = sc::jobs::options_of<M, Training>.accumulation_steps();
 };
 
 template <class M, auto Training, class Machine>

@@ -27,7 +27,7 @@ inline constexpr auto slow_training = sc::training{.optimizer = sc::optimizers::
 /// The weight after so many steps down a constant slope.
 template <class Machine, auto Training = slow_training>
 float weight_after(int steps, std::uint64_t seed) {
-  sc::session_of<one_weight, Training, Machine> session(seed);
+  sc::engine::session_of<one_weight, Training, Machine> session(seed);
   session.begin_run();
   session.begin_accumulation();
   session.train(

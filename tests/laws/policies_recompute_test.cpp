@@ -6,7 +6,7 @@
 namespace {
 
 using namespace laws;  // NOLINT: the tests' own
-using sc::job;
+using sc::jobs::job;
 
 using chain =
     sc::sequential<input{6}, dense{8, sc::tanh}, dropout{0.25F}, dense{7, sc::swish}, dense{9, sc::relu}, dense{5}>;
@@ -33,7 +33,7 @@ static_assert(sc::training_on<chosen, recomputing>.pipeline.recomputation_mode =
 /// Steps of the backward pass of the first stage.
 template <class Machine>
 inline constexpr std::size_t backward_steps =
-    sc::pass_plan_of<job<staged, sc::training_on<plain, Machine>, sc::execution_mode::training>, 3>.steps.size();
+    sc::plan::pass_plan_of<job<staged, sc::training_on<plain, Machine>, sc::execution_mode::training>, 3>.steps.size();
 static_assert(backward_steps<recomputing> > backward_steps<keeping>);
 
 }  // namespace

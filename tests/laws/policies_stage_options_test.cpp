@@ -22,7 +22,8 @@ constexpr sc::training plain{.optimizer = sc::optimizers::sgd{.learning_rate = 0
                              .steps_per_execution = 4,
                              .pipeline = {.gradient_accumulation_steps_per_replica = 4},
                              .num_replicas = 1};
-constexpr auto with(sc::dtype_policy policy, sc::stage_options_list forward, sc::stage_options_list backward) {
+constexpr auto with(sc::dtype_policy policy, sc::pipeline::stage_options_list forward,
+                    sc::pipeline::stage_options_list backward) {
   auto result = plain;
   result.dtype_policy = policy;
   result.pipeline.forward_propagation_stages_poplar_options = forward;

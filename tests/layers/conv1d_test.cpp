@@ -22,7 +22,7 @@ static_assert(rules_of(conv1d{2, 3}, sc::shape(5, 8, 4)).gives({5, 6, 2}));  // 
 constexpr auto plain = rules_of(conv1d{6, 3}, steps);
 static_assert(plain.weights.count == 2);
 static_assert(plain.weights.entries[0].name == "kernel" && plain.weights.entries[0].shape == sc::shape(3, 4, 6));
-static_assert(plain.weights.entries[0].layout == sc::parameter_layout::matrix);
+static_assert(plain.weights.entries[0].layout == sc::tracing::parameter_layout::matrix);
 static_assert(plain.weights.entries[1].name == "bias" && plain.weights.entries[1].shape == sc::shape(6));
 static_assert(plain.flops == 6 * 6 * (2 * 3 * 4 + 1));
 constexpr auto grouped = rules_of(conv1d{6, 3, sc::tanh, {.groups = 2, .use_bias = false}}, steps);

@@ -28,7 +28,7 @@ constexpr conv2d simple{2, {3, 5}};
 constexpr auto plain = rules_of(simple, image);
 static_assert(plain.weights.count == 2);
 static_assert(plain.weights.entries[0].name == "kernel" && plain.weights.entries[0].shape == sc::shape(3, 5, 4, 2));
-static_assert(plain.weights.entries[0].layout == sc::parameter_layout::matrix);
+static_assert(plain.weights.entries[0].layout == sc::tracing::parameter_layout::matrix);
 static_assert(plain.weights.entries[0].groups == 1 && plain.weights.entries[0].trainable);
 static_assert(plain.weights.entries[0].initializer == sc::initializer(sc::initializers::glorot_uniform{}));
 static_assert(plain.weights.entries[1].name == "bias" && plain.weights.entries[1].shape == sc::shape(2));

@@ -35,7 +35,7 @@ static_assert(rules_of(conv2d_transpose{2, {3, 5}, {.strides = {1, 2}}}, image).
 constexpr auto plain = rules_of(conv2d_transpose{2, {3, 5}, sc::relu}, image);
 static_assert(plain.weights.count == 2);
 static_assert(plain.weights.entries[0].name == "kernel" && plain.weights.entries[0].shape == sc::shape(3, 5, 2, 4));
-static_assert(plain.weights.entries[0].layout == sc::parameter_layout::matrix);
+static_assert(plain.weights.entries[0].layout == sc::tracing::parameter_layout::matrix);
 static_assert(plain.weights.entries[1].name == "bias" && plain.weights.entries[1].shape == sc::shape(2));
 static_assert(plain.flops == 2LL * 3 * 5 * 2 * 8 * 8 * 4 + 10 * 12 * 2);
 static_assert(conv2d_transpose{2, 3}.options.output_padding == sc::layers::conv2d_transpose_options::no_output_padding);

@@ -18,7 +18,7 @@ static_assert(rules_of(dense{10}, sc::shape(5, 7, 3)).gives({5, 7, 10}));  // ov
 constexpr auto plain = rules_of(dense{10}, sc::shape(784));
 static_assert(plain.weights.count == 2);
 static_assert(plain.weights.entries[0].name == "kernel" && plain.weights.entries[0].shape == sc::shape(784, 10));
-static_assert(plain.weights.entries[0].layout == sc::parameter_layout::matrix);
+static_assert(plain.weights.entries[0].layout == sc::tracing::parameter_layout::matrix);
 static_assert(plain.weights.entries[1].name == "bias" && plain.weights.entries[1].shape == sc::shape(10));
 static_assert(plain.weights.entries[0].trainable && plain.weights.entries[1].trainable);
 static_assert(plain.weights.entries[0].regularizer.l2 == 0.0F);

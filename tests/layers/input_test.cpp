@@ -30,7 +30,7 @@ static_assert(sc::graph_of<spelled>.layers[0].name == "input_1");
 static_assert(sc::graph_of<spelled>.layers[1].name == "input_2");
 static_assert(sc::graph_of<spelled>.layers[2].name == "third");
 static_assert(sc::graph_of<spelled>.layers[0].class_name == "InputLayer");
-static_assert(sc::same_type(sc::graph_of<spelled>.layers[0].type, sc::no_type) &&
+static_assert(sc::tracing::same_type(sc::graph_of<spelled>.layers[0].type, sc::tracing::no_type) &&
               sc::graph_of<spelled>.call(0).is_input);
 
 // One input's batch size is the model's, wherever that input is.

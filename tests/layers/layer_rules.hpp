@@ -22,7 +22,7 @@ struct weights_of_layer {
 };
 
 struct rules {
-  sc::diagnostic problem;
+  sc::diagnostics::diagnostic problem;
   sc::shape output;
   long long flops = 0;
   weights_of_layer weights;

@@ -47,18 +47,19 @@ static_assert(graph.call(6).shape == sc::shape(5, 6) && graph.inputs_of(7)[0] ==
 static_assert(sc::layer_of<translator, 4>.first == 12);
 
 // Keras's names of outputs; summaries as Keras has them.
-static_assert(sc::output_names<translator>[0] == "dense_1" && sc::output_names<translator>[1] == "sum_and_difference");
-static_assert(sc::output_names<translator>[2] == "lstm");
-static_assert(sc::summary_rows<translator>.size() == 7);
-static_assert(sc::summary_rows<translator>[2].output_shapes.size() == 3);
-static_assert(sc::summary_rows<translator>[3].connected_to[2].name == "lstm");
-static_assert(sc::summary_rows<translator>[3].connected_to[2].tensor_index == 2);
+static_assert(sc::models::output_names<translator>[0] == "dense_1" &&
+              sc::models::output_names<translator>[1] == "sum_and_difference");
+static_assert(sc::models::output_names<translator>[2] == "lstm");
+static_assert(sc::models::summary_rows<translator>.size() == 7);
+static_assert(sc::models::summary_rows<translator>[2].output_shapes.size() == 3);
+static_assert(sc::models::summary_rows<translator>[3].connected_to[2].name == "lstm");
+static_assert(sc::models::summary_rows<translator>[3].connected_to[2].tensor_index == 2);
 
 // A stage is that of the call; assignments have no entries for outputs.
 using staged = sc::pipelined<translator, sc::stages<0, 1, 1, 2, 2>>;
 static_assert(sc::stage_of<staged, 3> == 0 && sc::stage_of<staged, 6> == 1);
 static_assert(sc::get_pipeline_stage_assignment<staged>().size() == 5);
-static_assert(sc::pipeline_summary_rows<staged>[1].input_layers[1] == "lstm");
+static_assert(sc::pipeline::pipeline_summary_rows<staged>[1].input_layers[1] == "lstm");
 static_assert(sc::pipeline_stages<sc::even_pipeline<translator, 2>> == 2);
 
 // Called inside another model, twice.

@@ -71,7 +71,7 @@ using built = sc::build<in_subclass, input{5}>;
 struct nesting : sc::functional<nesting> {
   static constexpr auto build(auto& model) {
     auto x = model.input(4);
-    x = sc::sequential_model<scale{}, twice{}>{}(x);
+    x = sc::models::sequential_model<scale{}, twice{}>{}(x);
     return in_subclass{}(x);
   }
 };
@@ -104,6 +104,6 @@ static_assert(sc::pipeline_stages<sc::pipelined<mine::in_sequential, sc::stages<
 static_assert(sc::pipeline_stages<sc::pipelined<mine::in_functional, sc::stages<0, 0, 1, 1>>> == 2);
 
 TEST_CASE("rows of an own layer") {
-  CHECK(sc::summary_rows<mine::in_functional>[1].class_name == "Scale");
-  CHECK(sc::summary_rows<mine::in_functional>[1].connected_to.size() == 2);
+  CHECK(sc::models::summary_rows<mine::in_functional>[1].class_name == "Scale");
+  CHECK(sc::models::summary_rows<mine::in_functional>[1].connected_to.size() == 2);
 }

@@ -52,7 +52,7 @@ static_assert(sc::is_pipelined<staged>);
 }  // namespace
 
 TEST_CASE("a checkpoint is a row of the summary without weights") {
-  auto const& row = sc::summary_rows<stack>[3];
+  auto const& row = sc::models::summary_rows<stack>[3];
   CHECK(row.name == "recomputation_checkpoint_1");
   CHECK(row.class_name == "RecomputationCheckpoint");
   CHECK(row.output_shape() == sc::shape(8));

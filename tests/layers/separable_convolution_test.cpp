@@ -24,7 +24,7 @@ constexpr auto depthwise = rules_of(depthwise_conv2d{{3, 5}, sc::relu, {.depth_m
 static_assert(depthwise.weights.count == 2);
 static_assert(depthwise.weights.entries[0].name == "depthwise_kernel");
 static_assert(depthwise.weights.entries[0].shape == sc::shape(3, 5, 4, 2));
-static_assert(depthwise.weights.entries[0].layout == sc::parameter_layout::plain);
+static_assert(depthwise.weights.entries[0].layout == sc::tracing::parameter_layout::plain);
 static_assert(depthwise.weights.entries[1].name == "bias" && depthwise.weights.entries[1].shape == sc::shape(8));
 static_assert(depthwise.flops == 6 * 4 * 8 * (2 * 3 * 5 + 1));
 static_assert(depthwise_conv2d{3}.activation == sc::linear && depthwise_conv2d{3}.options.use_bias);
@@ -49,10 +49,10 @@ constexpr auto separable = rules_of(separable_conv2d{3, {3, 5}, {.depth_multipli
 static_assert(separable.gives({6, 4, 3}) && separable.weights.count == 3);
 static_assert(separable.weights.entries[0].name == "depthwise_kernel");
 static_assert(separable.weights.entries[0].shape == sc::shape(3, 5, 4, 2));
-static_assert(separable.weights.entries[0].layout == sc::parameter_layout::plain);
+static_assert(separable.weights.entries[0].layout == sc::tracing::parameter_layout::plain);
 static_assert(separable.weights.entries[1].name == "pointwise_kernel");
 static_assert(separable.weights.entries[1].shape == sc::shape(1, 1, 8, 3));
-static_assert(separable.weights.entries[1].layout == sc::parameter_layout::matrix);
+static_assert(separable.weights.entries[1].layout == sc::tracing::parameter_layout::matrix);
 static_assert(separable.weights.entries[2].name == "bias" && separable.weights.entries[2].shape == sc::shape(3));
 static_assert(separable.flops == 24 * (8 * 2 * 3 * 5 + 3 * (2 * 8 + 1)));
 static_assert(separable_conv2d{3, 3, sc::relu, {.name = "chosen"}}.layer_name == "chosen");

@@ -41,8 +41,8 @@ static_assert(sc::graph_of<named>.layer(5).name == "dense_1");
 namespace {
 
 template <class Layer>
-constexpr sc::diagnostic problem_of(Layer const& layer, sc::shape const& in) {
-  sc::diagnostic problem;
+constexpr sc::diagnostics::diagnostic problem_of(Layer const& layer, sc::shape const& in) {
+  sc::diagnostics::diagnostic problem;
   static_cast<void>(layer.output_shape(sc::layer_inputs(&in, 1, "name", problem)));
   return problem;
 }

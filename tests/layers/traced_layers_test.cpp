@@ -14,7 +14,7 @@ namespace {
 struct said {
   sc::shape output;
   sc::parameter_list weights;
-  sc::diagnostic problem;
+  sc::diagnostics::diagnostic problem;
 };
 template <class Layer, class... Shapes>
 constexpr said said_by(Layer const& layer, Shapes const&... shapes) {

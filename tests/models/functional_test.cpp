@@ -20,7 +20,7 @@ struct loops : sc::functional<loops> {
     return dense{3}(x);
   }
 };
-static_assert(sc::graph_of<loops>.kind() == sc::model_kind::functional);
+static_assert(sc::graph_of<loops>.kind() == sc::tracing::model_kind::functional);
 static_assert(sc::call_count<loops> == 1 + 5 * 3 + 1 + 1);
 static_assert(sc::count_parameters<loops>() ==
               3 * 8 + 3 + (16 * 8 + 8) + (16 * 8 + 8) + (8 * 8 + 8) + 4 * 2 * (8 * 8 + 8));
@@ -118,7 +118,7 @@ struct two_of_subclass : sc::model<two_of_subclass> {
   constexpr auto call(auto&, auto x) { return inner(x); }
 };
 template <class M, std::size_t Output>
-constexpr std::string_view name_of_output = sc::output_names<M>[Output];
+constexpr std::string_view name_of_output = sc::models::output_names<M>[Output];
 static_assert(name_of_output<many_outputs, 0> == "tower" && name_of_output<many_outputs, 1> == "tower_1");
 static_assert(name_of_output<many_outputs, 2> == "tower_1_1" && name_of_output<many_outputs, 3> == "shared");
 static_assert(name_of_output<many_outputs, 4> == "shared_1" && name_of_output<tower, 1> == "right");

@@ -75,8 +75,8 @@ struct nested : sc::functional<nested> {
 };
 
 inline constexpr auto sequential_block =
-    sc::sequential_model<input{16}, dense{16, sc::relu, {.name = "block_1"}}, dense{16, {.name = "block_2"}}>{}.named(
-        "block");
+    sc::models::sequential_model<input{16}, dense{16, sc::relu, {.name = "block_1"}}, dense{16, {.name = "block_2"}}>{}
+        .named("block");
 
 struct nested_sequential : sc::sequential<input{8}, dense{16}, sequential_block, dense{4}> {
   static constexpr std::string_view name = "outer";

@@ -21,7 +21,7 @@ struct my_model : sc::model<my_model> {
   }
 };
 using built = sc::build<my_model, input{6}>;
-static_assert(sc::Model<built> && sc::graph_of<built>.kind() == sc::model_kind::subclass);
+static_assert(sc::Model<built> && sc::graph_of<built>.kind() == sc::tracing::model_kind::subclass);
 static_assert(sc::graph_of<built>.name() == "my_model");
 static_assert(sc::count_parameters<built>() == 129);
 // The same subclass with other inputs is another model.

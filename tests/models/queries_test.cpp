@@ -29,7 +29,7 @@ static_assert(sc::calls_of_stage<staged, 0> == std::array{1, 2} && sc::calls_of_
 
 // What an output's last activation is: of a layer, a layer of its own, at the end of a nested model, or unknown.
 template <class M>
-constexpr auto last = sc::last_activations_of<M>[0];
+constexpr auto last = sc::models::last_activations_of<M>[0];
 using head = sc::sequential<input{4}, dense{3, sc::softmax}>;
 using nested_head = sc::sequential<input{4}, dense{4}, head{}>;
 static_assert(last<head>.has_logits() && last<head>.function == sc::softmax && last<head>.call == 1);

@@ -12,15 +12,15 @@ namespace {
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 
 static_assert(sc::Model<mlp> && !sc::Model<dense>);
-static_assert(sc::graph_of<mlp>.kind() == sc::model_kind::sequential);
+static_assert(sc::graph_of<mlp>.kind() == sc::tracing::model_kind::sequential);
 static_assert(sc::call_count<mlp> == 5 && sc::graph_of<mlp>.order.size() == 4);
 static_assert(sc::count_parameters<mlp>() == 235'146);
 static_assert(sc::output_shape_of<mlp, 1> == sc::shape(784) && sc::output_shape_of<mlp, 4> == sc::shape(10));
 static_assert(sc::layer_of<mlp, 2>.activation == sc::relu && sc::layer_of<mlp, 4>.activation == sc::linear);
 
 // Nested: another sequential model is one entry, with or without an input of its own.
-using head = sc::sequential_model<dense{16, sc::relu}, dense{2}>;
-using with_input = sc::sequential_model<input{16}, dense{4}>;
+using head = sc::models::sequential_model<dense{16, sc::relu}, dense{2}>;
+using with_input = sc::models::sequential_model<input{16}, dense{4}>;
 using nested = sc::sequential<input{8}, dense{16}, with_input{}, head{}>;
 static_assert(sc::graph_of<nested>.nested_models.size() == 3);
 static_assert(sc::graph_of<nested>.nested_models[1].name == "sequential");
@@ -47,7 +47,7 @@ static_assert(sc::graph_of<calls_it>.nested_models[2].node_index == 1);
 static_assert(std::is_same_v<sc::build<without_input, input{4}>, sc::sequential<input{4}, dense{16}, dense{2}>>);
 static_assert(sc::pipeline_stages<sc::pipelined<sc::build<without_input, input{4}>, sc::stages<0, 1>>> == 2);
 
-struct named : sc::sequential_model<input{2}, dense{2}> {
+struct named : sc::models::sequential_model<input{2}, dense{2}> {
   static constexpr std::string_view name = "my_stack";
 };
 static_assert(sc::graph_of<named>.name() == "my_stack");
@@ -55,16 +55,16 @@ static_assert(sc::graph_of<named>.name() == "my_stack");
 template <class M>
 constexpr int code_of = sc::detail::findings<M>.problem.code;
 
-static_assert(code_of<sc::sequential_model<dense{3}>> == 1010);
-static_assert(code_of<sc::sequential_model<input{3}, dense{3}, input{3}>> == 1009);
-static_assert(code_of<sc::sequential_model<input{3}, dense{0}>> == 1012);
-static_assert(code_of<sc::sequential_model<input{3}, dense{3}.in_pipeline_stage(1)>> == 2013);
-static_assert(code_of<sc::sequential_model<input{3}, with_input{}>> == 1004);
-static_assert(sc::detail::findings<sc::sequential_model<input{8}, with_input{}>>.problem.text ==
+static_assert(code_of<sc::models::sequential_model<dense{3}>> == 1010);
+static_assert(code_of<sc::models::sequential_model<input{3}, dense{3}, input{3}>> == 1009);
+static_assert(code_of<sc::models::sequential_model<input{3}, dense{0}>> == 1012);
+static_assert(code_of<sc::models::sequential_model<input{3}, dense{3}.in_pipeline_stage(1)>> == 2013);
+static_assert(code_of<sc::models::sequential_model<input{3}, with_input{}>> == 1004);
+static_assert(sc::detail::findings<sc::models::sequential_model<input{8}, with_input{}>>.problem.text ==
               "model 'sequential' has an input of shape (16,), but is called with (8,) [E1004]");
 
 // The first broken rule, of several.
-static_assert(code_of<sc::sequential_model<input{3}, reshape{2, 2}, dense{0}, dropout{2.0}>> == 1017);
+static_assert(code_of<sc::models::sequential_model<input{3}, reshape{2, 2}, dense{0}, dropout{2.0}>> == 1017);
 
 // As long as a model may be: more entries than a fold may have operands.
 template <int... Index>

@@ -18,34 +18,36 @@ std::string summary_of(int line_length = 0) {
   return text;
 }
 
-static_assert(sc::summary_rows<mlp>.size() == 4);
-static_assert(sc::summary_rows<mlp>[1].name == "dense");
-static_assert(sc::summary_rows<mlp>[1].class_name == "Dense");
-static_assert(sc::summary_rows<mlp>[1].output_shape() == sc::shape(256));
-static_assert(sc::summary_rows<mlp>[1].parameter_count == 200'960);
-static_assert(sc::is_sequential_like<mlp> && sc::is_sequential_like<chain> && sc::is_sequential_like<subclass>);
-static_assert(!sc::is_sequential_like<branches> && !sc::is_sequential_like<several_shapes>);
+static_assert(sc::models::summary_rows<mlp>.size() == 4);
+static_assert(sc::models::summary_rows<mlp>[1].name == "dense");
+static_assert(sc::models::summary_rows<mlp>[1].class_name == "Dense");
+static_assert(sc::models::summary_rows<mlp>[1].output_shape() == sc::shape(256));
+static_assert(sc::models::summary_rows<mlp>[1].parameter_count == 200'960);
+static_assert(sc::models::is_sequential_like<mlp> && sc::models::is_sequential_like<chain> &&
+              sc::models::is_sequential_like<subclass>);
+static_assert(!sc::models::is_sequential_like<branches> && !sc::models::is_sequential_like<several_shapes>);
 
 // Inputs are rows of a functional model, and have no connections.
-static_assert(sc::summary_rows<branches>.size() == 8);
-static_assert(sc::summary_rows<branches>[0].is_input && sc::summary_rows<branches>[0].connected_to.empty());
+static_assert(sc::models::summary_rows<branches>.size() == 8);
+static_assert(sc::models::summary_rows<branches>[0].is_input &&
+              sc::models::summary_rows<branches>[0].connected_to.empty());
 // A shared layer is one row that lists the inputs of all its calls.
-static_assert(sc::summary_rows<branches>[2].name == "shared");
-static_assert(sc::summary_rows<branches>[2].connected_to.size() == 2);
-static_assert(sc::summary_rows<branches>[2].connected_to[1].name == "input_b");
-static_assert(sc::summary_rows<branches>[3].connected_to[1].name == "shared");
-static_assert(sc::summary_rows<branches>[3].connected_to[1].node_index == 1);
+static_assert(sc::models::summary_rows<branches>[2].name == "shared");
+static_assert(sc::models::summary_rows<branches>[2].connected_to.size() == 2);
+static_assert(sc::models::summary_rows<branches>[2].connected_to[1].name == "input_b");
+static_assert(sc::models::summary_rows<branches>[3].connected_to[1].name == "shared");
+static_assert(sc::models::summary_rows<branches>[3].connected_to[1].node_index == 1);
 
-static_assert(sc::summary_rows<several_shapes>[2].has_several_shapes);
+static_assert(sc::models::summary_rows<several_shapes>[2].has_several_shapes);
 
 // A nested model is one row with all its weights.
-static_assert(sc::summary_rows<nested>[2].name == "block" && sc::summary_rows<nested>[2].is_model);
-static_assert(sc::summary_rows<nested>[2].class_name == "Functional");
-static_assert(sc::summary_rows<nested>[2].parameter_count == 272);
+static_assert(sc::models::summary_rows<nested>[2].name == "block" && sc::models::summary_rows<nested>[2].is_model);
+static_assert(sc::models::summary_rows<nested>[2].class_name == "Functional");
+static_assert(sc::models::summary_rows<nested>[2].parameter_count == 272);
 static_assert(sc::count_parameters<nested>() == 1242 && sc::count_trainable_parameters<nested>() == 1242);
 
 // What Keras prints as "multiple" is known here.
-static_assert(sc::summary_rows<subclass>[2].output_shape() == sc::shape(16));
+static_assert(sc::models::summary_rows<subclass>[2].output_shape() == sc::shape(16));
 
 struct two_heads : sc::functional<two_heads> {
   static constexpr std::string_view name = "two_heads";
@@ -60,9 +62,9 @@ struct uses_heads : sc::functional<uses_heads> {
     return concatenate{}(right, left);
   }
 };
-static_assert(sc::summary_rows<uses_heads>[1].output_shapes.size() == 2);
-static_assert(sc::summary_rows<uses_heads>[2].connected_to[0].tensor_index == 1);
-static_assert(sc::summary_rows<uses_heads>[2].connected_to[1].tensor_index == 0);
+static_assert(sc::models::summary_rows<uses_heads>[1].output_shapes.size() == 2);
+static_assert(sc::models::summary_rows<uses_heads>[2].connected_to[0].tensor_index == 1);
+static_assert(sc::models::summary_rows<uses_heads>[2].connected_to[1].tensor_index == 0);
 
 struct frozen_scale : sc::layer<frozen_scale> {
   static constexpr std::string_view class_name = "FrozenScale";

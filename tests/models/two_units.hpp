@@ -17,8 +17,8 @@ struct model : stagecraft::functional<model> {
 using staged = stagecraft::pipelined<model, stagecraft::stages<0, 0, 0, 1>>;
 
 /// What the other unit sees.
-stagecraft::graph_view const* graph_in_other_unit();
-stagecraft::type_tag const* dense_tag_in_other_unit();
+stagecraft::tracing::graph_view const* graph_in_other_unit();
+stagecraft::tracing::type_tag const* dense_tag_in_other_unit();
 int stages_in_other_unit();
 
 }  // namespace two_units

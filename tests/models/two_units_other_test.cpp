@@ -6,8 +6,10 @@
 
 namespace two_units {
 
-stagecraft::graph_view const* graph_in_other_unit() { return &stagecraft::graph_of<model>; }
-stagecraft::type_tag const* dense_tag_in_other_unit() { return stagecraft::tag_of<stagecraft::layers::dense>; }
+stagecraft::tracing::graph_view const* graph_in_other_unit() { return &stagecraft::graph_of<model>; }
+stagecraft::tracing::type_tag const* dense_tag_in_other_unit() {
+  return stagecraft::tracing::tag_of<stagecraft::layers::dense>;
+}
 int stages_in_other_unit() { return stagecraft::pipeline_stages<staged>; }
 
 }  // namespace two_units

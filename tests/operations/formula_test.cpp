@@ -18,7 +18,7 @@ struct formula_of_call {
     operation_list list;
     tensor const x{&list, list.append(input{0}, {}, {})}, y{&list, list.append(input{1}, {}, {})};
     tensor const a{&list, list.append(weight{0}, {}, {})}, b{&list, list.append(weight{1}, {}, {})};
-    growing_array<int> results;
+    tracing::growing_array<int> results;
     for (tensor const result : Call{}(x, y, a, b)) results.push_back(result.id);
     return {list, results};
   }

@@ -61,11 +61,11 @@ static_assert([] {
 
 /// What is said of `call` with inputs of these shapes.
 template <class Call, class... Shapes>
-constexpr stagecraft::diagnostic problem_of(Call const& call, Shapes const&... shapes) {
+constexpr stagecraft::diagnostics::diagnostic problem_of(Call const& call, Shapes const&... shapes) {
   extents const all[]{shapes...};
   return trace_call(call, all).list.problem;
 }
-constexpr auto says(stagecraft::diagnostic const& problem, std::string_view text) {
+constexpr auto says(stagecraft::diagnostics::diagnostic const& problem, std::string_view text) {
   return problem.code == 1070 && problem.text.view() == text;
 }
 

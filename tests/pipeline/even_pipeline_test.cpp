@@ -47,14 +47,14 @@ struct residual : sc::functional<residual> {
     return sc::outputs(dense{2}(sum), second);
   }
 };
-static_assert(sc::linear_order_of<residual>.bytes_across == std::array{0LL, 32LL, 64LL, 64LL});
+static_assert(sc::pipeline::linear_order_of<residual>.bytes_across == std::array{0LL, 32LL, 64LL, 64LL});
 struct late_input : sc::functional<late_input> {
   static constexpr auto build(auto& model) {
     auto const x = model.input(4), y = model.input(8);
     return add{}(dense{8}(dense{8}(x)), y);
   }
 };
-static_assert(sc::linear_order_of<late_input>.bytes_across == std::array{0LL, 32LL + 32LL, 32LL + 32LL});
+static_assert(sc::pipeline::linear_order_of<late_input>.bytes_across == std::array{0LL, 32LL + 32LL, 32LL + 32LL});
 
 // Calls that share weights stay together, with all between them; calls of a layer without weights need not.
 struct shared : sc::functional<shared> {
@@ -69,7 +69,7 @@ struct shared : sc::functional<shared> {
     return dense{8}(x);
   }
 };
-static_assert(sc::linear_order_of<shared>.joined == std::array{false, false, false, true, true, true, false});
+static_assert(sc::pipeline::linear_order_of<shared>.joined == std::array{false, false, false, true, true, true, false});
 static_assert(sc::pipeline_stages<sc::even_pipeline<shared, 4>> == 4);
 
 // ResNet-50: better than equal numbers of layers, and close to an equal share.
@@ -96,11 +96,12 @@ static_assert(highest_flops<counted_resnet<4>>() * 4 * 100 > resnet_flops * 110)
 // Errors.
 template <class M, int Stages>
 constexpr int code_of =
-    stage_problem<sc::pipelined_model<M, sc::detail::even_stages<Stages>{}, sc::device_mapping<>>>.code;
+    stage_problem<sc::pipeline::pipelined_model<M, sc::detail::even_stages<Stages>{}, sc::device_mapping<>>>.code;
 static_assert(code_of<mlp, 4> == 0 && code_of<mlp, 5> == 2054 && code_of<mlp, 1> == 2054 && code_of<mlp, 0> == 2054);
 static_assert(code_of<mlp, 65> == 2054 && code_of<shared, 4> == 0 && code_of<shared, 5> == 2054);
-static_assert(stage_problem<sc::pipelined_model<mlp, sc::detail::even_stages<2>{}, sc::device_mapping<0>>>.code ==
-              2009);
+static_assert(
+    stage_problem<sc::pipeline::pipelined_model<mlp, sc::detail::even_stages<2>{}, sc::device_mapping<0>>>.code ==
+    2009);
 
 /// The least flops of the fullest stage, by a dynamic program over all cuts.
 template <class M>
@@ -115,7 +116,7 @@ long long least_flops(int stages) {
       long long flops = 0;
       for (std::size_t begin = end; begin-- > 0;) {
         flops += graph.call(graph.order[begin]).flops;
-        if (begin > 0 && sc::linear_order_of<M>.joined[begin]) continue;
+        if (begin > 0 && sc::pipeline::linear_order_of<M>.joined[begin]) continue;
         next[end] = std::min(next[end], std::max(best[begin], flops));
       }
     }

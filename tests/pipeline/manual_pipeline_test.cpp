@@ -12,8 +12,8 @@
 #include <string_view>
 
 namespace sc = stagecraft;
-using sc::pipelined_model;
 using sc::detail::stage_problem;
+using sc::pipeline::pipelined_model;
 using namespace sc::layers;
 
 namespace {
@@ -71,7 +71,7 @@ static_assert(!sc::is_pipelined<sc::unpipelined<two>>);
 static_assert(sc::pipeline_stages<sc::manual_pipeline<three, ".*", "dense_2">> == 2);
 
 // Stages that are written as lists of layers: a nested model is one of these.
-using nested_head = sc::sequential_model<dense{4}, dense{2}>;
+using nested_head = sc::models::sequential_model<dense{4}, dense{2}>;
 using by_lists = sc::pipeline_sequential<sc::stage{input{8}, dense{8}}, sc::stage{dense{4}, nested_head{}},
                                          sc::stage{dense{3}}, sc::device_mapping<0, 1, 0>>;
 static_assert(sc::pipeline_stages<by_lists> == 3 && sc::device_of<by_lists, 2> == 0);
@@ -124,16 +124,16 @@ static_assert(code_of<mlp, ".*"> == 2008);
 // Solution files.
 template <auto const& Text, class M = mlp,
           auto Devices = sc::detail::devices_with<sc::detail::stages_of_solution<Text>>>
-constexpr int code_of_file = stage_problem<pipelined_model<M, sc::solution_file<Text>, Devices>>.code;
+constexpr int code_of_file = stage_problem<pipelined_model<M, sc::pipeline::solution_file<Text>, Devices>>.code;
 
 inline constexpr char in_any_order[] = R"(/* of a tool */ {"pipeline_mapping":
   {"dense_2": 1, "dense" : 0, "dense_1": 1, // the others
    "flatten": 0, "input_1": 0}, "device_maping": [ 1,0 ]}
 )";
-using of_file = sc::pipelined<mlp, sc::solution_file<in_any_order>>;
+using of_file = sc::pipelined<mlp, sc::pipeline::solution_file<in_any_order>>;
 static_assert(sc::calls_of_stage<of_file, 0> == sc::calls_of_stage<two, 0>);
 static_assert(sc::device_of<of_file, 0> == 1 && sc::device_of<of_file, 1> == 0);
-using elsewhere = sc::pipelined<mlp, sc::solution_file<in_any_order>, sc::device_mapping<0, 0>>;
+using elsewhere = sc::pipelined<mlp, sc::pipeline::solution_file<in_any_order>, sc::device_mapping<0, 0>>;
 static_assert(sc::device_of<elsewhere, 0> == 0);
 
 struct nested : sc::functional<nested> {
@@ -145,7 +145,7 @@ struct nested : sc::functional<nested> {
 };
 inline constexpr char of_nested[] = R"({"pipeline_mapping": {"sequential/dense": 0, "sequential/dense_1": 1, "again": 1,
                                                             "again[1]": 2, "dense_2": 1}})";
-using nested_stages = sc::pipelined<nested, sc::solution_file<of_nested>>;
+using nested_stages = sc::pipelined<nested, sc::pipeline::solution_file<of_nested>>;
 static_assert(sc::pipeline_stages<nested_stages> == 3 && sc::device_of<nested_stages, 2> == 2);
 static_assert(sc::calls_of_stage<nested_stages, 1>.size() == 3 && stage_at<nested_stages>("again", 1) == 2);
 
@@ -181,9 +181,9 @@ constexpr auto resnet_text = [] {
   }
   return text.append("},\n\"device_mapping\": [0, 1, 2, 3]}");
 }();
-static_assert(sc::calls_of_stage<sc::pipelined<resnet::resnet50, sc::solution_file<resnet_text<false>>>, 2> ==
+static_assert(sc::calls_of_stage<sc::pipelined<resnet::resnet50, sc::pipeline::solution_file<resnet_text<false>>>, 2> ==
               sc::calls_of_stage<resnet_stages, 2>);
-static_assert(sc::calls_of_stage<sc::pipelined<resnet::resnet50, sc::solution_file<resnet_text<true>>>, 1> ==
+static_assert(sc::calls_of_stage<sc::pipelined<resnet::resnet50, sc::pipeline::solution_file<resnet_text<true>>>, 1> ==
               sc::calls_of_stage<resnet_stages, 1>);
 
 }  // namespace
@@ -218,7 +218,7 @@ TEST_CASE("messages show the pattern, the stage and the layer") {
         "no layer is left in pipeline stage 1: what its pattern 'dense_' matches, later patterns match, too, such as "
         "layer 'dense_1', which is in stage 2; the last pattern that matches counts [E2005]");
 
-  using twice_sent = pipelined_model<mlp, sc::solution_file<too_large>, sc::device_mapping<>>;
+  using twice_sent = pipelined_model<mlp, sc::pipeline::solution_file<too_large>, sc::device_mapping<>>;
   CHECK(text(stage_problem<twice_sent>) ==
         "the solution file has '99999999999999999999' as the stage of layer 'dense'; it is a whole number [E3041]");
 }

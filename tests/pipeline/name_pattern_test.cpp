@@ -8,7 +8,7 @@
 
 namespace {
 
-using stagecraft::name_pattern;
+using stagecraft::pipeline::name_pattern;
 
 constexpr bool matches(std::string_view pattern, std::string_view name) { return name_pattern(pattern).matches(name); }
 

@@ -11,27 +11,27 @@
 #include <vector>
 
 namespace sc = stagecraft;
-using sc::partition_objective;
+using sc::pipeline::partition_objective;
 
 namespace {
 
 template <std::size_t Count>
-constexpr sc::partition split(std::array<long long, Count> const& cycles, int stages) {
-  return sc::find_partition({.cycles = cycles}, {.min_stages = stages, .max_stages = stages});
+constexpr sc::pipeline::partition split(std::array<long long, Count> const& cycles, int stages) {
+  return sc::pipeline::find_partition({.cycles = cycles}, {.min_stages = stages, .max_stages = stages});
 }
 
 static_assert(split(std::array{1LL, 1LL, 1LL, 1LL}, 2).first[1] == 2);
 static_assert(split(std::array{1LL, 2LL, 3LL, 4LL, 5LL, 6LL, 7LL, 8LL, 9LL}, 3).cycles == 17);
 static_assert(split(std::array{9LL, 1LL, 1LL, 1LL}, 3) ==
-              sc::partition{.stages = 3, .first = {0, 1, 2, 4}, .cycles = 9});
+              sc::pipeline::partition{.stages = 3, .first = {0, 1, 2, 4}, .cycles = 9});
 static_assert(!split(std::array{1LL, 1LL}, 3).found() && !split(std::array<long long, 0>{}, 1).found());
 static_assert(split(std::array{1LL, 2LL, 3LL, 4LL}, 2).stage_of(2) == 0);
 static_assert(split(std::array{1LL, 2LL, 3LL, 4LL}, 2).stage_of(3) == 1);
-static_assert(!sc::find_partition({.cycles = std::array{1LL}}, {.min_stages = 2, .max_stages = 1}).found());
+static_assert(!sc::pipeline::find_partition({.cycles = std::array{1LL}}, {.min_stages = 2, .max_stages = 1}).found());
 
 // An order as long as ResNet-50's, into sixteen stages, is one constant; transfers, kinds and memory are all different.
 constexpr std::size_t long_order = 176;
-constexpr sc::partition into_sixteen(partition_objective objective, bool equal_transfers) {
+constexpr sc::pipeline::partition into_sixteen(partition_objective objective, bool equal_transfers) {
   std::array<long long, long_order> cycles{}, transfer{}, exclusive{}, temporary{};
   std::array<int, long_order> kind{};
   std::array<long long, 9> shared{};
@@ -45,14 +45,14 @@ constexpr sc::partition into_sixteen(partition_objective objective, bool equal_t
     temporary[i] = random() % 4000000;
     kind[i] = static_cast<int>(random() % 9);
   }
-  return sc::find_partition({.cycles = cycles,
-                             .transfer = transfer,
-                             .exclusive = exclusive,
-                             .temporary = temporary,
-                             .kind = kind,
-                             .shared = shared,
-                             .capacity = 400000000},
-                            {.min_stages = 2, .max_stages = 16, .objective = objective});
+  return sc::pipeline::find_partition({.cycles = cycles,
+                                       .transfer = transfer,
+                                       .exclusive = exclusive,
+                                       .temporary = temporary,
+                                       .kind = kind,
+                                       .shared = shared,
+                                       .capacity = 400000000},
+                                      {.min_stages = 2, .max_stages = 16, .objective = objective});
 }
 constexpr auto quick = into_sixteen(partition_objective::cycles, false);
 constexpr auto small = into_sixteen(partition_objective::memory, false);
@@ -71,7 +71,7 @@ struct random_order {
   std::vector<long long> cycles, transfer, exclusive, temporary, shared;
   std::vector<int> kind;
   std::array<bool, 16> joined{};
-  sc::partition_costs costs;
+  sc::pipeline::partition_costs costs;
 
   explicit random_order(std::mt19937& random) {
     int const count = pick(random, 1, 10), highest = pick(random, 0, 1) == 0 ? 3 : 100;
@@ -97,8 +97,8 @@ struct random_order {
 };
 
 /// What a set of cuts costs, by the definition.
-sc::partition judge(sc::partition_costs const& costs, unsigned cuts) {
-  sc::partition result;
+sc::pipeline::partition judge(sc::pipeline::partition_costs const& costs, unsigned cuts) {
+  sc::pipeline::partition result;
   int first = 0;
   for (int i = 1; i <= costs.size(); ++i) {
     if (i < costs.size() && (cuts >> i & 1) == 0) continue;
@@ -127,7 +127,7 @@ sc::partition judge(sc::partition_costs const& costs, unsigned cuts) {
 }
 
 /// What an objective compares, the smaller the better; at last, fewer stages.
-std::tuple<long long, long long, int> rank(sc::partition const& one, partition_objective objective) {
+std::tuple<long long, long long, int> rank(sc::pipeline::partition const& one, partition_objective objective) {
   if (objective == partition_objective::memory) return {one.memory, one.period(), one.stages};
   if (objective == partition_objective::stages) return {one.stages, one.period(), one.stages};
   return {one.period(), 0, one.stages};
@@ -144,8 +144,8 @@ TEST_CASE("no partition is better than the one that is found") {
     int const least = pick(random, 1, 4), most = least + pick(random, 0, 4);
     for (auto const objective :
          {partition_objective::cycles, partition_objective::memory, partition_objective::stages}) {
-      auto const result = sc::find_partition(costs, {least, most, objective});
-      sc::partition best;
+      auto const result = sc::pipeline::find_partition(costs, {least, most, objective});
+      sc::pipeline::partition best;
       for (unsigned cuts = 0; cuts < 1U << costs.size(); cuts += 2) {
         auto const other = judge(costs, cuts);
         if (other.stages < least || other.stages > most) continue;
@@ -175,7 +175,7 @@ TEST_CASE("long orders are even, and no search over bounds goes astray") {
       highest = std::max(highest, cycles.back());
     }
     int const stages = pick(random, 1, 64);
-    auto const result = sc::find_partition({.cycles = cycles}, {stages, stages});
+    auto const result = sc::pipeline::find_partition({.cycles = cycles}, {stages, stages});
     REQUIRE(result.stages == stages);
     CHECK(result.cycles <= sum / stages + highest);
     CHECK(result.cycles * stages >= sum);

@@ -41,7 +41,7 @@ static_assert(sc::is_pipelined<by_call> && sc::pipeline_stages<by_call> == 4);
 static_assert(sc::stage_of<by_call, sc::find_call<by_call>("dense")> == 0);
 static_assert(sc::stage_of<by_call, sc::find_call<by_call>("dense_1", 1)> == 1);
 static_assert(sc::stage_of<by_call, sc::find_call<by_call>("concatenate")> == 2);
-static_assert(sc::stage_of<by_call, 0> == sc::unassigned);  // an input has no stage
+static_assert(sc::stage_of<by_call, 0> == sc::tracing::unassigned);  // an input has no stage
 static_assert(sc::calls_of_stage<by_call, 1>.size() == 2);
 static_assert(sc::device_of<by_call, 3> == 3);
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 namespace sc = stagecraft;
-using sc::pipelined_model;
 using sc::detail::stage_problem;
+using sc::pipeline::pipelined_model;
 using namespace sc::layers;
 
 namespace {
@@ -21,7 +21,8 @@ using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense
 using two = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 static_assert(sc::Model<two> && sc::is_pipelined<two> && !sc::is_pipelined<mlp>);
 static_assert(sc::pipeline_stages<two> == 2 && sc::pipeline_stages<mlp> == 0);
-static_assert(sc::stage_of<two, 2> == 0 && sc::stage_of<two, 3> == 1 && sc::stage_of<mlp, 3> == sc::unassigned);
+static_assert(sc::stage_of<two, 2> == 0 && sc::stage_of<two, 3> == 1 &&
+              sc::stage_of<mlp, 3> == sc::tracing::unassigned);
 static_assert(sc::device_of<two, 1> == 1);
 static_assert(sc::count_parameters<two>() == sc::count_parameters<mlp>());
 static_assert(&sc::graph_of<two>.calls[0] == &sc::graph_of<mlp>.calls[0]);
@@ -57,7 +58,7 @@ struct nested : sc::functional<nested> {
   static constexpr auto build(auto& model) {
     auto x = model.input(8);
     x = dense{8}(x);
-    x = sc::sequential<dense{8}, sc::sequential_model<dense{8}, dense{8}>{}>{}(x);
+    x = sc::sequential<dense{8}, sc::models::sequential_model<dense{8}, dense{8}>{}>{}(x);
     return dense{2}(x);
   }
 };
@@ -136,7 +137,7 @@ static_assert(code_of_written<std::array{sc::functional_layer_pipeline_stage_ass
 static_assert(code_of_written<std::array{sc::functional_layer_pipeline_stage_assignment("dense", 0, 0),
                                          sc::functional_layer_pipeline_stage_assignment("dense", 1)}> == 2003);
 static_assert(sc::stage_of<set_again, 2> == 1 && sc::stage_of<two, 2> == 0);
-static_assert(sc::get_pipeline_stage_assignment<mlp>()[0].pipeline_stage == sc::unassigned);
+static_assert(sc::get_pipeline_stage_assignment<mlp>()[0].pipeline_stage == sc::tracing::unassigned);
 
 // An array of numbers.
 using of_array = sc::pipelined<mlp, std::array{0, 1, 2, 3}>;
@@ -144,7 +145,7 @@ static_assert(sc::pipeline_stages<of_array> == 4);
 
 // Reset.
 static_assert(!sc::is_pipelined<sc::unpipelined<three>> && sc::pipeline_stages<sc::unpipelined<three>> == 0);
-static_assert(sc::stage_of<sc::unpipelined<three>, 3> == sc::unassigned);
+static_assert(sc::stage_of<sc::unpipelined<three>, 3> == sc::tracing::unassigned);
 
 // Devices.
 using mapped = sc::pipelined<mlp, sc::stages<0, 1, 2, 2>, sc::device_mapping<0, 1, 0>>;

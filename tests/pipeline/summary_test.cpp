@@ -24,17 +24,17 @@ using staged_branches = sc::pipelined<branches, sc::stages<0, 0, 0, 1, 1, 1, 2>,
 using staged_nested =
     sc::pipelined<nested, sc::stages<0, sc::stages<0, 0>, 1, sc::stages<1, 2>, 2, 3>, sc::device_mapping<0, 0, 1, 1>>;
 
-static_assert(sc::pipeline_summary_rows<staged_mlp>.size() == 4);
-static_assert(sc::pipeline_summary_rows<staged_mlp>[2].name == "dense_1");
-static_assert(sc::pipeline_summary_rows<staged_mlp>[2].class_name == "Dense");
-static_assert(sc::pipeline_summary_rows<staged_mlp>[2].pipeline_stage == 1);
-static_assert(sc::pipeline_summary_rows<mlp>[2].pipeline_stage == sc::unassigned);
-static_assert(sc::pipeline_summary_rows<staged_branches>[1].node_index == 1);
-static_assert(sc::pipeline_summary_rows<staged_branches>[4].input_layers.size() == 3);
-static_assert(sc::pipeline_summary_rows<staged_nested>[1].nested_model_name == "block");
-static_assert(sc::pipeline_summary_rows<staged_nested>[1].input_layers[0] == "block_input");
-static_assert(sc::pipeline_summary_rows<staged_nested>[3].input_layers[0] == "block");
-static_assert(sc::pipeline_summary_rows<staged_nested>[3].nested_model_name.empty());
+static_assert(sc::pipeline::pipeline_summary_rows<staged_mlp>.size() == 4);
+static_assert(sc::pipeline::pipeline_summary_rows<staged_mlp>[2].name == "dense_1");
+static_assert(sc::pipeline::pipeline_summary_rows<staged_mlp>[2].class_name == "Dense");
+static_assert(sc::pipeline::pipeline_summary_rows<staged_mlp>[2].pipeline_stage == 1);
+static_assert(sc::pipeline::pipeline_summary_rows<mlp>[2].pipeline_stage == sc::tracing::unassigned);
+static_assert(sc::pipeline::pipeline_summary_rows<staged_branches>[1].node_index == 1);
+static_assert(sc::pipeline::pipeline_summary_rows<staged_branches>[4].input_layers.size() == 3);
+static_assert(sc::pipeline::pipeline_summary_rows<staged_nested>[1].nested_model_name == "block");
+static_assert(sc::pipeline::pipeline_summary_rows<staged_nested>[1].input_layers[0] == "block_input");
+static_assert(sc::pipeline::pipeline_summary_rows<staged_nested>[3].input_layers[0] == "block");
+static_assert(sc::pipeline::pipeline_summary_rows<staged_nested>[3].nested_model_name.empty());
 
 struct outer_of_sequential : sc::functional<outer_of_sequential> {
   static constexpr auto build(auto& model) {

@@ -15,15 +15,15 @@ namespace {
 
 /// A graph made of vectors; inputs first.
 struct random_graph {
-  std::vector<sc::layer_info> layers;
+  std::vector<sc::tracing::layer_info> layers;
   std::vector<sc::parameter> parameters;
-  std::vector<sc::call_info> calls;
+  std::vector<sc::tracing::call_info> calls;
   std::vector<int> inputs;
-  std::vector<sc::nested_model_info> models;
+  std::vector<sc::tracing::nested_model_info> models;
   std::vector<int> outputs;
   std::vector<int> order;
 
-  [[nodiscard]] sc::graph_view view() const {
+  [[nodiscard]] sc::tracing::graph_view view() const {
     return {.layers = layers,
             .parameters = parameters,
             .calls = calls,
@@ -50,7 +50,7 @@ random_graph make_graph(std::mt19937& random, bool sequential) {
   int const input_count = sequential ? 1 : 1 + pick(random, 2);
   int const call_count = input_count + 1 + pick(random, 8);
   for (int i = 0; i < call_count; ++i) {
-    sc::call_info call;
+    sc::tracing::call_info call;
     call.is_input = i < input_count;
     call.first_input = static_cast<int>(graph.inputs.size());
     if (!call.is_input) {
@@ -63,7 +63,7 @@ random_graph make_graph(std::mt19937& random, bool sequential) {
       call.layer = input_count + pick(random, static_cast<int>(graph.layers.size()) - input_count);
     } else {
       call.layer = static_cast<int>(graph.layers.size());
-      sc::layer_info layer;
+      sc::tracing::layer_info layer;
       layer.first_call = i;
       layer.parameter_count = call.is_input ? 0 : pick(random, 3);
       graph.layers.push_back(layer);
@@ -74,8 +74,8 @@ random_graph make_graph(std::mt19937& random, bool sequential) {
   // What nothing uses is an output.
   for (int i = input_count; i < call_count; ++i)
     if (std::find(graph.inputs.begin(), graph.inputs.end(), i) == graph.inputs.end()) graph.outputs.push_back(i);
-  sc::nested_model_info model;
-  model.kind = sequential ? sc::model_kind::sequential : sc::model_kind::functional;
+  sc::tracing::nested_model_info model;
+  model.kind = sequential ? sc::tracing::model_kind::sequential : sc::tracing::model_kind::functional;
   model.output_count = static_cast<int>(graph.outputs.size());
   graph.models.push_back(model);
   auto const order = sc::detail::post_order({graph.calls, graph.inputs, graph.models, {}, graph.outputs}).calls();
@@ -88,10 +88,10 @@ int oracle(random_graph const& graph, std::vector<int> const& stages, std::vecto
   std::vector<int> of_call;  // in the order of the assignment
   for (int const call : graph.order) of_call.push_back(stages[static_cast<std::size_t>(call)]);
   for (int const stage : of_call) {
-    if (stage == sc::unassigned) return 2003;
+    if (stage == sc::tracing::unassigned) return 2003;
     if (stage < 0) return 2012;
   }
-  if (graph.models[0].kind == sc::model_kind::sequential) {
+  if (graph.models[0].kind == sc::tracing::model_kind::sequential) {
     if (of_call.front() != 0) return 2006;
     for (std::size_t i = 1; i < of_call.size(); ++i)
       if (of_call[i] != of_call[i - 1] && of_call[i] != of_call[i - 1] + 1) return 2007;
@@ -109,7 +109,7 @@ int oracle(random_graph const& graph, std::vector<int> const& stages, std::vecto
       computed.insert(call);
     }
   std::set<int> used(of_call.begin(), of_call.end());
-  if (graph.models[0].kind != sc::model_kind::sequential) used.insert(0);  // that of the inputs
+  if (graph.models[0].kind != sc::tracing::model_kind::sequential) used.insert(0);  // that of the inputs
   if (static_cast<int>(used.size()) != last + 1) return 2005;
   if (last == 0) return 2008;
   if (!devices.empty() && static_cast<int>(devices.size()) != last + 1) return 2009;
@@ -163,7 +163,7 @@ TEST_CASE("random assignments: the rules find what the oracle finds") {
     if (pick(random, 10) == 0)
       stages[static_cast<std::size_t>(
           graph.order[static_cast<std::size_t>(pick(random, static_cast<int>(graph.order.size())))])] =
-          pick(random, 2) == 0 ? sc::unassigned : -1 - pick(random, 3);
+          pick(random, 2) == 0 ? sc::tracing::unassigned : -1 - pick(random, 3);
     std::vector<int> devices;
     if (pick(random, 2) == 0) {
       int const mapped =
@@ -200,7 +200,7 @@ TEST_CASE("random graphs: calls stand behind what they need, the deepest first")
     for (auto const& call : graph.calls) inputs += call.is_input ? 1 : 0;
     REQUIRE(seen.size() + inputs == graph.calls.size());
     bool const shares = std::any_of(graph.layers.begin(), graph.layers.end(),
-                                    [](sc::layer_info const& layer) { return layer.call_count > 1; });
+                                    [](sc::tracing::layer_info const& layer) { return layer.call_count > 1; });
     if (shares) continue;  // a layer's further calls are as deep as its deepest
     for (std::size_t i = 1; i < graph.order.size(); ++i)
       REQUIRE(depth_of(graph, graph.order[i - 1]) >= depth_of(graph, graph.order[i]));

@@ -10,7 +10,7 @@ using namespace sc::layers;
 namespace {
 
 template <class M, auto Assignment, auto Devices = sc::device_mapping<>>
-constexpr auto const& problem_of = sc::detail::stage_problem<sc::pipelined_model<M, Assignment, Devices>>;
+constexpr auto const& problem_of = sc::detail::stage_problem<sc::pipeline::pipelined_model<M, Assignment, Devices>>;
 
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256}, dense{128}, dense{10}>;
 
@@ -124,7 +124,7 @@ static_assert(
 static_assert(problem_of<mlp, sc::stages<0, 1, 0, 1>>.code == 2007);
 static_assert(problem_of<mlp, sc::stages<0, 2147483647, 0, 1>>.code == 2007);
 // With nested models, the rules of graphs are asked.
-using with_nested = sc::sequential<input{4}, dense{4}, sc::sequential_model<dense{4}, dense{4}>{}, dense{4}>;
+using with_nested = sc::sequential<input{4}, dense{4}, sc::models::sequential_model<dense{4}, dense{4}>{}, dense{4}>;
 static_assert(problem_of<with_nested, sc::stages<0, 2, 2>>.code == 2005);
 static_assert(problem_of<with_nested, sc::stages<0, sc::stages<1, 0>, 1>>.code == 2004);
 
@@ -166,7 +166,8 @@ constexpr auto shared_in_one = [](auto& assignment) {
 static_assert(!problem_of<branched, shared_in_one>.failed());
 
 // E2013: a stage of an entry, which its list of stages would contradict.
-static_assert(sc::detail::findings<sc::sequential_model<input{4}, dense{4}.in_pipeline_stage(0)>>.problem.code == 2013);
+static_assert(
+    sc::detail::findings<sc::models::sequential_model<input{4}, dense{4}.in_pipeline_stage(0)>>.problem.code == 2013);
 
 }  // namespace
 

@@ -37,8 +37,8 @@ constexpr auto loss_of_model() {
 }
 
 template <class M>
-constexpr sc::output_weights weights_of_losses() {
-  return sc::outputs_of<M>.size() == 1 ? sc::output_weights(1.5) : sc::output_weights(1, 0.25);
+constexpr sc::jobs::output_weights weights_of_losses() {
+  return sc::outputs_of<M>.size() == 1 ? sc::jobs::output_weights(1.5) : sc::jobs::output_weights(1, 0.25);
 }
 
 /// Micro-batches per weight update, without batch serialization: as many rounds of the schedule as are drawn.
@@ -92,9 +92,9 @@ struct equality {
       .replicated_weight_sharding = row.shards_weights()};
 
   using staged_model = typename with_random_stages<M, row.stages(), RowSeed, row.devices()>::type;
-  using plain = sc::session_of<M, training_with<M, row, plain_options>, sc::host<>>;
-  using staged =
-      sc::session_of<staged_model, training_with<M, row, staged_options>, typename Machine<row.threads()>::type>;
+  using plain = sc::engine::session_of<M, training_with<M, row, plain_options>, sc::host<>>;
+  using staged = sc::engine::session_of<staged_model, training_with<M, row, staged_options>,
+                                        typename Machine<row.threads()>::type>;
 
   static void run() {
     CAPTURE(RowSeed);

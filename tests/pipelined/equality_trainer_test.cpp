@@ -135,7 +135,7 @@ outcome run() {
   sc::trainer<M, Training, sc::host<Threads>> model(9);
   static_assert(sc::is_pipelined<M> == (Threads > 1));
   using session_type = typename std::remove_cvref_t<decltype(model)>::session_type;
-  static_assert(std::same_as<session_type, sc::session_of<M, Training, sc::host<Threads>>>);
+  static_assert(std::same_as<session_type, sc::engine::session_of<M, Training, sc::host<Threads>>>);
   recorder seen;
   auto const targets = [](samples const& from) { return sc::inputs(from.y, from.z); };
   auto const history = model.fit(train.x, targets(train),

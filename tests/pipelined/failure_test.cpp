@@ -136,8 +136,8 @@ struct failures {
 };
 
 template <class M, auto Training, int Threads>
-struct session_with : sc::session_of<M, Training, sc::host<Threads>> {
-  using base = sc::session_of<M, Training, sc::host<Threads>>;
+struct session_with : sc::engine::session_of<M, Training, sc::host<Threads>> {
+  using base = sc::engine::session_of<M, Training, sc::host<Threads>>;
   using base::base;
   static constexpr auto training = Training;
 };

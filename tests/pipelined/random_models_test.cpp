@@ -76,7 +76,7 @@ constexpr properties count_all(std::integer_sequence<int, Seed...>) {
 /// Every call is used, or is an output: nothing is computed in vain.
 template <int... Seed>
 constexpr bool all_are_used(std::integer_sequence<int, Seed...>) {
-  auto const used = [](sc::graph_view const& graph) {
+  auto const used = [](sc::tracing::graph_view const& graph) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < graph.calls.size(); ++i) {
       bool found = false;

@@ -73,9 +73,9 @@ std::vector<float> train(auto const& feed) {
 }
 
 template <class M, auto Training, int Threads = 1>
-using pipeline = sc::session_of<M, Training, sc::host<Threads>>;
+using pipeline = sc::engine::session_of<M, Training, sc::host<Threads>>;
 template <auto Training>
-using single = sc::session_of<network, Training, sc::host<>>;
+using single = sc::engine::session_of<network, Training, sc::host<>>;
 
 constexpr int steps = 6;  // a round of the grouped schedule of three stages
 

@@ -26,8 +26,8 @@ static_assert(sc::call_count<residual> == 176);
 }  // namespace
 
 TEST_CASE("a large program") {
-  constexpr auto const& training = sc::program_of<residual, 2, sc::execution_mode::training>;
-  constexpr auto const& inference = sc::program_of<residual, 2, sc::execution_mode::inference>;
+  constexpr auto const& training = sc::plan::program_of<residual, 2, sc::execution_mode::training>;
+  constexpr auto const& inference = sc::plan::program_of<residual, 2, sc::execution_mode::inference>;
   // At inference, a block is one step, since the sum and the activation are dense's epilogues: from its input to its
   // output.
   static_assert(inference.floats == 2 * 16);

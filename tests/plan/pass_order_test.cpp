@@ -22,7 +22,7 @@ struct step {
 
 template <auto Training, int Pass>
 constexpr auto steps_of() {
-  constexpr auto& plan = sc::pass_plan_of<sc::job<staged, Training>, Pass>;
+  constexpr auto& plan = sc::plan::pass_plan_of<sc::jobs::job<staged, Training>, Pass>;
   std::array<step, plan.steps.size()> result{};
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = {plan.steps[i].backward, plan.steps[i].call};
   return result;
@@ -30,7 +30,7 @@ constexpr auto steps_of() {
 
 template <auto Training, int Pass>
 constexpr auto receivers() {
-  constexpr auto& plan = sc::pass_plan_of<sc::job<staged, Training>, Pass>;
+  constexpr auto& plan = sc::plan::pass_plan_of<sc::jobs::job<staged, Training>, Pass>;
   std::array<int, plan.transfers.size()> result{};
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = plan.transfers[i].device;
   return result;

@@ -10,9 +10,9 @@ using namespace sc::layers;  // NOLINT: as a program writes it
 namespace {
 
 template <class M>
-constexpr auto const& training = sc::program_of<M, 4, sc::execution_mode::training>;
+constexpr auto const& training = sc::plan::program_of<M, 4, sc::execution_mode::training>;
 template <class M>
-constexpr auto const& inference = sc::program_of<M, 4, sc::execution_mode::inference>;
+constexpr auto const& inference = sc::plan::program_of<M, 4, sc::execution_mode::inference>;
 
 using chain =
     sc::sequential<input{2, 3}, flatten{}, dense{5, sc::relu}, dropout{0.5F}, dense{7, sc::gelu}, reshape{7, 1}>;

@@ -52,7 +52,7 @@ std::vector<done> planned(int device) {
 
 template <int Threads>
 void check_run() {
-  using session = sc::session_of<staged, training, sc::host<Threads>>;
+  using session = sc::engine::session_of<staged, training, sc::host<Threads>>;
   session pipeline(1);
   sc::trace record;
   pipeline.record(&record);
@@ -62,7 +62,7 @@ void check_run() {
   pipeline.train(micro_batches, data, [](auto const&) {});
 
   CHECK(record.dropped() == 0);
-  std::map<std::pair<int, int>, std::vector<sc::trace_event>> rows;
+  std::map<std::pair<int, int>, std::vector<sc::engine::trace_event>> rows;
   for (auto const& event : record.events()) {
     CHECK(event.begin_ns <= event.end_ns);
     CHECK(event.worker < session::threads);

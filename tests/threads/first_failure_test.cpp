@@ -8,7 +8,7 @@
 
 TEST_CASE("whoever fails knows afterwards that there is a failure, the first one's") {
   for (int round = 0; round < 300; ++round) {
-    stagecraft::first_failure failure;
+    stagecraft::threads::first_failure failure;
     std::atomic<int> ready = 0, first = 0, unseen = 0;
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; ++i)

@@ -52,7 +52,7 @@ TEST_CASE("batches come in order, each in one of the elements that were made onc
   for (int replicas : {1, 2, 3}) {
     for (int depth : {1, 2, 3, 255}) {
       int made = 0;
-      sc::infeed_queue<batch> queue(replicas, depth, [&] {
+      sc::threads::infeed_queue<batch> queue(replicas, depth, [&] {
         ++made;
         return batch{};
       });
@@ -82,7 +82,7 @@ TEST_CASE("batches come in order, each in one of the elements that were made onc
 
 TEST_CASE("a replica may run ahead of another by the depth of its ring") {
   constexpr int depth = 4;
-  sc::infeed_queue<batch> queue(2, depth, make);
+  sc::threads::infeed_queue<batch> queue(2, depth, make);
   auto const filling = queue.start(2 * depth, fill);
   for (int replica : {0, 1})
     for (int step = 0; step < depth; ++step) {
@@ -93,8 +93,8 @@ TEST_CASE("a replica may run ahead of another by the depth of its ring") {
 
 TEST_CASE("replicas that take at their own speed get their own batches") {
   for (int replicas : {2, 3, 5}) {
-    sc::thread_team team(replicas);
-    sc::infeed_queue<batch> queue(replicas, 3, make);
+    sc::threads::thread_team team(replicas);
+    sc::threads::infeed_queue<batch> queue(replicas, 3, make);
     for (int epoch = 0; epoch < 20; ++epoch) {
       constexpr std::int64_t steps = 300;
       auto const filling = queue.start(steps * replicas, fill);
@@ -117,8 +117,8 @@ TEST_CASE("replicas that take at their own speed get their own batches") {
 
 TEST_CASE("what the filling throws comes out of take, after the batches before it") {
   for (int replicas : {1, 3}) {
-    sc::thread_team team(replicas);
-    sc::infeed_queue<batch> queue(replicas, 2, make);
+    sc::threads::thread_team team(replicas);
+    sc::threads::infeed_queue<batch> queue(replicas, 2, make);
     for (std::int64_t bad = 0; bad < 40; ++bad) {
       auto const fails = [&](batch& to, std::int64_t number) {
         if (number == bad) throw std::runtime_error("no batch " + std::to_string(number));
@@ -149,7 +149,7 @@ TEST_CASE("what the filling throws comes out of take, after the batches before i
 }
 
 TEST_CASE("a run can end anywhere, and the next one starts at its own first batch") {
-  sc::infeed_queue<batch> queue(2, 3, make);
+  sc::threads::infeed_queue<batch> queue(2, 3, make);
   random_numbers random{1};
   for (int run = 0; run < 3000; ++run) {
     std::int64_t const offset = 1000 * run, total = random.below(30);
@@ -168,7 +168,7 @@ TEST_CASE("a run can end anywhere, and the next one starts at its own first batc
 }
 
 TEST_CASE("a batch that nobody has started, or that does not come any more, is an error") {
-  sc::infeed_queue<batch> queue(2, 1, make);
+  sc::threads::infeed_queue<batch> queue(2, 1, make);
   check_throws([&] { static_cast<void>(queue.take(0)); }, "E4060", "one of 0 batches, found 0");
   auto const filling = queue.start(8, fill);
   check_throws([&] { static_cast<void>(queue.take(8)); }, "E4060", "one of 8 batches, found 8");
@@ -187,8 +187,8 @@ TEST_CASE("a batch that nobody has started, or that does not come any more, is a
 
 TEST_CASE("a team that fails anywhere leaves nobody at the queue") {
   for (int replicas : {2, 4}) {
-    sc::thread_team team(replicas);
-    sc::infeed_queue<batch> queue(replicas, 2, make);
+    sc::threads::thread_team team(replicas);
+    sc::threads::infeed_queue<batch> queue(replicas, 2, make);
     random_numbers seeds{static_cast<std::uint64_t>(replicas)};
     int failed = 0;
     for (int run = 0; run < 1500; ++run) {

@@ -35,7 +35,7 @@ using results = std::vector<std::vector<int>>;
 }  // namespace
 
 TEST_CASE("all: a step is handed out when every replica has given its result") {
-  sc::outfeed_queue<int> queue(2, 3, sc::outfeed_mode::all, make);
+  sc::threads::outfeed_queue<int> queue(2, 3, sc::outfeed_mode::all, make);
   CHECK(queue.replicas() == 2);
   handler seen;
   CHECK(queue.dequeue(seen) == 0);
@@ -53,7 +53,7 @@ TEST_CASE("all: a step is handed out when every replica has given its result") {
 }
 
 TEST_CASE("all: the places are used again") {
-  sc::outfeed_queue<int> queue(1, 2, sc::outfeed_mode::all, make);
+  sc::threads::outfeed_queue<int> queue(1, 2, sc::outfeed_mode::all, make);
   handler seen;
   for (int step = 0; step < 100; ++step) {
     queue.push(0, write(step));
@@ -63,7 +63,7 @@ TEST_CASE("all: the places are used again") {
 }
 
 TEST_CASE("last: the newest result replaces those before it, and nobody waits") {
-  sc::outfeed_queue<int> queue(2, 1, sc::outfeed_mode::last, make);
+  sc::threads::outfeed_queue<int> queue(2, 1, sc::outfeed_mode::last, make);
   handler seen;
   CHECK(queue.dequeue(seen) == 0);
   for (int step = 0; step < 50; ++step) queue.push(0, write(step));
@@ -79,7 +79,7 @@ TEST_CASE("last: the newest result replaces those before it, and nobody waits") 
 }
 
 TEST_CASE("last cannot be polled") {
-  sc::outfeed_queue<int> queue(1, 1, sc::outfeed_mode::last, make);
+  sc::threads::outfeed_queue<int> queue(1, 1, sc::outfeed_mode::last, make);
   handler seen;
   try {
     queue.poll(seen);
@@ -90,7 +90,7 @@ TEST_CASE("last cannot be polled") {
 }
 
 TEST_CASE("a closed queue gives what is complete, then says that there is no more") {
-  sc::outfeed_queue<int> queue(2, 4, sc::outfeed_mode::all, make);
+  sc::threads::outfeed_queue<int> queue(2, 4, sc::outfeed_mode::all, make);
   queue.push(0, write(1));
   queue.push(1, write(2));
   queue.push(0, write(3));  // the other replica does not come as far
@@ -109,7 +109,7 @@ TEST_CASE("a closed queue gives what is complete, then says that there is no mor
 }
 
 TEST_CASE("a result that cannot be written is not given") {
-  sc::outfeed_queue<int> queue(1, 1, sc::outfeed_mode::all, make);
+  sc::threads::outfeed_queue<int> queue(1, 1, sc::outfeed_mode::all, make);
   CHECK_THROWS_WITH_AS(queue.push(0, [](int&) { throw std::runtime_error("no result"); }), "no result",
                        std::runtime_error);
   handler seen;
@@ -119,7 +119,7 @@ TEST_CASE("a result that cannot be written is not given") {
 }
 
 TEST_CASE("what the handler throws comes out of the producers' next push") {
-  sc::outfeed_queue<int> queue(2, 2, sc::outfeed_mode::all, make);
+  sc::threads::outfeed_queue<int> queue(2, 2, sc::outfeed_mode::all, make);
   auto const fails = [](std::int64_t, std::span<int>) { throw std::runtime_error("handler"); };
   for (int round = 0; round < 3; ++round) {
     queue.push(0, write(1));
@@ -134,7 +134,7 @@ TEST_CASE("what the handler throws comes out of the producers' next push") {
 }
 
 TEST_CASE("a producer that waits for room is woken when the queue is cancelled") {
-  sc::outfeed_queue<int> queue(1, 1, sc::outfeed_mode::all, make);
+  sc::threads::outfeed_queue<int> queue(1, 1, sc::outfeed_mode::all, make);
   queue.push(0, write(1));
   std::thread canceller([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -10,7 +10,7 @@ TEST_CASE("two threads run on two processors, and may run on all afterwards") {
 #if defined(__linux__)
   cpu_set_t allowed, afterwards;
   REQUIRE(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
-  sc::own_processor processors(2);
+  sc::threads::own_processor processors(2);
   processors.find(0);
   int const first = sched_getcpu();
   int second = -1;
@@ -34,7 +34,7 @@ TEST_CASE("a thread that works and does not run is fetched, and may run on all p
 #if defined(__linux__)
   cpu_set_t allowed, afterwards;
   REQUIRE(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
-  sc::own_processor processors(2);
+  sc::threads::own_processor processors(2);
   CHECK(processors.own_number() == -1);
   processors.find(0);
   CHECK(processors.own_number() == 0);

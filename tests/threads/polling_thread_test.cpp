@@ -27,9 +27,9 @@ using results = std::span<std::int64_t>;
 TEST_CASE("every step is handled once, in order, with the results of all replicas") {
   for (int replicas : {1, 2, 4}) {
     for (int depth : {1, 3}) {
-      sc::thread_team team(replicas);
-      sc::outfeed_queue<std::int64_t> queue(replicas, depth, sc::outfeed_mode::all, make);
-      sc::polling_thread<std::int64_t> polling(queue);
+      sc::threads::thread_team team(replicas);
+      sc::threads::outfeed_queue<std::int64_t> queue(replicas, depth, sc::outfeed_mode::all, make);
+      sc::threads::polling_thread<std::int64_t> polling(queue);
       for (int epoch = 0; epoch < 20; ++epoch) {
         constexpr std::int64_t steps = 200;
         std::int64_t next = 0;
@@ -57,15 +57,15 @@ TEST_CASE("every step is handled once, in order, with the results of all replica
 }
 
 TEST_CASE("a queue that keeps the last result only is not polled") {
-  sc::outfeed_queue<std::int64_t> queue(1, 1, sc::outfeed_mode::last, make);
-  sc::polling_thread<std::int64_t> polling(queue);
+  sc::threads::outfeed_queue<std::int64_t> queue(1, 1, sc::outfeed_mode::last, make);
+  sc::threads::polling_thread<std::int64_t> polling(queue);
   auto const handler = [](std::int64_t, results) {};
   CHECK_THROWS_AS(static_cast<void>(polling.start(handler)), sc::data_error);
 }
 
 TEST_CASE("what the handler throws comes out of finish, also when nobody pushes any more") {
-  sc::outfeed_queue<std::int64_t> queue(1, 3, sc::outfeed_mode::all, make);
-  sc::polling_thread<std::int64_t> polling(queue);
+  sc::threads::outfeed_queue<std::int64_t> queue(1, 3, sc::outfeed_mode::all, make);
+  sc::threads::polling_thread<std::int64_t> polling(queue);
   auto const fails = [](std::int64_t, results) { throw std::runtime_error("handler"); };
   for (int round = 0; round < 200; ++round) {
     auto const handling = polling.start(fails);
@@ -81,8 +81,8 @@ TEST_CASE("what the handler throws comes out of finish, also when nobody pushes 
 }
 
 TEST_CASE("stopping drops what has not been handled") {
-  sc::outfeed_queue<std::int64_t> queue(1, 8, sc::outfeed_mode::all, make);
-  sc::polling_thread<std::int64_t> polling(queue);
+  sc::threads::outfeed_queue<std::int64_t> queue(1, 8, sc::outfeed_mode::all, make);
+  sc::threads::polling_thread<std::int64_t> polling(queue);
   for (int round = 0; round < 300; ++round) {
     std::atomic<int> handled = 0;
     auto const handler = [&](std::int64_t, results) { ++handled; };
@@ -98,10 +98,10 @@ TEST_CASE("stopping drops what has not been handled") {
 
 TEST_CASE("batches in, results out, and failures and early ends anywhere: nobody is left behind") {
   for (int replicas : {1, 2, 3}) {
-    sc::thread_team team(replicas);
-    sc::infeed_queue<std::int64_t> infeed(replicas, 2, make);
-    sc::outfeed_queue<std::int64_t> outfeed(replicas, 2, sc::outfeed_mode::all, make);
-    sc::polling_thread<std::int64_t> polling(outfeed);
+    sc::threads::thread_team team(replicas);
+    sc::threads::infeed_queue<std::int64_t> infeed(replicas, 2, make);
+    sc::threads::outfeed_queue<std::int64_t> outfeed(replicas, 2, sc::outfeed_mode::all, make);
+    sc::threads::polling_thread<std::int64_t> polling(outfeed);
     random_numbers seeds{static_cast<std::uint64_t>(replicas)};
     int failed = 0;
     constexpr int runs = 2000;

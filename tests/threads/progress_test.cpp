@@ -15,8 +15,8 @@
 
 namespace sc = stagecraft;
 
-static_assert(alignof(sc::progress) == 64);
-static_assert(sizeof(sc::progress) % 64 == 0);
+static_assert(alignof(sc::threads::progress) == 64);
+static_assert(sizeof(sc::threads::progress) % 64 == 0);
 
 namespace {
 
@@ -25,7 +25,7 @@ constexpr auto never = [] { return false; };
 }  // namespace
 
 TEST_CASE("a count that is reached is not waited for") {
-  sc::progress count;
+  sc::threads::progress count;
   CHECK(count.value() == 0);
   CHECK(count.await(0, never, 0));
   CHECK(count.await(-3, never, 0));
@@ -41,7 +41,7 @@ TEST_CASE("a count that is reached is not waited for") {
 TEST_CASE("no wake-up is lost, whether threads wait in a loop or sleep, and for whichever values") {
   for (int patience : {0, 3, 4000}) {
     constexpr std::int64_t last = 8000;
-    sc::progress count;
+    sc::threads::progress count;
     std::int64_t written = 0;
     std::atomic<bool> right = true;
     std::vector<std::thread> waiting;
@@ -65,8 +65,8 @@ TEST_CASE("no wake-up is lost, whether threads wait in a loop or sleep, and for 
 
 TEST_CASE("who is told to stop stops, asleep or not") {
   for (int round = 0; round < 400; ++round) {
-    sc::progress count;
-    sc::first_failure failure;
+    sc::threads::progress count;
+    sc::threads::first_failure failure;
     std::atomic<bool> reached = false;
     std::thread waits([&] { reached = count.await(1, [&] { return failure.failed(); }, round % 2 == 0 ? 0 : 4000); });
     if (round % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -78,7 +78,7 @@ TEST_CASE("who is told to stop stops, asleep or not") {
 }
 
 TEST_CASE("the first failure is kept") {
-  sc::first_failure failure;
+  sc::threads::first_failure failure;
   CHECK(!failure.failed());
   CHECK(failure.fail(std::make_exception_ptr(std::runtime_error("first"))));
   CHECK_FALSE(failure.fail(std::make_exception_ptr(std::runtime_error("second"))));
@@ -91,7 +91,7 @@ TEST_CASE("the first failure is kept") {
 }
 
 TEST_CASE("a background thread does one job after the other") {
-  sc::background_thread thread;
+  sc::threads::background_thread thread;
   thread.wait();  // for nothing
   int done = 0;
   auto job = [&] { ++done; };
@@ -114,7 +114,7 @@ TEST_CASE("the end of a background thread waits for its job") {
     done = true;
   };
   {
-    sc::background_thread thread;
+    sc::threads::background_thread thread;
     thread.start(job);
   }
   CHECK(done);

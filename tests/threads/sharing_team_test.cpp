@@ -22,7 +22,7 @@ struct table {
 
   /// One phase; `before` a piece is written.
   template <class Before>
-  void step(sc::sharing_team::member& self, std::size_t phase, Before const& before) {
+  void step(sc::threads::sharing_team::member& self, std::size_t phase, Before const& before) {
     self.divide([&](int piece) {
       before(piece);
       std::int64_t sum = 1;
@@ -30,11 +30,11 @@ struct table {
       rows[phase + 1][static_cast<std::size_t>(piece)] += sum + piece;
     });
   }
-  void step(sc::sharing_team::member& self, std::size_t phase) {
+  void step(sc::threads::sharing_team::member& self, std::size_t phase) {
     step(self, phase, [](int) {});
   }
-  void run(sc::sharing_team& team) {
-    auto const all = [this](sc::sharing_team::member& self) {
+  void run(sc::threads::sharing_team& team) {
+    auto const all = [this](sc::threads::sharing_team::member& self) {
       for (std::size_t phase = 0; phase + 1 < rows.size(); ++phase) step(self, phase);
     };
     team.run(all, all);
@@ -55,8 +55,8 @@ struct table {
 TEST_CASE("each piece is done once, after all of the phase before") {
   for (int size : {1, 2, 3, 5}) {
     int const phases = 40;
-    table found(size * sc::sharing_team::pieces_per_thread, phases);
-    sc::sharing_team team(size);
+    table found(size * sc::threads::sharing_team::pieces_per_thread, phases);
+    sc::threads::sharing_team team(size);
     CHECK(team.size() == size);
     CHECK(team.pieces() == static_cast<int>(found.pieces));
     // The same on one thread: what each piece has found depends on all before.
@@ -78,10 +78,10 @@ TEST_CASE("nobody waits for a thread that has no piece") {
   constexpr int size = 3, phases = 10;
   std::atomic<bool> open = false;
   std::atomic<int> late_pieces = 0;
-  table work(size * sc::sharing_team::pieces_per_thread, phases);
+  table work(size * sc::threads::sharing_team::pieces_per_thread, phases);
   {
-    sc::sharing_team team(size);
-    auto const lead = [&](sc::sharing_team::member& self) {
+    sc::threads::sharing_team team(size);
+    auto const lead = [&](sc::threads::sharing_team::member& self) {
       for (std::size_t phase = 0; phase < phases; ++phase) {
         work.step(self, phase);
         self.alone([] {});
@@ -91,7 +91,7 @@ TEST_CASE("nobody waits for a thread that has no piece") {
     struct {
       std::atomic<bool> const* open;
       std::atomic<int>* late_pieces;
-      void operator()(sc::sharing_team::member& self) const {
+      void operator()(sc::threads::sharing_team::member& self) const {
         while (!*open) std::this_thread::sleep_for(std::chrono::microseconds(50));
         for (std::size_t phase = 0; phase < phases; ++phase) {
           self.divide([this](int) { ++*late_pieces; });
@@ -110,7 +110,7 @@ TEST_CASE("nobody waits for a thread that has no piece") {
 }
 
 TEST_CASE("what is done alone is done once, by the calling thread, between the phases") {
-  sc::sharing_team team(3);
+  sc::threads::sharing_team team(3);
   auto const caller = std::this_thread::get_id();
   static std::atomic<int> pieces, alone;
   static std::atomic<bool> right;
@@ -118,7 +118,7 @@ TEST_CASE("what is done alone is done once, by the calling thread, between the p
   alone = 0;
   right = true;
   for (int round = 0; round < 200; ++round) {
-    auto const both = [caller](sc::sharing_team::member& self) {
+    auto const both = [caller](sc::threads::sharing_team::member& self) {
       for (int phase = 0; phase < 3; ++phase) {
         self.divide([](int) { ++pieces; });
         self.alone([caller] {
@@ -135,12 +135,12 @@ TEST_CASE("what is done alone is done once, by the calling thread, between the p
 TEST_CASE("what any thread throws comes out, nobody goes on, and the team works on") {
   static std::atomic<int> in_pieces, failures;
   for (int size : {1, 2, 3, 5}) {
-    sc::sharing_team team(size);
+    sc::threads::sharing_team team(size);
     random_numbers random{static_cast<std::uint64_t>(size)};
     for (int round = 0; round < 1000; ++round) {
       int const where = static_cast<int>(random.below(4)), failing = static_cast<int>(random.below(6));
       int const first = static_cast<int>(random.below(static_cast<unsigned>(team.pieces())));
-      auto const both = [where, failing, first](sc::sharing_team::member& self) {
+      auto const both = [where, failing, first](sc::threads::sharing_team::member& self) {
         for (int phase = 0; phase < 6; ++phase) {
           if (where == 0 && phase == failing && self.thread() == 0) throw phase;
           self.divide([&](int piece) {
@@ -183,9 +183,9 @@ TEST_CASE("what any thread throws comes out, nobody goes on, and the team works 
 }
 
 TEST_CASE("a thread that sleeps in its phase is woken by the end of it, and by a failure") {
-  sc::sharing_team team(2);
+  sc::threads::sharing_team team(2);
   for (int round = 0; round < 60; ++round) {
-    auto const both = [round](sc::sharing_team::member& self) {
+    auto const both = [round](sc::threads::sharing_team::member& self) {
       self.divide([](int piece) {
         if (piece == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
       });
@@ -202,4 +202,4 @@ TEST_CASE("a thread that sleeps in its phase is woken by the end of it, and by a
   }
 }
 
-TEST_CASE("a sharing team that never works can be stopped") { sc::sharing_team const team(4); }
+TEST_CASE("a sharing team that never works can be stopped") { sc::threads::sharing_team const team(4); }

@@ -16,7 +16,7 @@ namespace sc = stagecraft;
 
 TEST_CASE("every thread works, with its own number") {
   for (int size : {1, 2, 3, 5}) {
-    sc::thread_team team(size);
+    sc::threads::thread_team team(size);
     CHECK(team.size() == size);
     std::vector<int> calls(static_cast<std::size_t>(size), 0);
     auto work = [&](int thread) { ++calls[static_cast<std::size_t>(thread)]; };
@@ -27,7 +27,7 @@ TEST_CASE("every thread works, with its own number") {
 
 TEST_CASE("no thread passes a synchronization before all have come") {
   constexpr int threads = 3, phases = 200;
-  sc::thread_team team(threads);
+  sc::threads::thread_team team(threads);
   std::array<std::array<int, phases>, threads> seen{};
   std::array<std::atomic<int>, phases> come{};
   std::atomic<bool> interrupted = false;
@@ -45,7 +45,7 @@ TEST_CASE("no thread passes a synchronization before all have come") {
 }
 
 TEST_CASE("what the calling thread throws comes out, and the team works on") {
-  sc::thread_team team(3);
+  sc::threads::thread_team team(3);
   std::atomic<int> stopped = 0;
   for (int round = 0; round < 50; ++round) {
     auto fails = [&](int thread) {
@@ -69,7 +69,7 @@ TEST_CASE("what the calling thread throws comes out, and the team works on") {
 
 TEST_CASE("what any thread throws comes out, the first one only") {
   for (int size : {1, 2, 3, 5}) {
-    sc::thread_team team(size);
+    sc::threads::thread_team team(size);
     for (int round = 0; round < 2000; ++round) {
       int const first = round % size, second = round % (size + 1);  // one thread fails, or two at the same time
       std::atomic<int> went_on = 0;
@@ -92,7 +92,7 @@ TEST_CASE("what any thread throws comes out, the first one only") {
 }
 
 TEST_CASE("who fails first says so, once") {
-  sc::thread_team team(4);
+  sc::threads::thread_team team(4);
   for (int round = 0; round < 500; ++round) {
     int calls = 0;
     auto fails = [](int thread) { throw thread; };
@@ -106,9 +106,9 @@ TEST_CASE("who fails first says so, once") {
 
 TEST_CASE("threads follow each other's counts") {
   for (int size : {1, 2, 3, 6}) {
-    sc::thread_team team(size);
+    sc::threads::thread_team team(size);
     auto const threads = static_cast<std::size_t>(size);
-    std::vector<sc::progress> counts(threads);
+    std::vector<sc::threads::progress> counts(threads);
     std::vector<std::int64_t> values(threads);  // each written by one thread, and read by the next one
     constexpr std::int64_t rounds = 3000;
     std::atomic<bool> right = true;
@@ -134,9 +134,9 @@ TEST_CASE("threads follow each other's counts") {
 
 TEST_CASE("threads that fail anywhere leave nobody behind") {
   for (int size : {2, 3, 5}) {
-    sc::thread_team team(size);
+    sc::threads::thread_team team(size);
     auto const threads = static_cast<std::size_t>(size);
-    std::vector<sc::progress> counts(threads);
+    std::vector<sc::threads::progress> counts(threads);
     int failed = 0;
     random_numbers seeds{static_cast<std::uint64_t>(size)};
     for (int run = 0; run < 3000; ++run) {
@@ -172,8 +172,8 @@ TEST_CASE("threads that fail anywhere leave nobody behind") {
 }
 
 TEST_CASE("a thread that waits for a count that never comes is woken by a failure") {
-  sc::thread_team team(3);
-  sc::progress never;
+  sc::threads::thread_team team(3);
+  sc::threads::progress never;
   for (int round = 0; round < 100; ++round) {
     std::atomic<int> stopped = 0;
     auto work = [&](int thread) {
@@ -188,4 +188,4 @@ TEST_CASE("a thread that waits for a count that never comes is woken by a failur
   }
 }
 
-TEST_CASE("a team that never works can be stopped") { sc::thread_team const team(4); }
+TEST_CASE("a team that never works can be stopped") { sc::threads::thread_team const team(4); }

@@ -54,7 +54,7 @@ constexpr sc::tile_mapping values(784 * 256, sc::dtype::float32, sc::ipu_targets
 static_assert(values.elements_per_tile == 138 && values.tile_of(1000) == 7);
 
 constexpr auto layer = sc::convolution_shape::matmul(sc::dtype::float32, 32, 784, 256);
-constexpr auto const& kernel = sc::weight_mapping_of<layer, sc::ipu_targets::ipu2, sc::poplar_options{}>;
+constexpr auto const& kernel = sc::tiles::weight_mapping_of<layer, sc::ipu_targets::ipu2, sc::poplar_options{}>;
 static_assert(kernel.tiles == kernel.plan.tiles_used() && kernel.tiles * kernel.elements_per_tile >= 784 * 256);
 
 constexpr auto const& gc200 = sc::ipu_targets::ipu2;

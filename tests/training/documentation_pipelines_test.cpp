@@ -89,7 +89,7 @@ using by_names =
     sc::manual_pipeline<mlp, "dense(_1)?$", sc::name_patterns<"dense_2", "dense_3">, sc::device_mapping<0, 0>>;
 inline constexpr char solution[] = R"({"device_mapping": [0, 1],
                                        "pipeline_mapping": {"dense": 0, "dense_1": 0, "dense_2": 1, "dense_3": 1}})";
-using by_file = sc::pipelined<mlp, sc::solution_file<solution>>;
+using by_file = sc::pipelined<mlp, sc::pipeline::solution_file<solution>>;
 using by_work = sc::even_pipeline<mlp, 2>;
 using one_more = sc::pipelined<by_work, [](auto& assignment) { assignment.back().pipeline_stage = 2; }>;
 
@@ -193,7 +193,7 @@ inline constexpr auto evaluated = sc::training{.loss = sc::losses::sparse_catego
                                                .steps_per_execution = 4,
                                                .pipeline = {.schedule = sc::interleaved}};
 using back_and_forth = sc::pipelined<mlp, sc::stages<0, 1, 2, 3>, sc::device_mapping<0, 1, 1, 0>>;
-static_assert(std::is_base_of_v<sc::model_trainer<back_and_forth, evaluated, sc::host<>>,
+static_assert(std::is_base_of_v<sc::trainers::model_trainer<back_and_forth, evaluated, sc::host<>>,
                                 sc::trainer<back_and_forth, evaluated>>);
 
 static_assert(sc::effective_batch_size<two_stages, training> == 8 * 8);

@@ -34,7 +34,7 @@ struct step_data {
   }
 };
 
-void set_first_weights(sc::trainable& model) {
+void set_first_weights(sc::trainers::trainable& model) {
   auto weights = model.get_weights();
   for (std::size_t index = 0; index < weights.size(); ++index) {
     auto const& shape = weights[index].shape;

@@ -59,7 +59,7 @@ struct data {
   xt::xtensor<float, 2> x = golden::rows(file["x"], 0, 20), held_out_x = golden::rows(file["x"], 20, 10);
   std::vector<int> y = golden::labels(file["y"], 0, 20), held_out_y = golden::labels(file["y"], 20, 10);
   std::vector<float> sample_weight{file["sample_weight"].values.begin(), file["sample_weight"].values.begin() + 20};
-  std::vector<sc::class_weight_entry> class_weight;
+  std::vector<sc::trainers::class_weight_entry> class_weight;
   data() {
     for (int i = 0; i < 10; ++i) class_weight.push_back({i, file["class_weight"][static_cast<std::size_t>(i)]});
   }
@@ -67,7 +67,7 @@ struct data {
 
 template <class Trainer>
 void check_fit(std::string const& name, data const& given, sc::fit_options options,
-               sc::sample_source const& evaluation_weight = {}, bool after = true) {
+               sc::trainers::sample_source const& evaluation_weight = {}, bool after = true) {
   CAPTURE(name);
   auto const& file = given.file;
   Trainer model;

@@ -18,7 +18,7 @@ void check_losses() {
     for (std::size_t step = 0; step < 10; ++step) {
       std::size_t const first = 4 * step;
       auto const y = golden::rows(file["y"], first, 4);
-      std::vector<sc::sample_source> targets{xt::xtensor<float, 2>(y + 1)};
+      std::vector<sc::trainers::sample_source> targets{xt::xtensor<float, 2>(y + 1)};
       for (int i = 1; i < 16; ++i) targets.emplace_back(y);
       xt::xtensor<float, 1> classes = xt::zeros<float>({std::size_t{4}});
       xt::xtensor<float, 3> rows = xt::zeros<float>({std::size_t{4}, std::size_t{3}, std::size_t{4}});

@@ -49,7 +49,7 @@ void check(std::string const& name) {
   golden::set_weights(model, file, "two/initial");
   auto const samples = [&](std::size_t first, std::size_t count) {
     auto const weights = file["two/weights"].values.begin() + static_cast<std::ptrdiff_t>(first);
-    return sc::labelled_samples(
+    return sc::trainers::labelled_samples(
         golden::rows(file["two/x"], first, count),
         sc::targets(golden::labels(file["two/y/a"], first, count), golden::rows(file["two/y/b"], first, count)),
         std::vector<float>(weights, weights + static_cast<std::ptrdiff_t>(count)));

@@ -43,12 +43,12 @@ void check_option(char const* name, weights_of_step use = {}, bool one_hot = fal
     auto const labels = golden::labels(file["y"], step * 8, 8);
     xt::xtensor<float, 2> rows({8, 10}, 0.0F);
     for (std::size_t i = 0; i < 8; ++i) rows(i, static_cast<std::size_t>(labels[i])) = 1;
-    sc::sample_source sample_weight;
+    sc::trainers::sample_source sample_weight;
     if (use.samples) {
       auto const first = file["sample_weight"].values.begin() + static_cast<std::ptrdiff_t>(step) * 8;
       sample_weight = std::vector<float>(first, first + 8);
     }
-    std::vector<sc::class_weight_entry> class_weight;
+    std::vector<sc::trainers::class_weight_entry> class_weight;
     if (use.classes)
       for (int i = 0; i < 10; ++i) class_weight.push_back({i, file["class_weight"][static_cast<std::size_t>(i)]});
     sc::sample_set const y = one_hot ? sc::sample_set(rows) : sc::sample_set(labels);

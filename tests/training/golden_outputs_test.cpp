@@ -99,7 +99,7 @@ TEST_CASE("nine outputs, the last of which counts most") {
   sc::trainer<nine_outputs, nine_losses> model;
   xt::xtensor<float, 2> const x({2, 3}, 0.5F);
   std::vector<float> const zeros(2, 0.0F);
-  sc::sample_set const y(std::vector<sc::sample_source>(9, zeros));
+  sc::sample_set const y(std::vector<sc::trainers::sample_source>(9, zeros));
   auto const before = model.test_on_batch(x, y);
   REQUIRE(before.size() == 10);
   double total = 0;

@@ -41,7 +41,7 @@ inline std::vector<int> labels(tensor const& from, std::size_t first = 0, std::s
 inline std::string without_index(std::string const& weight) { return weight.substr(0, weight.rfind(':')); }
 
 /// Gives a model the weights "prefix/layer/weight".
-inline void set_weights(sc::trainable& model, file const& from, std::string const& prefix) {
+inline void set_weights(sc::trainers::trainable& model, file const& from, std::string const& prefix) {
   auto weights = model.get_weights();
   for (auto& weight : weights) weight.values = from[prefix + "/" + without_index(weight.name)].values;
   model.set_weights(weights);
@@ -60,7 +60,7 @@ double deviation(Left const& left, Right const& right) {
 }
 
 /// Largest difference of a model's weights to "prefix/layer/weight".
-inline double weight_deviation(sc::trainable const& model, file const& from, std::string const& prefix) {
+inline double weight_deviation(sc::trainers::trainable const& model, file const& from, std::string const& prefix) {
   double largest = 0;
   for (auto const& weight : model.get_weights()) {
     auto const& expected = from[prefix + "/" + without_index(weight.name)];
@@ -74,7 +74,7 @@ inline constexpr double loss_tolerance = 1e-5;
 inline constexpr double weight_tolerance = 1e-4;
 
 /// Losses and weights after steps agree with Keras.
-inline void check_steps(sc::trainable const& model, std::vector<double> const& losses, file const& from,
+inline void check_steps(sc::trainers::trainable const& model, std::vector<double> const& losses, file const& from,
                         std::string const& name, std::string const& weights_prefix) {
   double const of_losses = deviation(losses, from[name + "/losses"].values);
   double const of_weights = weight_deviation(model, from, weights_prefix);
@@ -84,7 +84,7 @@ inline void check_steps(sc::trainable const& model, std::vector<double> const& l
 }
 
 /// The history has these values, under these names, in this order.
-inline void check_history(sc::named_series const& history, file const& from, std::string const& prefix) {
+inline void check_history(sc::trainers::named_series const& history, file const& from, std::string const& prefix) {
   auto const names = from.names(prefix);
   std::size_t index = 0;
   for (auto const& series : history) {

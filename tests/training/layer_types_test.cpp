@@ -121,8 +121,8 @@ result check_machines(float tolerance) {
 }  // namespace
 
 static_assert(sc::graph_of<mixed>.layer_of(2).type_of_values == dtype::float16);
-static_assert(sc::program_for<sc::job_on<mixed, training, sc::host<>>>.calls[2].stored == dtype::float16);
-static_assert(sc::program_for<sc::job_on<mixed, training, sc::host<>>>.calls[1].stored == dtype::float32);
+static_assert(sc::plan::program_for<sc::jobs::job_on<mixed, training, sc::host<>>>.calls[2].stored == dtype::float16);
+static_assert(sc::plan::program_for<sc::jobs::job_on<mixed, training, sc::host<>>>.calls[1].stored == dtype::float32);
 
 TEST_CASE("a layer in float16 keeps its weights so, and casts at its borders") {
   auto const host = check_machines<mixed, training>(2e-3F);
@@ -146,8 +146,8 @@ TEST_CASE("casts and halves are priced") {
   constexpr auto some = sc::profile<mixed, inference, fast>;
   static_assert(some.memory(0).weights < all.memory(0).weights);
   static_assert(some.compute_cycles() != all.compute_cycles());
-  constexpr auto const& step = sc::lowered_step_of<sc::job_on<mixed, inference, fast>, 0, 2, false>;
-  static_assert(step.tensors[0].role == sc::tensor_role::input && step.tensors[0].type == dtype::float32 &&
+  constexpr auto const& step = sc::tiles::lowered_step_of<sc::jobs::job_on<mixed, inference, fast>, 0, 2, false>;
+  static_assert(step.tensors[0].role == sc::tiles::tensor_role::input && step.tensors[0].type == dtype::float32 &&
                 step.tensors[1].type == dtype::float16);
 }
 

@@ -56,7 +56,7 @@ static_assert(sc::metrics::metric(f1{}).name() == "f1");
 }  // namespace
 
 TEST_CASE("the mean of nothing is 0, a weighted mean is one") {
-  sc::running_mean mean;
+  sc::trainers::running_mean mean;
   CHECK(mean.result() == 0);
   mean.add(2, 32);
   mean.add(5, 16);
@@ -66,7 +66,7 @@ TEST_CASE("the mean of nothing is 0, a weighted mean is one") {
 }
 
 TEST_CASE("sparse categorical accuracy takes the first of equal maxima") {
-  sc::metric_state<sc::metrics::accuracy{}, true, 3> state;
+  sc::trainers::metric_state<sc::metrics::accuracy{}, true, 3> state;
   static_assert(state.resolved.kind == sc::metrics::metric_kind::sparse_categorical_accuracy);
   float const predictions[] = {1, 2, 2, 1, 2, 2, 3, 0, 3, 0, 0, 9};
   std::int32_t const labels[] = {1, 2, 0, 2};
@@ -79,10 +79,10 @@ TEST_CASE("rows with NaN") {
   float const nan = std::numeric_limits<float>::quiet_NaN();
   float const infinity = std::numeric_limits<float>::infinity();
   auto const score = [&](std::array<float, 3> const& prediction, std::int32_t label) {
-    sc::metric_state<sc::metrics::accuracy{}, true, 3> state;
+    sc::trainers::metric_state<sc::metrics::accuracy{}, true, 3> state;
     state.update(prediction.data(), &label, 1);
     // The same with the row as a target whose largest column is compared.
-    sc::metric_state<sc::metrics::categorical_accuracy{}, false, 3> of_rows;
+    sc::trainers::metric_state<sc::metrics::categorical_accuracy{}, false, 3> of_rows;
     std::array<float, 3> one_hot{};
     one_hot[static_cast<std::size_t>(label)] = 1;
     of_rows.update(one_hot.data(), prediction.data(), 1);
@@ -100,16 +100,16 @@ TEST_CASE("rows with NaN") {
 
   // NaN in a target: no accuracy is spoilt, a mean is, whatever the weight of its row.
   float const zeros[]{0, 0}, targets[]{nan, 0}, weights[]{0, 1};
-  sc::metric_state<sc::metrics::mean_absolute_error{}, false, 1> error;
+  sc::trainers::metric_state<sc::metrics::mean_absolute_error{}, false, 1> error;
   error.update(zeros, targets, 2, weights);
   CHECK(std::isnan(error.result()));
-  sc::metric_state<sc::metrics::binary_accuracy{}, false, 1> binary;
+  sc::trainers::metric_state<sc::metrics::binary_accuracy{}, false, 1> binary;
   binary.update(zeros, targets, 2);
   CHECK(binary.result() == 0.5);
 }
 
 TEST_CASE("categorical accuracy compares argmax with argmax") {
-  sc::metric_state<sc::metrics::accuracy{}, false, 3> state;
+  sc::trainers::metric_state<sc::metrics::accuracy{}, false, 3> state;
   float const predictions[] = {0.1f, 0.7f, 0.2f, 0.5f, 0.3f, 0.2f};
   float const targets[] = {0, 1, 0, 0, 0.4f, 0.6f};
   state.update(predictions, targets, 2);
@@ -117,13 +117,13 @@ TEST_CASE("categorical accuracy compares argmax with argmax") {
 }
 
 TEST_CASE("binary accuracy is a mean over the columns") {
-  sc::metric_state<sc::metrics::binary_accuracy{}, false, 2> state;
+  sc::trainers::metric_state<sc::metrics::binary_accuracy{}, false, 2> state;
   float const predictions[] = {0.5f, 0.51f, 0.9f, 0.1f};
   float const targets[] = {0, 1, 0, 0};
   state.update(predictions, targets, 2);
   CHECK(state.result() == doctest::Approx(0.75));
 
-  sc::metric_state<sc::metrics::accuracy{}, false, 1> width_one;
+  sc::trainers::metric_state<sc::metrics::accuracy{}, false, 1> width_one;
   static_assert(width_one.resolved == sc::metrics::metric(sc::metrics::binary_accuracy{}));
   width_one.update(predictions, targets, 4);
   CHECK(width_one.result() == doctest::Approx(0.75));
@@ -134,8 +134,8 @@ TEST_CASE("binary accuracy is a mean over the columns") {
 }
 
 TEST_CASE("squared and absolute errors, over several batches") {
-  sc::metric_state<sc::metrics::mean_squared_error{}, false, 2> squared;
-  sc::metric_state<sc::metrics::mean_absolute_error{}, false, 2> absolute;
+  sc::trainers::metric_state<sc::metrics::mean_squared_error{}, false, 2> squared;
+  sc::trainers::metric_state<sc::metrics::mean_absolute_error{}, false, 2> absolute;
   float const predictions[] = {1, 2, 3, 4, 5, 7};
   float const targets[] = {0, 0, 3, 5, 5, 4};
   auto const update = [&](auto& state) {
@@ -149,21 +149,21 @@ TEST_CASE("squared and absolute errors, over several batches") {
 }
 
 TEST_CASE("top k: ties count as inside, values that are not finite never do") {
-  sc::metric_state<sc::metrics::sparse_top_k_categorical_accuracy{.k = 2}, true, 4> state;
+  sc::trainers::metric_state<sc::metrics::sparse_top_k_categorical_accuracy{.k = 2}, true, 4> state;
   float const inf = std::numeric_limits<float>::infinity();
   float const predictions[] = {4, 3, 3, 1, 4, 3, 3, 1, 4, 3, 3, 1, inf, 3, 2, 1};
   std::int32_t const labels[] = {1, 2, 3, 1};
   state.update(predictions, labels, 4);
   CHECK(state.result() == doctest::Approx(0.5));
 
-  sc::metric_state<sc::metrics::top_k_categorical_accuracy{.k = 2}, false, 4> dense;
+  sc::trainers::metric_state<sc::metrics::top_k_categorical_accuracy{.k = 2}, false, 4> dense;
   float const targets[] = {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0};
   dense.update(predictions, targets, 4);
   CHECK(dense.result() == doctest::Approx(0.5));
 }
 
 TEST_CASE("weighted metrics weight their rows, labels that do not exist are wrong") {
-  sc::metric_state<sc::metrics::accuracy{}, true, 2> state;
+  sc::trainers::metric_state<sc::metrics::accuracy{}, true, 2> state;
   float const predictions[] = {0, 1, 1, 0};
   std::int32_t const labels[] = {1, 1};
   float const weights[] = {3, 1};
@@ -180,7 +180,7 @@ TEST_CASE("metrics of one's own") {
   float const targets[] = {0, 0, 3, 5, 5, 4};
   float const weights[] = {3, 0.5F, 0.5F};
   auto const log_cosh_of = [](double x) { return std::log(std::cosh(x)); };
-  sc::metric_state<log_cosh{}, false, 2> of_elements;
+  sc::trainers::metric_state<log_cosh{}, false, 2> of_elements;
   of_elements.update(predictions, targets, 3);
   CHECK(of_elements.result() ==
         doctest::Approx((log_cosh_of(1) + log_cosh_of(2) + log_cosh_of(-1) + log_cosh_of(3)) / 6));
@@ -189,14 +189,14 @@ TEST_CASE("metrics of one's own") {
   CHECK(of_elements.result() ==
         doctest::Approx((6 * (log_cosh_of(1) + log_cosh_of(2)) + log_cosh_of(-1) + log_cosh_of(3)) / 2 / 8));
 
-  sc::metric_state<distance{}, false, 2> of_rows;
-  sc::metric_state<distance{1.0F}, false, 3> of_long_rows;
+  sc::trainers::metric_state<distance{}, false, 2> of_rows;
+  sc::trainers::metric_state<distance{1.0F}, false, 3> of_long_rows;
   of_rows.update(predictions, targets, 3);
   of_long_rows.update(predictions, targets, 2);
   CHECK(of_rows.result() == doctest::Approx((std::sqrt(5.0) + 1 + 3) / 3));
   CHECK(of_long_rows.result() == doctest::Approx((3.0 + 4.0) / 2));
 
-  sc::metric_state<share_of_class{}, true, 3> of_classes;
+  sc::trainers::metric_state<share_of_class{}, true, 3> of_classes;
   std::int32_t const labels[] = {2, 0};
   of_classes.update(predictions, labels, 2);
   CHECK(of_classes.result() == doctest::Approx((3.0 + 4.0) / 2));
@@ -207,7 +207,7 @@ TEST_CASE("metrics agree with Keras, batch after batch, with weights and without
   laws::with_metrics([&]<sc::metrics::metric Metric, int Columns>(std::string const& data, std::string const& name) {
     CAPTURE(data);
     CAPTURE(name);
-    using state_type = sc::metric_state<Metric, false, Columns>;
+    using state_type = sc::trainers::metric_state<Metric, false, Columns>;
     state_type state, weighted, replicas[2];
     CHECK(state.result() == 0);
     for (int batch = 0; batch < 3; ++batch) {
@@ -244,7 +244,7 @@ TEST_CASE("a metric of one's own that is no mean") {
     weighted_found += static_cast<double>(weights.back() * hit * targets.back());
     weighted_all += static_cast<double>(weights.back() * (hit + targets.back()));
   }
-  sc::metric_state<f1{}, false, 3> state, weighted;
+  sc::trainers::metric_state<f1{}, false, 3> state, weighted;
   state.update(predictions.data(), targets.data(), rows);
   weighted.update(predictions.data(), targets.data(), rows, weights.data());
   CHECK(state.result() == doctest::Approx(2 * found / all));
@@ -254,10 +254,10 @@ TEST_CASE("a metric of one's own that is no mean") {
 TEST_CASE("class numbers as targets of yes/no metrics, and classes of rows") {
   float const predictions[] = {0.1F, 0.7F, 0.2F, 0.6F, 0.3F, 0.1F, 0.2F, 0.2F, 0.6F};
   std::int32_t const labels[] = {1, 2, 2};
-  sc::metric_state<sc::metrics::precision{}, true, 3> precision;
+  sc::trainers::metric_state<sc::metrics::precision{}, true, 3> precision;
   precision.update(predictions, labels, 3);
   CHECK(precision.result() == doctest::Approx(2.0 / 3));
-  sc::metric_state<sc::metrics::mean_io_u{.num_classes = 3}, true, 3> overlap;
+  sc::trainers::metric_state<sc::metrics::mean_io_u{.num_classes = 3}, true, 3> overlap;
   overlap.update(predictions, labels, 3);
   CHECK(overlap.result() == doctest::Approx((0.0 + 1.0 + 0.5) / 3));
   static_assert(!fits_targets(sc::metrics::kl_divergence{}, true, 3) &&

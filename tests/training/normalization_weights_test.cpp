@@ -11,8 +11,8 @@ using network = sc::sequential<input{8, 8, 3}, dense{4}, batch_normalization{}, 
 
 static_assert(sc::count_parameters<network>() == 2622);
 static_assert(sc::count_trainable_parameters<network>() == 2614);
-static_assert(sc::summary_rows<network>[1].parameter_count == 16);
-static_assert(sc::summary_rows<network>[5].parameter_count == 20);
+static_assert(sc::models::summary_rows<network>[1].parameter_count == 16);
+static_assert(sc::models::summary_rows<network>[5].parameter_count == 20);
 
 inline constexpr auto training =
     sc::training{.optimizer = sc::optimizers::adam{}, .loss = sc::losses::mean_squared_error{}, .batch_size = 2};
@@ -59,8 +59,8 @@ TEST_CASE("frozen layers keep their weights") {
   using frozen = sc::sequential<input{8}, dense{4, sc::relu, {.trainable = false}},
                                 batch_normalization{{.trainable = false}}, dense{10}>;
   static_assert(sc::count_parameters<frozen>() == 102 && sc::count_trainable_parameters<frozen>() == 50);
-  static_assert(sc::program_of<frozen, 2, sc::execution_mode::training>.calls[1].needs_gradient == false);
-  static_assert(sc::program_of<frozen, 2, sc::execution_mode::training>.calls[2].needs_gradient == false);
+  static_assert(sc::plan::program_of<frozen, 2, sc::execution_mode::training>.calls[1].needs_gradient == false);
+  static_assert(sc::plan::program_of<frozen, 2, sc::execution_mode::training>.calls[2].needs_gradient == false);
   std::string text;
   sc::summary<frozen>({.print_fn = [&](std::string_view line) { text.append(line) += '\n'; }});
   CHECK(text.find("Total params: 102\nTrainable params: 50\nNon-trainable params: 52\n") != std::string::npos);

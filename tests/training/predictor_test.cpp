@@ -76,8 +76,9 @@ inline constexpr auto run = sc::inference{
 // Three micro-batches in three stages; sequentially, one after the other.
 static_assert(sc::pipeline_slots<staged, run<>> == 5 && sc::pipeline_slots<staged, run<sc::schedule::sequential>> == 9);
 static_assert(sc::pipeline_overlap_length<staged, run<>> == 3);
-static_assert(sc::detail::training_problem<sc::job<staged, sc::inference{.steps_per_execution = 2}>>.code == 2025);
-static_assert(!sc::detail::training_problem<sc::job<network, sc::inference{.steps_per_execution = 2}>>.failed());
+static_assert(sc::detail::training_problem<sc::jobs::job<staged, sc::inference{.steps_per_execution = 2}>>.code ==
+              2025);
+static_assert(!sc::detail::training_problem<sc::jobs::job<network, sc::inference{.steps_per_execution = 2}>>.failed());
 
 struct samples {
   xt::xtensor<float, 4> image;

@@ -63,7 +63,7 @@ void check_training() {
   CHECK(golden::deviation(history.history["loss"], given.file["losses"].values) < golden::loss_tolerance);
   CHECK(std::abs(model.evaluate(given.x(), y, {.verbose = 0})[0] -
                  static_cast<double>(given.file["evaluated"].values[0])) < golden::loss_tolerance);
-  sc::trainable& seen_by_callbacks = model;
+  sc::trainers::trainable& seen_by_callbacks = model;
   seen_by_callbacks.reset_states();
   given.check(model, "reset");
   auto const check_states = [&](std::string const& name, auto const& states) {

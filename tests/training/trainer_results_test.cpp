@@ -43,7 +43,7 @@ samples batch_of(samples const& all, std::size_t batch) {
   return result;
 }
 
-std::vector<std::string> names_of(sc::training_history const& history) {
+std::vector<std::string> names_of(sc::trainers::training_history const& history) {
   std::vector<std::string> result;
   for (auto const& series : history.history) result.push_back(series.name);
   return result;

@@ -61,7 +61,7 @@ bool is_sharded(json const& how) { return how.contains("solution"); }
 
 /// The model with the stages that it was saved with, or that `solution` names.
 std::string staged_type(io::json const& config, json const& how, std::string const& type) {
-  if (is_sharded(how)) return "sc::pipelined<" + type + ", sc::solution_file<solution>>";
+  if (is_sharded(how)) return "sc::pipelined<" + type + ", sc::pipeline::solution_file<solution>>";
   auto const stages = config.find("pipeline_stages");
   if (stages == config.end() || !stages->is_object() || stages->empty()) return type;
   auto const mapping = config.find("pipelining_device_mapping");

@@ -39,7 +39,7 @@ class scratch_folder {
 std::string staged_text(pipeline_question const& question) {
   if (!question.solution.empty())
     return "inline constexpr char solution[] = R\"json(" + question.solution +
-           ")json\";\nusing staged = sc::pipelined<model_type, sc::solution_file<solution>>;\n";
+           ")json\";\nusing staged = sc::pipelined<model_type, sc::pipeline::solution_file<solution>>;\n";
   auto const ipus = std::to_string(question.num_ipus);
   auto const& how = question.configuration;
   return "using staged = sc::auto_pipeline<model_type, inference, machine,\n"
@@ -50,7 +50,7 @@ std::string staged_text(pipeline_question const& question) {
 }
 
 constexpr std::string_view profile_text = R"(
-  using profile = sc::model_profile<sc::job_on<staged, inference, machine>>;
+  using profile = sc::tiles::model_profile<sc::jobs::job_on<staged, inference, machine>>;
   std::string memory;
   for (int i = 0; i < profile::ipus(); ++i)
     if (profile::memory(i).peak() > machine::target.bytes_per_tile)

@@ -28,7 +28,8 @@ struct pipeline_solution {
 [[nodiscard]] pipeline_solution read_pipeline_solution(std::string const& path);
 
 /// Writes the text of a solution file, and beside it `<path>.inc`, the same as a C++ string literal, for
-/// `sc::pipelined<model, sc::solution_file<text>>`. Folders are made. Throws file_error E5041 if that cannot be.
+/// `sc::pipelined<model, sc::pipeline::solution_file<text>>`. Folders are made. Throws file_error E5041 if that cannot
+/// be.
 void write_pipeline_solution(std::string const& text, std::string const& path);
 
 }  // namespace stagecraft::tool

@@ -43,11 +43,11 @@ struct activation {
   static constexpr std::string_view own_usage = "constexpr auto call(auto x) const";
 
   activation_kind kind = activation_kind::linear;
-  float alpha = 0;                             ///< relu: slope below the threshold; elu: scale of the negative part
-  float max_value = -1;                        ///< relu: the largest output; negative = unlimited (Keras's None)
-  float threshold = 0;                         ///< relu: values up to it count as negative
-  own_rules<own_call> const* rules = nullptr;  ///< of one's own
-  own_options options = {};                    ///< and its members
+  float alpha = 0;       ///< relu: slope below the threshold; elu: scale of the negative part
+  float max_value = -1;  ///< relu: the largest output; negative = unlimited (Keras's None)
+  float threshold = 0;   ///< relu: values up to it count as negative
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  diagnostics::own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(activation const&, activation const&) = default;
 

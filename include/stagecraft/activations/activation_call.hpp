@@ -111,7 +111,7 @@ constexpr void activation_rule(operations::composite_gradient& of) {
 }  // namespace detail
 
 constexpr operations::tensor activation::operator()(operations::tensor x) const {
-  growing_array<parameter> no_weights;
+  tracing::growing_array<parameter> no_weights;
   operations::tracer ops(*x.list, no_weights);
   if (kind == activation_kind::linear) return x;
   if (kind == activation_kind::softmax) return ops.softmax(x);

@@ -25,7 +25,7 @@ template <class Array>
 class rows {
   using number = std::remove_cvref_t<decltype(*std::declval<Array const&>().begin())>;
   static constexpr std::size_t rank = [] {
-    if constexpr (SequenceData<Array>)
+    if constexpr (trainers::SequenceData<Array>)
       return std::size_t{1};
     else
       return rank_of<Array>;
@@ -58,7 +58,7 @@ class rows {
                                      std::vector<std::size_t>>;
 
   void read(Array const& from) {
-    if constexpr (SequenceData<Array>) {
+    if constexpr (trainers::SequenceData<Array>) {
       numbers_ = from.data();
       count_ = static_cast<std::int64_t>(from.size());
     } else {
@@ -93,7 +93,7 @@ class rows {
 template <class Arrays>
 [[nodiscard]] auto rows_of(Arrays&& arrays) {
   using type = std::remove_cvref_t<Arrays>;
-  if constexpr (SampleData<type>)
+  if constexpr (trainers::SampleData<type>)
     return rows<type>(std::forward<Arrays>(arrays));
   else
     return std::apply([](auto&&... each) { return std::tuple(rows_of(std::forward<decltype(each)>(each))...); },

@@ -57,7 +57,7 @@ class image_stream final : public stream<image_dataset::element_type> {
                std::uint64_t pass)
       : files_(std::move(files)), options_(std::move(options)), order_(files_->paths.size()) {
     if (options_->shuffle)
-      shuffle_order(order_, options_->seed, pass);
+      trainers::shuffle_order(order_, options_->seed, pass);
     else
       std::iota(order_.begin(), order_.end(), 0);
   }

@@ -14,9 +14,9 @@ struct fit_options {
   int epochs = 1;   ///< number of the epoch, from 1, after which training ends
   int verbose = 1;  ///< what is printed: 0 nothing, 1 a progress bar, 2 one line per epoch
   /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar.
-  callback_pointers callbacks{};
-  validation_set validation_data{};                ///< a dataset, or arrays
-  std::vector<class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
+  trainers::callback_pointers callbacks{};
+  validation_set validation_data{};                          ///< a dataset, or arrays
+  std::vector<trainers::class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
   /// Number of the first epoch, from 0; to continue a training. With `steps_per_epoch`, the batches of epochs before it
   /// are read and left out.
   int initial_epoch = 0;
@@ -44,9 +44,9 @@ struct fit_options {
 
 /// Options of `evaluate`. Each can be left out.
 struct evaluate_options {
-  int verbose = 1;                ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
-  int steps = 0;                  ///< batches, of all replicas together; 0: all of them
-  callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
+  int verbose = 1;                          ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int steps = 0;                            ///< batches, of all replicas together; 0: all of them
+  trainers::callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
 
   /// The same for arrays.
   [[nodiscard]] stagecraft::evaluate_options common() const {
@@ -56,9 +56,9 @@ struct evaluate_options {
 
 /// Options of `predict`. Each can be left out.
 struct predict_options {
-  int verbose = 0;                ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
-  int steps = 0;                  ///< batches, of all replicas together; 0: all of them
-  callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
+  int verbose = 0;                          ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int steps = 0;                            ///< batches, of all replicas together; 0: all of them
+  trainers::callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
 
   /// The same for arrays.
   [[nodiscard]] stagecraft::predict_options common() const {

@@ -26,7 +26,7 @@ namespace stagecraft::data {
 /// shapes, those of the first sample. Memory is taken then; what a batch needs besides is up to the dataset.
 /// Errors, of which the run dies when the batch comes: E4004 labels, E4064 a dataset that ends too early, E4065 samples
 /// of several shapes, E4066 batches larger than the program's.
-class streamed_batches : public batch_supply {
+class streamed_batches : public trainers::batch_supply {
  public:
   /// \param prefix what the names of arrays begin with in errors
   streamed_batches(std::int64_t batches, int batch_size, std::string prefix)
@@ -38,7 +38,9 @@ class streamed_batches : public batch_supply {
   /// have no such part. They are filled by `batch`.
   [[nodiscard]] sample_set x() const { return sets_[0]; }
   [[nodiscard]] sample_set y() const { return sets_[1]; }
-  [[nodiscard]] sample_source sample_weight() const { return sets_[2].given() ? sets_[2][0] : sample_source(); }
+  [[nodiscard]] trainers::sample_source sample_weight() const {
+    return sets_[2].given() ? sets_[2][0] : trainers::sample_source();
+  }
 
   /// How many batches a pass has, or, where that is not known, how many are asked for. E4063 if neither is.
   [[nodiscard]] int batches_of_pass(char const* option, int asked) const {
@@ -81,7 +83,7 @@ class streamed_batches : public batch_supply {
     if (number != number_) {
       count_ = next();
       number_ = number;
-      if (is_full_) check_full_batches((prefix_ + "x").c_str(), count_, batch_size(), batch_size());
+      if (is_full_) trainers::check_full_batches((prefix_ + "x").c_str(), count_, batch_size(), batch_size());
       auto const at = static_cast<std::size_t>(number);
       if (at + 1 < firsts_.size()) firsts_[at + 1] = firsts_[at] + count_;
       check_classes();
@@ -117,7 +119,7 @@ class streamed_batches : public batch_supply {
       extents.push_back(static_cast<std::size_t>(sample_shape[axis]));
     auto const* const numbers = made.values.data();
     sets_[static_cast<std::size_t>(set)].add(
-        sample_source(xt::adapt(+numbers, made.values.size(), xt::no_ownership(), extents)));
+        trainers::sample_source(xt::adapt(+numbers, made.values.size(), xt::no_ownership(), extents)));
   }
   [[nodiscard]] bool has_parts() const noexcept { return !parts_.empty(); }
   [[nodiscard]] std::size_t part_count() const noexcept { return parts_.size(); }
@@ -160,8 +162,8 @@ class streamed_batches : public batch_supply {
   void check_classes() const {
     for (std::size_t output = 0; output < classes_.size(); ++output)
       if (classes_[output] > 0)
-        check_labels(name(1, output).c_str(), sets_[1][static_cast<int>(output)].slice(0, count_), classes_[output],
-                     samples_ - count_);
+        trainers::check_labels(name(1, output).c_str(), sets_[1][static_cast<int>(output)].slice(0, count_),
+                               classes_[output], samples_ - count_);
   }
   [[nodiscard]] std::string name(std::size_t set, std::size_t index) const {
     constexpr std::array names{"x", "y", "sample_weight"};

@@ -13,7 +13,7 @@ namespace stagecraft::data {
 
 /// `.validation_data = test`, where test is a dataset, or anything that `validation_data` of arrays takes.
 struct validation_set {
-  labelled_samples samples;  ///< if they are in memory
+  trainers::labelled_samples samples;  ///< if they are in memory
   /// Else opens the dataset for batches of this size.
   std::function<std::unique_ptr<streamed_batches>(int)> open;
 
@@ -23,10 +23,11 @@ struct validation_set {
   validation_set(Data const& dataset)
       : open([dataset](int batch_size) { return dataset.open(batch_size, false, "validation_data."); }) {}
   template <class Data>
-    requires(LabelledData<std::remove_reference_t<Data>> && !std::is_same_v<std::remove_cvref_t<Data>, validation_set>)
+    requires(trainers::LabelledData<std::remove_reference_t<Data>> &&
+             !std::is_same_v<std::remove_cvref_t<Data>, validation_set>)
   validation_set(Data&& data) : samples(std::forward<Data>(data)) {}
-  validation_set(labelled_samples in_memory) : samples(std::move(in_memory)) {}
-  validation_set(sample_set inputs, sample_set targets, sample_source weights = {})
+  validation_set(trainers::labelled_samples in_memory) : samples(std::move(in_memory)) {}
+  validation_set(sample_set inputs, sample_set targets, trainers::sample_source weights = {})
       : samples(std::move(inputs), std::move(targets), std::move(weights)) {}
 };
 

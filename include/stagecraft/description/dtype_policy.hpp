@@ -2,6 +2,7 @@
 // In which types a model computes and keeps its weights. Keras counterpart: tf.keras.mixed_precision.Policy.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
 
 namespace stagecraft {
@@ -21,15 +22,21 @@ struct dtype_policy {
   friend constexpr bool operator==(dtype_policy const&, dtype_policy const&) = default;
 };
 
+}  // namespace stagecraft
+
+namespace stagecraft::jobs {
+
 /// Whether the steps of a model work on copies of its weights, which are rounded for each pass.
 template <dtype_policy Policy>
 inline constexpr bool rounds_copies_of_weights =
     is_half(Policy.compute_dtype) && Policy.variable_dtype != Policy.compute_dtype;
 
+}  // namespace stagecraft::jobs
+
+namespace stagecraft::dtype_policies {
+
 /// Keras's policies by their names. Where values are of 16 bits, arithmetic is still done in float32, and results are
 /// rounded when they are stored.
-namespace dtype_policies {
-
 inline constexpr dtype_policy float32{};
 /// Weights stay in float32; a copy is rounded for each step.
 inline constexpr dtype_policy mixed_float16{.compute_dtype = dtype::float16};
@@ -38,6 +45,4 @@ inline constexpr dtype_policy float16{.compute_dtype = dtype::float16, .variable
 inline constexpr dtype_policy mixed_bfloat16{.compute_dtype = dtype::bfloat16};
 inline constexpr dtype_policy bfloat16{.compute_dtype = dtype::bfloat16, .variable_dtype = dtype::bfloat16};
 
-}  // namespace dtype_policies
-
-}  // namespace stagecraft
+}  // namespace stagecraft::dtype_policies

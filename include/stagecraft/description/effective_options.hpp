@@ -4,12 +4,11 @@
 
 #include <stagecraft/description/gradient_accumulation_options.hpp>
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// What is left of a pipeline's options without stages: one stage on one device, in which nothing waits for its
 /// backward pass. The micro-batches per weight update stay the same, and so do the results that the host sees.
@@ -32,7 +31,9 @@ constexpr pipelining_options find_options() {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::jobs {
 
 /// The options that hold when M is trained, evaluated or run with a training description: `pipeline` for a model with
 /// stages. For one without, `gradient_accumulation` if anything of it is given, else what `pipeline` says of more than
@@ -41,4 +42,4 @@ constexpr pipelining_options find_options() {
 template <Model M, auto Training>
 inline constexpr pipelining_options options_of = detail::find_options<M, Training>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::jobs

@@ -26,7 +26,7 @@ struct inference_pipelining_options {
   /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
   bool replicated_weight_sharding = false;
   /// What is planned otherwise in the forward steps of single stages on IPUs: an entry for each, or none (E2065).
-  stage_options_list forward_propagation_stages_poplar_options = {};
+  pipeline::stage_options_list forward_propagation_stages_poplar_options = {};
 
   /// The same as options of a training.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {

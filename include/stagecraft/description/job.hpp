@@ -6,9 +6,10 @@
 #include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/description/execution_mode.hpp>
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/models/queries.hpp>
 
-namespace stagecraft {
+namespace stagecraft::jobs {
 
 /// A model in one mode on one machine. `Training` is a description of a training or of an inference, as it holds on the
 /// machine (training_on); whatever is the same on all machines, such as a plan, is made for machine_without_limit.
@@ -48,4 +49,4 @@ struct job {
   using described = job<M, Training>;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::jobs

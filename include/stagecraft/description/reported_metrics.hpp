@@ -4,6 +4,7 @@
 
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/training.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/metrics/confusion/confusion.hpp>
 #include <stagecraft/metrics/metric_list.hpp>
 #include <stagecraft/models/output_names.hpp>
@@ -11,7 +12,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::jobs {
 
 /// One metric of one output.
 struct reported_metric {
@@ -38,7 +39,9 @@ struct reported_metric_list {
   [[nodiscard]] constexpr reported_metric const* end() const noexcept { return items.data() + count; }
 };
 
-namespace detail {
+}  // namespace stagecraft::jobs
+
+namespace stagecraft::detail {
 
 /// The numbers that metrics report of an output, if all are of that.
 constexpr std::size_t count_values(metrics::metric_list const& list) {
@@ -74,10 +77,12 @@ constexpr auto list_metrics() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::jobs {
 
 /// All metrics of a training, output by output: first the plain ones, then those that are weighted.
 template <class Job>
 inline constexpr auto reported_metrics = detail::list_metrics<Job>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::jobs

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/dtype_policy.hpp>
 #include <stagecraft/description/gradient_accumulation_options.hpp>
@@ -22,7 +23,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::jobs {
 
 /// Keras's `loss_weights`: the weight of each output's loss in the total, 1 by default.
 struct output_weights {
@@ -38,6 +39,10 @@ struct output_weights {
   /// The weight of an output's loss.
   [[nodiscard]] constexpr float of(std::size_t output) const noexcept { return count == 0 ? 1.0F : values[output]; }
 };
+
+}  // namespace stagecraft::jobs
+
+namespace stagecraft {
 
 /// Keras's `compile`, and what Keras takes at `fit` but a compiled plan must know before: the batch size.
 ///
@@ -66,7 +71,7 @@ struct training {
   /// One metric, several in braces, or `metrics::per_output(...)`. They are not weighted by sample and class weights.
   stagecraft::metrics::metric_list metrics = {};
   /// The weight of each output's loss in the total, such as `{1, 0.2}`; 1 for all where none is given.
-  output_weights loss_weights = {};
+  jobs::output_weights loss_weights = {};
   /// Likewise metrics, but means that are weighted by sample and class weights. Where an output has a metric of that
   /// name already, it is reported with "weighted_" before it.
   stagecraft::metrics::metric_list weighted_metrics = {};
@@ -107,7 +112,9 @@ struct training {
   bool overlaps_io = false;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// E4081, E4082: a text or a number as loss or optimizer, or a class that says no update.
 template <class Loss, class Optimizer>
@@ -126,7 +133,9 @@ inline constexpr diagnostic training_parts_problem = [] {
   return problem;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
 template <class Loss, class Optimizer>
@@ -138,7 +147,7 @@ struct training<Loss, Optimizer> {
   detail::any_argument optimizer = {};
   detail::any_argument loss = {};
   stagecraft::metrics::metric_list metrics = {};
-  output_weights loss_weights = {};
+  jobs::output_weights loss_weights = {};
   stagecraft::metrics::metric_list weighted_metrics = {};
   int batch_size = 32;
   int steps_per_execution = 1;

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <stagecraft/description/dtype_policy.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <array>
 #include <cstddef>
 
-namespace stagecraft {
+namespace stagecraft::jobs {
 
 /// The types in which values and gradients lie in memory.
 struct stored_types {
@@ -20,7 +21,9 @@ struct stored_types {
   friend constexpr bool operator==(stored_types const&, stored_types const&) = default;
 };
 
-namespace detail {
+}  // namespace stagecraft::jobs
+
+namespace stagecraft::detail {
 
 /// The type in which a call computes. One of several outputs, and a penalty on it, has the type of its layer.
 template <class Graph>
@@ -86,6 +89,4 @@ constexpr bool is_on_host(Graph const& graph, int call) {
   return graph.layers[node->layer].is_on_host;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

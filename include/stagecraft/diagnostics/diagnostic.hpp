@@ -3,11 +3,12 @@
 // the values.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::diagnostics {
 
 /// A line of the user's source; 0 if it is not known.
 struct source_line {
@@ -78,4 +79,4 @@ struct diagnostic {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::diagnostics

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <array>
 #include <bit>
@@ -12,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::diagnostics {
 
 /// The members of an own activation, metric, regularizer, initializer or constraint.
 struct own_options {
@@ -32,7 +33,9 @@ struct own_rules<Result(Arguments...)> {
   bool takes_ops;                                    ///< whether that takes the first of the arguments
 };
 
-namespace detail {
+}  // namespace stagecraft::diagnostics
+
+namespace stagecraft::detail {
 
 /// Whole words, no more than there are: floats, ints and enums of four bytes.
 template <class Own>
@@ -137,6 +140,4 @@ struct own_option {
   friend constexpr bool operator==(own_option const&, own_option const&) = default;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -2,6 +2,7 @@
 // Text that is put together by the compiler: messages of errors, names of layers, rows of tables.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <cstddef>
 #include <string_view>
 
@@ -64,11 +65,24 @@ struct fixed_text {
 template <std::size_t Length>
 fixed_text(char const (&)[Length]) -> fixed_text<Length - 1>;
 
+}  // namespace stagecraft
+
+namespace stagecraft::diagnostics {
+
 /// A layer's, model's or parameter's name. Keras's own names stay well below this length.
 inline constexpr std::size_t max_name_length = 47;
-using fixed_name = fixed_text<max_name_length>;
+
+}  // namespace stagecraft::diagnostics
+
+namespace stagecraft {
+
+using fixed_name = fixed_text<diagnostics::max_name_length>;
+
+}  // namespace stagecraft
+
+namespace stagecraft::diagnostics {
 
 /// The text of an error.
 using message = fixed_text<400>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::diagnostics

@@ -2,9 +2,10 @@
 // Goes through what one device does, in the order of a timetable.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/pipeline/schedule/timetable.hpp>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// The passes of a device: slot after slot, in each backward passes first, then forward passes, each in ascending order
 /// of stages. The timetable outlives it.
@@ -60,4 +61,4 @@ class device_cursor {
   bool backward_ = false;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

@@ -2,6 +2,7 @@
 // The threads that work on one device together.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/simd/flush_denormals.hpp>
@@ -9,7 +10,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// One of them, on its way through an execution.
 struct device_thread {
@@ -107,4 +108,4 @@ class device_threads {
   std::unique_ptr<sharing_team> team_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

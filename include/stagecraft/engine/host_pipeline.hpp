@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/pipeline_pass.hpp>
@@ -22,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Weights, optimizer state and executions of a model's replicas, each with a device for every stage that the
 /// assignment names; a model without stages is one stage on one device. The threads of a machine share the devices:
@@ -344,4 +345,4 @@ class host_pipeline : public session_shape<typename Job::described> {
   std::vector<device_threads<sizes::threads_of_device>> teams_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

@@ -2,6 +2,7 @@
 // Where one replica keeps the norms that its weight updates read, and by what its losses are multiplied.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
@@ -10,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// How the elements of a weight are divided for sums over them: into blocks, which no shard of a replica cuts. So sums
 /// depend neither on threads nor on whether replicas share the work.
@@ -72,4 +73,4 @@ struct norm_memory<Weights, 0, Shards> {
   explicit norm_memory(std::int64_t) {}
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

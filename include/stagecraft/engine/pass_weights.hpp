@@ -2,6 +2,7 @@
 // The weights of one pass, and their gradients: those that are fetched from remote memory, and accumulators.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/parameter_update.hpp>
@@ -10,7 +11,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Of the pass number `Pass`, whose calls see `Plan`.
 template <class Sizes, class Plan, int Pass>
@@ -132,4 +133,4 @@ class pass_weights {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

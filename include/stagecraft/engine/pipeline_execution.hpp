@@ -2,6 +2,7 @@
 // What the passes of one execution of a pipeline share: where micro-batches come from and results go to.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/step_view.hpp>
 #include <stagecraft/engine/trace.hpp>
 #include <stagecraft/threads/thread_team.hpp>
@@ -9,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Where the first stage's infeed puts a micro-batch.
 template <class Session>
@@ -57,4 +58,4 @@ struct pipeline_execution {
   trace* record = nullptr;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

@@ -3,6 +3,7 @@
 // and what the plan puts into remote memory.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/norm_memory.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/engine/step_plan.hpp>
@@ -18,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Sizes of a model's memory, for one replica.
 template <class Job, int Replicas>
@@ -220,7 +221,9 @@ struct pipeline_memory {
   [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
 };
 
-namespace detail {
+}  // namespace stagecraft::engine
+
+namespace stagecraft::detail {
 
 /// Copies an accumulator between remote memory and where passes work on it.
 template <class Sizes, bool Fetch>
@@ -237,6 +240,4 @@ void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long f
     move(own.gradients.data(), own.local_gradients.data());
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

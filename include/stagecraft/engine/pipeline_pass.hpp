@@ -3,6 +3,7 @@
 // other passes wait for.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/device_threads.hpp>
 #include <stagecraft/engine/pass_weights.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
@@ -19,7 +20,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// The pass number `Pass` in training or inference.
 template <class Session, execution_mode Mode, int Pass>
@@ -391,4 +392,4 @@ class pipeline_pass {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

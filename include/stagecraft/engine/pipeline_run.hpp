@@ -2,6 +2,7 @@
 // What a thread does in an execution: its devices' passes in the order of the timetable, and their weight updates.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/device_cursor.hpp>
 #include <stagecraft/engine/device_threads.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
@@ -14,7 +15,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// What has been finished of an execution.
 struct execution_counts {
@@ -230,4 +231,4 @@ class pipeline_run {
   int steps_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

@@ -2,6 +2,7 @@
 // The weight update of a pipeline's devices on the host, and what it does with the gradients and weights of replicas.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/device_threads.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/update_norms.hpp>
@@ -15,7 +16,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Where a weight update is carried out, and which one it is. `Replicas`: memories of all.
 template <class Replicas>
@@ -378,4 +379,4 @@ class pipeline_update {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

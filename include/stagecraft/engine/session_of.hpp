@@ -3,12 +3,13 @@
 #pragma once
 
 #include <stagecraft/description/job_on.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/host_pipeline.hpp>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// The session of a model, whose description is that which holds on the machine.
 template <Model M, auto Training, class Machine>
 using session_of = host_pipeline<job_on<M, Training, Machine>>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

@@ -4,6 +4,7 @@
 
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/steps/weight_storage.hpp>
 #include <stagecraft/layers/dense.hpp>
@@ -12,9 +13,7 @@
 #include <stagecraft/plan/whole_pass.hpp>
 #include <cstddef>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Whether a model has a device for itself: then what its passes hold has places that follow from the program alone.
 template <class M, class Machine>
@@ -37,7 +36,9 @@ inline constexpr int threads_of_device = policy_of<typename Job::machine>::devic
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
                                              : 1;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::engine {
 
 /// A pass as a machine carries it out.
 template <class Job, int Pass>
@@ -132,4 +133,4 @@ struct step_plan {
   static constexpr std::size_t root(int call) { return static_cast<std::size_t>(program.calls[call].root); }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

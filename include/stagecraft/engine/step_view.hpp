@@ -2,10 +2,11 @@
 // What is known of one micro-batch when its forward pass and its losses are done.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <array>
 #include <cstddef>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Handed to the function that a session calls once per micro-batch. Tensors are valid during that call only.
 template <class Session>
@@ -51,4 +52,4 @@ class step_view {
   std::array<float const*, Session::end_count> scales_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

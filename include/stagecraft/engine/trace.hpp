@@ -3,6 +3,7 @@
 // afterwards, for example with report/chrome_trace.hpp. Graphcore's counterpart: the execution trace of PopVision.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/pipeline/schedule/pass_kind.hpp>
 #include <algorithm>
 #include <chrono>
@@ -11,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Something that a thread did from `begin_ns` to `end_ns`, in nanoseconds of trace::now().
 struct trace_event {
@@ -26,6 +27,10 @@ struct trace_event {
 
   friend bool operator==(trace_event const&, trace_event const&) = default;
 };
+
+}  // namespace stagecraft::engine
+
+namespace stagecraft {
 
 /// Room for the events of some threads. Each thread writes to its own part: nothing is locked, and nothing is allocated
 /// while a program runs. A part that is full takes no more; `dropped` counts what it did not take.
@@ -53,7 +58,7 @@ class trace {
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(parts_.size()); }
 
   /// Records an event of thread `event.worker`, which is the thread that calls this, and less than workers().
-  void record(trace_event const& event) noexcept {
+  void record(engine::trace_event const& event) noexcept {
     auto& own = *parts_[event.worker];
     if (own.count == events_per_worker_)
       ++own.dropped;
@@ -68,8 +73,8 @@ class trace {
   }
 
   /// All events, in the order in which they began.
-  [[nodiscard]] std::vector<trace_event> events() const {
-    std::vector<trace_event> all;
+  [[nodiscard]] std::vector<engine::trace_event> events() const {
+    std::vector<engine::trace_event> all;
     all.reserve(size());
     for (auto const& own : parts_) all.insert(all.end(), own->events.get(), own->events.get() + own->count);
     std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
@@ -97,9 +102,9 @@ class trace {
  private:
   /// In cache lines of its own, so that threads do not wait for each other's writes.
   struct alignas(64) part {
-    explicit part(std::size_t capacity) : events(std::make_unique<trace_event[]>(capacity)) {}
+    explicit part(std::size_t capacity) : events(std::make_unique<engine::trace_event[]>(capacity)) {}
 
-    std::unique_ptr<trace_event[]> events;
+    std::unique_ptr<engine::trace_event[]> events;
     std::size_t count = 0;
     std::size_t dropped = 0;
   };

@@ -2,9 +2,10 @@
 // How far a training has come: what it needs to go on, beside the weights and what the optimizer keeps with them.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// Counters of a model in training.
 struct training_progress {
@@ -21,4 +22,4 @@ struct training_progress {
   friend constexpr bool operator==(training_progress const&, training_progress const&) = default;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

@@ -3,6 +3,7 @@
 // changes.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <algorithm>
@@ -12,7 +13,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// `Plan` is that of any pass of training. Norms of weights are those of the gradients of all replicas, with what
 /// penalties add to them.
@@ -162,4 +163,4 @@ class update_norms {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

@@ -2,6 +2,7 @@
 // A traced model as one flat constexpr value, and a view of it that all rules are written against.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <stagecraft/graph/traced_graph.hpp>
@@ -9,7 +10,7 @@
 #include <cstddef>
 #include <span>
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// How many of each record a graph has.
 struct graph_sizes {
@@ -118,7 +119,9 @@ struct graph {
         uses_stages(traced.uses_stages) {}
 };
 
-namespace detail {
+}  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
 
 constexpr graph_sizes sizes_of(traced_graph const& traced) {
   return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),         traced.inputs.size(),
@@ -132,6 +135,4 @@ constexpr std::size_t count_ordered(std::span<call_info const> calls) {
   return count;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// An array that grows, as std::vector does, with its names. Compilers instantiate it in a tenth of std::vector's time
 /// for each type of element, and evaluate it faster. Elements need a default value, which those that are not there yet
@@ -134,4 +135,4 @@ class growing_array {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tracing

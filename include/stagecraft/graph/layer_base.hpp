@@ -2,11 +2,12 @@
 // The part of a layer that does not depend on its type.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/node.hpp>
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// What all layers carry: a name (empty: made from the class name), the stage of the scope they were made in, and
 /// Keras's `trainable`, which a layer that is a value may be given before its first call as well.
@@ -30,4 +31,4 @@ struct layer_base {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tracing

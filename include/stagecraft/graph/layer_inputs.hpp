@@ -11,7 +11,7 @@ namespace stagecraft {
 /// The inputs of one call of a layer, given to `output_shape`, `parameters` and `flops`.
 class layer_inputs {
  public:
-  constexpr layer_inputs(shape const* shapes, int count, std::string_view layer_name, diagnostic& problem)
+  constexpr layer_inputs(shape const* shapes, int count, std::string_view layer_name, diagnostics::diagnostic& problem)
       : shapes_(shapes), count_(count), layer_name_(layer_name), problem_(&problem) {}
 
   [[nodiscard]] constexpr int size() const noexcept { return count_; }
@@ -34,7 +34,7 @@ class layer_inputs {
     return {shapes, count, layer_name_, *problem_};
   }
   [[nodiscard]] constexpr std::string_view layer_name() const noexcept { return layer_name_; }
-  [[nodiscard]] constexpr diagnostic& problem() const noexcept { return *problem_; }
+  [[nodiscard]] constexpr diagnostics::diagnostic& problem() const noexcept { return *problem_; }
 
   /// E1001 unless there are at least `least` and at most `most` inputs.
   constexpr bool expect_count(int least, int most) const {
@@ -58,7 +58,7 @@ class layer_inputs {
   shape const* shapes_;
   int count_;
   std::string_view layer_name_;
-  diagnostic* problem_;
+  diagnostics::diagnostic* problem_;
 };
 
 }  // namespace stagecraft

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/call_record.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/known_rules.hpp>
@@ -20,11 +21,13 @@
 #include <span>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::layers {
 
-namespace layers {
 struct activity_penalty;  // layers/activity_penalty.hpp
-}  // namespace layers
+
+}  // namespace stagecraft::layers
+
+namespace stagecraft::tracing {
 
 /// A model under construction.
 class model_builder {
@@ -380,6 +383,10 @@ constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {
   if (is_named_now && !frames_.empty() && nested_models[current_model()].kind != model_kind::subclass)
     take_name("model", instance.name);
 }
+
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
 
 constexpr shape const& symbolic_tensor::shape() const {
   return model == nullptr ? detail::no_shape : model->calls[call].shape;

@@ -2,13 +2,14 @@
 // The records of a traced model: layers, calls of layers, nested models. Edges are indices.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/type_tag.hpp>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// The stage of a call or layer that has none. Printed as `None`. No number that anybody writes by mistake.
 inline constexpr int unassigned = -0x7fffffff - 1;
@@ -97,7 +98,9 @@ struct nested_input_info {
   }
 }
 
-namespace detail {
+}  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
 
 /// A call of a model that is traced again.
 struct known_call {
@@ -105,6 +108,4 @@ struct known_call {
   int loss_count = 0;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -2,6 +2,7 @@
 // What a layer says of each of its weights.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/graph/constraint.hpp>
 #include <stagecraft/graph/growing_array.hpp>
@@ -9,13 +10,17 @@
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// How a policy may store a weight.
 enum class parameter_layout : unsigned char {
   plain,   ///< row-major, as in its shape
   matrix,  ///< the right factor of matrix products, (rows..., columns): kept packed in SIMD panels
 };
+
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
 
 /// One weight: Keras's `add_weight`.
 struct parameter {
@@ -26,7 +31,7 @@ struct parameter {
   bool trainable = true;
   stagecraft::constraint constraint = {};
   bool frozen = false;  ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
-  parameter_layout layout = parameter_layout::plain;
+  tracing::parameter_layout layout = tracing::parameter_layout::plain;
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
   /// What a stateful layer keeps of each sample from batch to batch: the first axis of its shape is the batch, its
   /// layer changes it in evaluation and prediction as well, and weights, counts and files leave it out.
@@ -39,7 +44,8 @@ struct parameter {
                                                 stagecraft::initializer const& initializer,
                                                 stagecraft::regularizer const& regularizer,
                                                 stagecraft::constraint const& constraint,
-                                                parameter_layout layout = parameter_layout::plain, int groups = 1) {
+                                                tracing::parameter_layout layout = tracing::parameter_layout::plain,
+                                                int groups = 1) {
     return {.name = name,
             .shape = each,
             .initializer = initializer,
@@ -72,7 +78,7 @@ struct parameter {
 struct parameter_list {
   static constexpr int most = 32;  ///< what call_needs has bits for
 
-  growing_array<parameter> entries;  ///< those behind `count` are left from another layer
+  tracing::growing_array<parameter> entries;  ///< those behind `count` are left from another layer
   int count = 0;
 
   /// E1028 for more than `most`, of which the first are kept.

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <initializer_list>
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// One bound of a slice: a number, or {} for Python's None.
 struct slice_bound {
@@ -16,14 +17,19 @@ struct slice_bound {
   constexpr slice_bound(int number) : value(number), is_given(true) {}
 };
 
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
+
 /// Python's `slice(start, stop, step)`, the object behind start:stop:step. Negative bounds count from the end;
 /// 1: is `slice(1, {})`, and :-1 is `slice(-1)`.
 struct slice {
-  slice_bound start, stop;
+  tracing::slice_bound start, stop;
   int step = 1;
 
-  constexpr explicit slice(slice_bound stop_) : stop(stop_) {}
-  constexpr slice(slice_bound start_, slice_bound stop_, int step_ = 1) : start(start_), stop(stop_), step(step_) {}
+  constexpr explicit slice(tracing::slice_bound stop_) : stop(stop_) {}
+  constexpr slice(tracing::slice_bound start_, tracing::slice_bound stop_, int step_ = 1)
+      : start(start_), stop(stop_), step(step_) {}
 
   /// Which elements of an axis it takes.
   struct elements {
@@ -31,7 +37,7 @@ struct slice {
     int count = 0;
   };
   [[nodiscard]] constexpr elements of(int length) const {
-    auto const clip = [&](slice_bound const& bound, int otherwise) {
+    auto const clip = [&](tracing::slice_bound const& bound, int otherwise) {
       if (!bound.is_given) return otherwise;
       int const at = bound.value < 0 ? bound.value + length : bound.value;
       return at < 0 ? 0 : at > length ? length : at;
@@ -44,9 +50,22 @@ struct slice {
 /// Python's `:`.
 constexpr slice all() { return {{}, {}}; }
 
+}  // namespace stagecraft
+
+namespace stagecraft::tracing {
+
 struct ellipsis_type {};
+
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
+
 /// Python's `...`: all of as many axes as there are left.
-constexpr ellipsis_type ellipsis() { return {}; }
+constexpr tracing::ellipsis_type ellipsis() { return {}; }
+
+}  // namespace stagecraft
+
+namespace stagecraft::tracing {
 
 /// One entry of an index expression: a slice, the number of one element, whose axis goes away, or an ellipsis.
 struct slice_entry {
@@ -79,4 +98,4 @@ struct slice_list {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tracing

@@ -2,7 +2,9 @@
 // Which steps of a sequence count: Keras's mask, as what it follows from.
 #pragma once
 
-namespace stagecraft {
+#include <stagecraft/diagnostics/rooms.hpp>
+
+namespace stagecraft::tracing {
 
 /// A step counts where a tensor has not this value: the whole number that stands for it, or any of its features.
 struct mask_rule {
@@ -25,7 +27,9 @@ struct step_masks {
   friend constexpr bool operator==(step_masks const&, step_masks const&) = default;
 };
 
-namespace detail {
+}  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
 
 /// The mask of a tensor while a model is traced: rules, and the calls whose outputs they are about.
 struct traced_mask {
@@ -59,6 +63,4 @@ struct traced_mask {
   }
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -3,28 +3,33 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/slice.hpp>
 #include <array>
 #include <concepts>
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 class model_builder;
+
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
 
 /// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a
 /// model it is what an invalid call gave, which has had its compile error.
 struct symbolic_tensor {
-  model_builder* model = nullptr;
+  tracing::model_builder* model = nullptr;
   int call = 0;
 
   /// Its shape, without the batch.
   [[nodiscard]] constexpr stagecraft::shape const& shape() const;
   [[nodiscard]] constexpr dtype type() const;
   /// A part of it: Python's x[:, 1:3] is x[{sc::all(), sc::slice(1, 3)}]. See layers/slicing_op_lambda.hpp.
-  template <class Part = slice_list>  // so that a program that has none need not compile it
-  [[nodiscard]] constexpr symbolic_tensor operator[](slice_list const& part) const;
+  template <class Part = tracing::slice_list>  // so that a program that has none need not compile it
+  [[nodiscard]] constexpr symbolic_tensor operator[](tracing::slice_list const& part) const;
 };
 
 /// Several tensors as a model's outputs: `return sc::outputs(a, b);`.
@@ -33,7 +38,9 @@ template <class... Tensors>
   return std::array<symbolic_tensor, sizeof...(Tensors)>{tensor...};
 }
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// The first tensor that a layer or model is called with. Converting to it, the compiler fills in the line of the call.
 struct first_tensor {
@@ -50,6 +57,4 @@ inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::derived_f
                                                                   std::same_as<Arguments, first_tensor>) &&
                                                                  ...);
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

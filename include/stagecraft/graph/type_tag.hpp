@@ -3,10 +3,11 @@
 // calls of any layer, also of one that the library has never seen; with its tag, each node's type is found again.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <cstdint>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::tracing {
 
 /// The address of one of these leads back to a type; `id` tells types of different names apart. (Addresses of different
 /// objects cannot be compared in constant evaluation under GCC's undefined-behaviour sanitizer.)
@@ -14,7 +15,9 @@ struct type_tag {
   std::uint64_t id = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
 
 /// A hash (FNV-1a) of the type's name.
 template <class T>
@@ -49,7 +52,9 @@ struct tag_holder {
   friend constexpr auto type_behind(tag_key<&tag>) { return type_box<T>{}; }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tracing {
 
 /// The tag of a type: the same address in each translation unit.
 template <class T>
@@ -68,4 +73,4 @@ inline constexpr type_tag const* no_type = tag_of<void>;
 template <type_tag const* Tag>
 using type_of_tag = typename decltype(type_behind(detail::tag_key<Tag>{}))::type;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tracing

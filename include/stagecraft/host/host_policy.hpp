@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/host.hpp>
 #include <stagecraft/host/rounded_weights.hpp>
@@ -10,13 +11,13 @@
 #include <cstddef>
 #include <cstring>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 inline constexpr diagnostic no_memory_problem{};
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 /// See ExecutionPolicy. Values in 16 bits are widened and narrowed by the engine (narrow_storage.hpp). Policies that
 /// derive from it say only what is different.
@@ -105,9 +106,13 @@ struct host_policy {
   static constexpr bool rounds_variables = rounded_weights<Plan>::are_there;
 };
 
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::engine {
+
 template <int Threads, class Arch, int Devices>
 struct policy_of_machine<host_machine<Threads, Arch, Devices>> {
   using type = host_policy;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

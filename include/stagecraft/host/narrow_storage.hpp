@@ -5,8 +5,10 @@
 #pragma once
 
 #include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/host/steps/operation_of.hpp>
+#include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <stagecraft/plan/buffer_place.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
@@ -18,7 +20,7 @@
 #include <cstring>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// `Plan` is that of a pass. Gradients of weights, and what layers keep for themselves, are floats all the same.
 template <class Plan>
@@ -36,8 +38,7 @@ class narrow_storage {
     constexpr auto const& planned = Plan::program.calls[Call];
     detail::divide(memory, [](host_memory const& own) {
       if constexpr ((!Backward || detail::backward_reads(planned).inputs) && widens_inputs<Call, Backward>)
-        for (int i = 0; i < places::node.input_count; ++i)
-          widen_input<Call>(own, i);
+        for (int i = 0; i < places::node.input_count; ++i) widen_input<Call>(own, i);
       if constexpr (Backward && detail::backward_reads(planned).output)
         widen(own, Plan::value(Call), places::output, Call);
       if constexpr (Backward) widen(own, Plan::gradient(Call), places::output_gradient, Call);
@@ -48,8 +49,7 @@ class narrow_storage {
         narrow(own, places::output, Plan::value(Call), Call);
       } else {
         for (int i = 0; i < places::node.input_count; ++i)
-          if (Plan::program.calls[places::input_call(i)].needs_gradient)
-            narrow_gradient<Call>(own, i);
+          if (Plan::program.calls[places::input_call(i)].needs_gradient) narrow_gradient<Call>(own, i);
       }
     });
   }
@@ -192,4 +192,4 @@ class narrow_storage {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/kernels/elementwise/narrow.hpp>
@@ -12,7 +13,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// `Plan` is that of a pass.
 template <class Plan>
@@ -60,4 +61,4 @@ class rounded_weights {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

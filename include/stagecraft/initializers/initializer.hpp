@@ -55,8 +55,8 @@ struct initializer {
   initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
   std::uint64_t seed = 0;         ///< 0: taken from the trainer's seed
   bool unit_forget_bias = false;  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
-  own_rules<own_call> const* rules = nullptr;  ///< of one's own
-  own_options options = {};                    ///< and its members
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  diagnostics::own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(initializer const&, initializer const&) = default;
 

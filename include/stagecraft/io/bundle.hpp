@@ -52,7 +52,7 @@ template <class M, class Session>
   return paths;
 }
 
-inline void append_progress(training_progress const& progress, tensor_file& to) {
+inline void append_progress(engine::training_progress const& progress, tensor_file& to) {
   auto const add = [&](std::string_view name, element_type type, auto value) {
     to.tensors.push_back(number_tensor(std::string(counter_prefix) + std::string(name), type, value));
   };
@@ -94,7 +94,7 @@ class tensor_taker {
     else
       std::memcpy(&number, tensor->bytes.data(), sizeof number);
   }
-  void take(training_progress& progress) {
+  void take(engine::training_progress& progress) {
     take(progress.seed, "seed", element_type::uint64);
     take(progress.fits, "fits", element_type::uint64);
     take(progress.epochs, "epochs", element_type::int64);
@@ -133,7 +133,7 @@ class tensor_taker {
 
 /// What a model is, and its weights, without what only training needs.
 template <class M, class Session>
-[[nodiscard]] bundle_contents contents_of(trained_model<M, Session> const& model) {
+[[nodiscard]] bundle_contents contents_of(trainers::trained_model<M, Session> const& model) {
   bundle_contents contents{describe_model<Session>(), training_config<Session::sizes::training>(), {}, {}, {}};
   for (int const weight : stagecraft::detail::weight_order<M>) {
     bool const is_trained = graph_of<M>.parameters[weight].trainable;

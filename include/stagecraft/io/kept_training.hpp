@@ -49,7 +49,7 @@ struct kept_training {
 /// changed.
 inline void take_optimizer(kept_training const& from, json const& own, std::vector<std::string> const& paths,
                            std::vector<std::string> const& names, std::vector<weight_array>& numbers,
-                           training_progress& progress, std::string const& path) {
+                           engine::training_progress& progress, std::string const& path) {
   auto const stop = [&](std::string const& what) {
     refuse("E5120", path, "training cannot go on from this file, load_weights reads the weights alone: " + what);
   };

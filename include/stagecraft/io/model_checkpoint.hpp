@@ -29,15 +29,15 @@ struct model_checkpoint_options {
   monitor_mode mode = monitor_mode::automatic;
   int save_freq = 0;  ///< 0: after each epoch; else after so many batches
   /// Where messages go: standard output, unless it is given.
-  text_output output{};
+  trainers::text_output output{};
 };
 
 namespace detail {
 
 /// Saves a trainer of which only `trainable` is at hand.
-using save_function = void (*)(trainable& model, std::string const& path, bool weights_only);
+using save_function = void (*)(trainers::trainable& model, std::string const& path, bool weights_only);
 template <class Trainer>
-void save_trainer(trainable& model, std::string const& path, bool weights_only) {
+void save_trainer(trainers::trainable& model, std::string const& path, bool weights_only) {
   auto* const trainer = dynamic_cast<Trainer*>(&model);
   if (trainer == nullptr)
     io::refuse("E5035", path, "the callback was made for another trainer than the one that is trained");

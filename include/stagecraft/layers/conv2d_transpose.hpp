@@ -106,9 +106,9 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
                 size_2d(height, width), "; a convolution leads from there to another shape than ", in);
     else {
       shape const out(height, width, filters);
-      auto const kernel =
-          ops.weight(parameter::with("kernel", kernel_shape(filters, in.back()), options.kernel_initializer,
-                                     options.kernel_regularizer, options.kernel_constraint, parameter_layout::matrix));
+      auto const kernel = ops.weight(parameter::with("kernel", kernel_shape(filters, in.back()),
+                                                     options.kernel_initializer, options.kernel_regularizer,
+                                                     options.kernel_constraint, tracing::parameter_layout::matrix));
       return with_bias_and_activation(
           ops, ops.conv_transpose(x, kernel, windows_of(out), operations::extents::of_batch(x.length(0), out)));
     }

@@ -77,9 +77,9 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
     else if (base::check_window(ops, in)) {
       bool const has_more_axes = x.rank() > base::axes + 1;
       auto const images = has_more_axes ? ops.reshape(x, detail::last_axes_of(x.shape(), base::axes)) : x;
-      auto const kernel = ops.weight(parameter::with("kernel", base::kernel_shape(channels / groups, filters),
-                                                     given.kernel_initializer, given.kernel_regularizer,
-                                                     given.kernel_constraint, parameter_layout::matrix, groups));
+      auto const kernel = ops.weight(parameter::with(
+          "kernel", base::kernel_shape(channels / groups, filters), given.kernel_initializer, given.kernel_regularizer,
+          given.kernel_constraint, tracing::parameter_layout::matrix, groups));
       auto sums = ops.conv(images, kernel, base::windows_of(in), groups);
       if (has_more_axes)
         sums = ops.reshape(sums, operations::extents::of_batch(x.length(0), base::output_of(in, filters)));

@@ -93,7 +93,7 @@ struct dense : layer<dense> {
   constexpr auto sums(auto& ops, auto x) const {
     auto y = ops.matmul(x, ops.weight(parameter::with("kernel", {x.length(-1), units}, options.kernel_initializer,
                                                       options.kernel_regularizer, options.kernel_constraint,
-                                                      parameter_layout::matrix)));
+                                                      tracing::parameter_layout::matrix)));
     if (options.use_bias)
       y += ops.weight(parameter::with("bias", {units}, options.bias_initializer, options.bias_regularizer,
                                       options.bias_constraint));

@@ -35,7 +35,7 @@ struct dense_attention : option_layer<Derived, dense_attention_options<UseScale>
   static constexpr bool supports_masking = true;
   static constexpr int masked_inputs = 2, most_outputs = 2;
 
-  step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< of its first call; the library finds them
 
   using option_layer<Derived, dense_attention_options<UseScale>>::option_layer;
 

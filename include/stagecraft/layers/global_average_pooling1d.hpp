@@ -18,7 +18,7 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
   static constexpr std::string_view usage =
       "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}";
 
-  step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< of its first call; the library finds them
 
   [[nodiscard]] static constexpr bool passes_mask() { return false; }
 

@@ -12,7 +12,7 @@ namespace stagecraft::layers {
 /// An input of the given shape, without the batch dimension: the first entry of `sequential`, or an argument of
 /// `build`. In a functional model's `build` it is spelled `model.input(28, 28)` or `input{28, 28}(model)`.
 /// E1003 if a dimension is below 1, E1029 if a batch size is, or differs from that of another input.
-struct input : layer_base {
+struct input : tracing::layer_base {
   static constexpr std::string_view class_name = "InputLayer";
   static constexpr std::string_view usage = "input{28, 28} with the dimensions of one sample";
 
@@ -25,7 +25,7 @@ struct input : layer_base {
   constexpr input(Dimensions... dimension) : dimensions(dimension...) {}
   constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {},
                            int batch_size_ = 0)
-      : layer_base{name}, dimensions(dimensions_), type(type_), batch_size(batch_size_) {}
+      : tracing::layer_base{name}, dimensions(dimensions_), type(type_), batch_size(batch_size_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = input>
@@ -37,7 +37,7 @@ struct input : layer_base {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr symbolic_tensor operator()(model_builder& model) const {
+  constexpr symbolic_tensor operator()(tracing::model_builder& model) const {
     return model.input(dimensions, layer_name, type, batch_size);
   }
 

@@ -24,7 +24,7 @@ namespace stagecraft {
 
 /// A layer says its class name, and either what it computes or the shape of its output; the other rules have defaults.
 template <class L>
-concept Layer = std::derived_from<L, layer_base> && requires(L const& layer, layer_inputs const& in) {
+concept Layer = std::derived_from<L, tracing::layer_base> && requires(L const& layer, layer_inputs const& in) {
   { L::class_name } -> std::convertible_to<std::string_view>;
   requires requires {
     { layer.output_shape(in) } -> std::convertible_to<shape>;
@@ -101,7 +101,7 @@ constexpr diagnostic check_layer() {
 /// Options are public members, so that a layer can be a template argument of `sequential`. Called as a named variable,
 /// a layer keeps its weights from call to call; called as a temporary, it is a new one each time.
 template <class Derived>
-struct layer : layer_base {
+struct layer : tracing::layer_base {
   constexpr layer() = default;
 #ifdef __clang__
   /// The same, if there is no argument before such options: Clang takes them for `...` only.
@@ -193,25 +193,26 @@ struct layer : layer_base {
 
  private:
   template <class L>
-  static constexpr diagnostic const_call_problem = [] {
-    diagnostic problem;
+  static constexpr diagnostics::diagnostic const_call_problem = [] {
+    diagnostics::diagnostic problem;
     problem.report(1006, "a layer that is const (", detail::name_of_layer<L>(),
                    ") cannot be called, since a call gives it "
                    "its weights; make the variable, or the model's `call`, non-const");
     return problem;
   }();
   template <class L, std::size_t Arguments>
-  static constexpr diagnostic wrong_call_problem = [] {
-    diagnostic problem;
+  static constexpr diagnostics::diagnostic wrong_call_problem = [] {
+    diagnostics::diagnostic problem;
     problem.report(1018, "a layer (", detail::name_of_layer<L>(), ") is called with ",
                    Arguments == 0 ? "nothing" : "something that is not a tensor of this model",
                    "; call it with the output of model.input(...) or of another layer");
     return problem;
   }();
   template <class L>
-  static constexpr diagnostic incomplete_problem = detail::check_layer<L>();
+  static constexpr diagnostics::diagnostic incomplete_problem = detail::check_layer<L>();
 
-  static constexpr auto outputs_of(Derived& self, std::span<symbolic_tensor const> given, source_line const& where) {
+  static constexpr auto outputs_of(Derived& self, std::span<symbolic_tensor const> given,
+                                   diagnostics::source_line const& where) {
     symbolic_tensor const packed = trace(self, given, where);
     constexpr int most = [] {
       if constexpr (requires { Derived::most_outputs; })
@@ -233,7 +234,8 @@ struct layer : layer_base {
       return static_cast<symbolic_tensor>(result);
   }
   template <int Most, int Names>
-  static constexpr void find_parts(Derived const& self, layer_outputs<Most, Names>& result, source_line const& where) {
+  static constexpr void find_parts(Derived const& self, layer_outputs<Most, Names>& result,
+                                   diagnostics::source_line const& where) {
     if constexpr (Most > 1) result.count = self.output_count();
     if (result.count > 1 || result.model->calls[result.call].loss_count > 0) {
       int masked = 1;
@@ -246,7 +248,7 @@ struct layer : layer_base {
         detail::penalize<layers::activity_penalty>(result.all[i], rule, self.pipeline_stage, where);
   }
   static constexpr symbolic_tensor trace(Derived& self, std::span<symbolic_tensor const> given,
-                                         source_line const& where) {
+                                         diagnostics::source_line const& where) {
     if constexpr (Layer<Derived>) {
       for (auto const& tensor : given)
         if (tensor.model == nullptr) return {};
@@ -262,7 +264,7 @@ struct layer : layer_base {
   }
 
   /// Finds the mask of the output, and of the input if the layer looks at it, which it then remembers.
-  static constexpr detail::traced_mask trace_mask(Derived& self, model_builder& model,
+  static constexpr detail::traced_mask trace_mask(Derived& self, tracing::model_builder& model,
                                                   std::span<symbolic_tensor const> given) {
     detail::traced_mask mask;
     if constexpr (requires { self.masks; }) {
@@ -293,7 +295,7 @@ struct layer : layer_base {
     return given < most ? given : most;
   }
   /// Shape, weights and cost. Those of layers that are alike are found once.
-  static constexpr void find_rules(Derived const& self, model_builder& model, layer_inputs const& in,
+  static constexpr void find_rules(Derived const& self, tracing::model_builder& model, layer_inputs const& in,
                                    detail::call_record& record, parameter_list& weights) {
     if constexpr (requires { self.rules_key(); })
       if (auto const* known = model.rules.find(record.type, self.rules_key(), in); known != nullptr)
@@ -312,11 +314,11 @@ struct layer : layer_base {
                       in);
   }
 
-  static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
+  static constexpr symbolic_tensor trace_call(Derived& self, tracing::model_builder& model,
                                               std::span<symbolic_tensor const> given) {
     detail::call_record record{};
     record.layer = &self;
-    [[maybe_unused]] std::array<symbolic_tensor, most_inputs + step_masks::most> with_mask;
+    [[maybe_unused]] std::array<symbolic_tensor, most_inputs + tracing::step_masks::most> with_mask;
     if constexpr (detail::KnowsMasks<Derived>) record.mask = trace_mask(self, model, given);
     if constexpr (requires { self.masks; }) {
       auto const mask = model.mask_of(given.first(count_masked(given.size())), true);
@@ -328,7 +330,7 @@ struct layer : layer_base {
         given = {with_mask.data(), count};
       }
     }
-    growing_array<shape> shapes;
+    tracing::growing_array<shape> shapes;
     if (given.size() > 1) {
       shapes.reserve(given.size());
       for (auto const& tensor : given) shapes.push_back(tensor.shape());
@@ -342,7 +344,7 @@ struct layer : layer_base {
     record.class_name = Derived::class_name;
     record.default_name = detail::default_name_of<Derived>;
     detail::add_wrapped_names(self, record.wrapped);
-    record.type = tag_of<Derived>;
+    record.type = tracing::tag_of<Derived>;
     record.inputs = given;
     record.shape = given[0].shape();
     record.type_of_output = given[0].type();

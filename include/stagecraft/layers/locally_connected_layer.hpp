@@ -54,7 +54,7 @@ struct locally_connected_layer : window_layer<Derived, Size, locally_connected_o
              x;
     int const rows = static_cast<int>(out.size()) / batch / outputs, taps = static_cast<int>(over.size());
     // What each window sees of one tap after the other: (places, batch, taps * channels).
-    growing_array<operations::tensor> seen;
+    tracing::growing_array<operations::tensor> seen;
     for (int tap = 0; tap < taps; ++tap) {
       auto part = x;
       for (int axis = base::places, rest = tap; axis-- > 0; rest /= over[axis].size)

@@ -40,7 +40,7 @@ struct masking : layer<masking> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr mask_rule compute_mask() const { return {options.mask_value, true}; }
+  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {options.mask_value, true}; }
 
   constexpr auto call(auto& ops, auto x) const {
     if (x.rank() != 3) ops.error(1041, "expects an input of shape (steps, features)");

@@ -73,7 +73,7 @@ struct multi_head_attention : layer<multi_head_attention> {
   int key_dim = 1;
   using arguments = argument_list<&multi_head_attention::num_heads, &multi_head_attention::key_dim>;
   multi_head_attention_options options;
-  step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< of its first call; the library finds them
 
   constexpr multi_head_attention(int num_heads_, int key_dim_, multi_head_attention_options const& options_ = {})
       : num_heads(num_heads_), key_dim(key_dim_), options(options_) {

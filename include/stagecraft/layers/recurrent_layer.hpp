@@ -38,7 +38,7 @@ struct recurrent_layer : Base {
   static constexpr bool supports_masking = true;
   static constexpr int state_count = States, most_outputs = 1 + States;
 
-  step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< of its first call; the library finds them
 
   using Base::Base;
 

@@ -87,7 +87,7 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
       auto const mixture = ops.weight(
           parameter::with("pointwise_kernel", base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
                           given.pointwise_initializer, given.pointwise_regularizer, given.pointwise_constraint,
-                          parameter_layout::matrix));
+                          tracing::parameter_layout::matrix));
       return base::with_bias_and_activation(ops, ops.matmul(each, ops.reshape(mixture, {between, filters})));
     }
     return x;

@@ -79,7 +79,7 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
     auto const kernel = ops.weight(parameter::with("kernel", {features, units}, options.kernel_initializer,
                                                    options.kernel_regularizer, options.kernel_constraint));
     auto const all = ops.reshape(x, {samples, rows / samples, features});
-    growing_array<decltype(x)> products;
+    tracing::growing_array<decltype(x)> products;
     for (int i = 0; i < parts; ++i) {
       int const count = along / parts, begin = i * count;
       auto const left = serialization_dimension == kernel_rows     ? all

@@ -21,7 +21,7 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
   static constexpr std::string_view class_name = "SlicingOpLambda";
   static constexpr std::string_view default_name = "tf.__operators__.getitem";
 
-  slice_list list;
+  tracing::slice_list list;
 
   /// What is taken of each axis of a sample.
   struct part {
@@ -43,7 +43,8 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
     shape const in = detail::sample_shape(x);
     int const rank = in.rank();
     int ellipses = 0;
-    for (int i = 0; i < list.count && i < slice_list::capacity; ++i) ellipses += list.entries[i].is_ellipsis ? 1 : 0;
+    for (int i = 0; i < list.count && i < tracing::slice_list::capacity; ++i)
+      ellipses += list.entries[i].is_ellipsis ? 1 : 0;
     if (ellipses > 1 || list.count - ellipses > rank + 1) {
       ops.error(1065, "slices with ", list.count, " entries, of which ", ellipses,
                 ellipses == 1 ? " is an ellipsis" : " are ellipses", ", a tensor of shape ", in,
@@ -77,11 +78,11 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
 
  private:
   /// The entry of an axis, the batch being axis 0.
-  [[nodiscard]] constexpr slice_entry entry_of(int axis, int axes) const {
+  [[nodiscard]] constexpr tracing::slice_entry entry_of(int axis, int axes) const {
     int position = 0;
-    for (int i = 0; i < list.count && i < slice_list::capacity; ++i) {
+    for (int i = 0; i < list.count && i < tracing::slice_list::capacity; ++i) {
       int const length = list.entries[i].is_ellipsis ? axes - (list.count - 1) : 1;
-      if (axis < position + length) return list.entries[i].is_ellipsis ? slice_entry(all()) : list.entries[i];
+      if (axis < position + length) return list.entries[i].is_ellipsis ? tracing::slice_entry(all()) : list.entries[i];
       position += length;
     }
     return all();
@@ -91,8 +92,8 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
 }  // namespace layers
 
 template <class Part>
-constexpr symbolic_tensor symbolic_tensor::operator[](slice_list const& part) const {
-  std::conditional_t<std::is_same_v<Part, slice_list>, layers::slicing_op_lambda, Part> layer;
+constexpr symbolic_tensor symbolic_tensor::operator[](tracing::slice_list const& part) const {
+  std::conditional_t<std::is_same_v<Part, tracing::slice_list>, layers::slicing_op_lambda, Part> layer;
   layer.list = part;
   layer.list.where = {};
   return layer(detail::first_tensor(*this, part.where.file, part.where.line));

@@ -95,8 +95,8 @@ struct time_distributed<Other> : layer<time_distributed<Other>> {
 
  private:
   template <class T>
-  static constexpr diagnostic problem = [] {
-    diagnostic found;
+  static constexpr diagnostics::diagnostic problem = [] {
+    diagnostics::diagnostic found;
     found.report(1072, "time_distributed is given '", detail::type_name<T>(),
                  "', which is not a layer; of a model, give each layer a time_distributed of its own");
     return found;

@@ -20,7 +20,7 @@ namespace stagecraft {
 using tensor_list = std::span<operations::tensor const>;
 
 /// For the first inputs of a layer: 1 for each step that counts, else 0, (batch, steps); no tensor if all count.
-using mask_list = std::array<operations::tensor, step_masks::most_inputs>;
+using mask_list = std::array<operations::tensor, tracing::step_masks::most_inputs>;
 
 namespace detail {
 

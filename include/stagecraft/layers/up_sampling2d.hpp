@@ -79,7 +79,7 @@ struct up_sampling2d : layer<up_sampling2d> {
     operations::extents one = x.shape(), all = x.shape();
     one.insert(axis + 1, 1);
     all[axis] *= factor;
-    growing_array<operations::tensor> parts;
+    tracing::growing_array<operations::tensor> parts;
     for (int i = 0; i < factor; ++i) {
       float const place = (static_cast<float>(i) + 0.5F) / static_cast<float>(factor) + 0.5F;  // 1 is x itself
       int const before = static_cast<int>(place);

@@ -65,10 +65,10 @@ struct metric {
   // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
   // its end.
   metric_targets targets = metric_targets::any;
-  int along = 0;                                ///< `call` only: the axis, plus 1; 0 is the last one
-  own_rules<own_call> const* rules = nullptr;   ///< of one that is a `call`
-  own_options options = {};                     ///< and its members
-  metric_result const* result = nullptr;        ///< of one whose result is no mean over rows
+  int along = 0;                                            ///< `call` only: the axis, plus 1; 0 is the last one
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
+  diagnostics::own_options options = {};                    ///< and its members
+  metric_result const* result = nullptr;                    ///< of one whose result is no mean over rows
   std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
   number_list numbers = {};                     ///< confusion only: thresholds, and behind them weights of labels
   int parts = 0;                                ///< numbers that it reports, if those are several: `part_of`

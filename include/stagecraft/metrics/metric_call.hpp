@@ -17,7 +17,7 @@ struct metric_call {
   constexpr operations::tensor call(operations::tensor target, operations::tensor output) const
     requires(!Metric.rules -> takes_ops)
   {
-    growing_array<parameter> no_weights;
+    tracing::growing_array<parameter> no_weights;
     operations::tracer ops(*output.list, no_weights);
     return of.rules->call(of.options, ops, target, output);
   }

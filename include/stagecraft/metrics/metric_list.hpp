@@ -17,8 +17,8 @@ concept Metric = requires(Type const& value, void (*take)(metric)) { take(value)
 namespace detail {
 
 template <class... Given>
-inline constexpr diagnostic wrong_metrics_problem = [] {
-  diagnostic problem;
+inline constexpr diagnostics::diagnostic wrong_metrics_problem = [] {
+  diagnostics::diagnostic problem;
   problem.report(4083,
                  "the training's metrics are not at most sixteen values of metrics' classes; write them as "
                  ".metrics = {sc::metrics::accuracy{}, sc::metrics::mean_squared_error{}}, without texts");

@@ -24,7 +24,7 @@ namespace metrics {
 /// A metric's `result`, with its members.
 struct metric_result {
   std::string_view name;  ///< in logs
-  double (*call)(own_options const&, metric_sums const&);
+  double (*call)(diagnostics::own_options const&, metric_sums const&);
 };
 
 namespace detail {
@@ -32,7 +32,7 @@ namespace detail {
 /// That of a metric of `call`.
 template <class Metric>
 struct result_of_own {
-  static double call(own_options const& options, metric_sums const& sums) {
+  static double call(diagnostics::own_options const& options, metric_sums const& sums) {
     return static_cast<double>(stagecraft::detail::own_from<Metric>(options).result(sums));
   }
   static constexpr metric_result value{Metric::name, &call};

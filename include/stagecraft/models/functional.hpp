@@ -24,17 +24,17 @@ namespace stagecraft {
 /// `build` is ordinary code: loops, branches, functions and pipeline scopes work. A member
 /// `static constexpr std::string_view name` gives the model a name; without one Keras's "model" is used.
 template <class Derived>
-struct functional : callable_model<Derived> {
-  static constexpr model_kind kind = model_kind::functional;
+struct functional : models::callable_model<Derived> {
+  static constexpr tracing::model_kind kind = tracing::model_kind::functional;
 
   /// E1020 `build` is missing, E1022 it returns no tensor.
   template <std::size_t>
-  static constexpr diagnostic check_definition() {
-    if constexpr (requires(model_builder& builder) { Derived::build(builder); }) {
-      using result = decltype(Derived::build(std::declval<model_builder&>()));
+  static constexpr diagnostics::diagnostic check_definition() {
+    if constexpr (requires(tracing::model_builder& builder) { Derived::build(builder); }) {
+      using result = decltype(Derived::build(std::declval<tracing::model_builder&>()));
       return detail::check_result<Derived, result>("build");
     } else {
-      diagnostic problem;
+      diagnostics::diagnostic problem;
       problem.report(1020, "functional model '", detail::type_name<Derived>(),
                      "' has no function that builds it; give it "
                      "`static constexpr auto build(auto& model)`, which takes nothing else");
@@ -42,7 +42,7 @@ struct functional : callable_model<Derived> {
     }
   }
 
-  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const>) {
+  static constexpr auto trace(tracing::model_builder& builder, std::span<symbolic_tensor const>) {
     return Derived::build(builder);
   }
 };

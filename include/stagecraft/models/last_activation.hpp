@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/layers/softmax_layer.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <concepts>
@@ -32,7 +33,9 @@ struct last_activation {
   friend constexpr bool operator==(last_activation const&, last_activation const&) = default;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 template <class M, int Call>
 constexpr last_activation find_last_activation() {
@@ -66,11 +69,13 @@ constexpr auto find_last_activations(std::index_sequence<Output...>) {
   return std::array<last_activation, sizeof...(Output)>{find_last_activation<M, outputs_of<M>[Output]>()...};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// Of each output of a model, in their order.
 template <Model M>
 inline constexpr auto last_activations_of =
     detail::find_last_activations<M>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
 
-}  // namespace stagecraft
+}  // namespace stagecraft::models

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/models/model_base.hpp>
@@ -12,12 +13,14 @@
 #include <span>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::models {
 
 template <auto... Layers>
 struct sequential_model;
 
-namespace detail {
+}  // namespace stagecraft::models
+
+namespace stagecraft::detail {
 
 /// Calls `model.call(builder, x...)` with the tensors of a span; the number of inputs is part of the type.
 template <std::size_t... Index>
@@ -53,7 +56,9 @@ constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// The type behind `model<...>`; under a name of its own, so that an argument of `call` may be named `model`.
 template <class Derived>
@@ -73,6 +78,10 @@ struct subclass_model : callable_model<Derived> {
   }
 };
 
+}  // namespace stagecraft::models
+
+namespace stagecraft {
+
 /// Base of a model subclass. A layer that is called twice shares its weights:
 ///
 ///     struct siamese : sc::model<siamese> {
@@ -87,7 +96,11 @@ struct subclass_model : callable_model<Derived> {
 ///
 /// `call` is not const: a call gives its layers their weights. Inside another model it is called as a layer is.
 template <class Derived>
-using model = subclass_model<Derived>;
+using model = models::subclass_model<Derived>;
+
+}  // namespace stagecraft
+
+namespace stagecraft::models {
 
 /// The type behind `build<...>`.
 template <class Subclass, layers::input... Inputs>
@@ -113,7 +126,9 @@ struct built_model : model_base {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::models
+
+namespace stagecraft::detail {
 
 /// A sequential model without an input gets one; any other model is taken for a subclass.
 template <class M, layers::input... Inputs>
@@ -128,14 +143,18 @@ struct model_with_inputs<sequential_model<Layers...>, Input> {
 template <class M, layers::input... Inputs>
 using built = typename model_with_inputs<M, Inputs...>::type;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Keras's `model.build(input_shape)`: a model subclass whose inputs have these shapes, or a sequential model that does
 /// not begin with an input, checked where it is named.
 template <class M, layers::input... Inputs>
 using build = typename detail::layer_verdict<detail::built<M, Inputs...>>::template model<detail::built<M, Inputs...>>;
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// E2080: members are asked of a model that is no subclass.
 template <class M>
@@ -169,7 +188,9 @@ constexpr auto call_members() {
 template <class M>
 inline constexpr auto called_members = call_members<M>();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// The members of a model subclass, as a constant: what a stage assignment's layers are compared with, as in
 /// `call.layer() == sc::members_of<network>.dense_1`. Errors: E2080 for a model of another kind.

@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/model_builder.hpp>
 #include <array>
@@ -14,9 +15,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// E1080: Keras's functions of a model are a trainer's here.
 template <class... Arguments>
@@ -34,7 +33,9 @@ constexpr int call_untrained() {
   return 0;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// The part of a model that does not depend on its type. `call_scope` is given at the first call inside another model;
 /// calls of the same variable share their weights. `model_name` is the name of one inside another, see `named`.
@@ -70,13 +71,19 @@ struct model_base {
   }
 };
 
+}  // namespace stagecraft::models
+
+namespace stagecraft {
+
 /// Anything that can be trained, staged or called inside another model.
 template <class M>
-concept Model = std::derived_from<M, model_base> && requires {
-  { M::kind } -> std::convertible_to<model_kind>;
+concept Model = std::derived_from<M, models::model_base> && requires {
+  { M::kind } -> std::convertible_to<tracing::model_kind>;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 constexpr std::array<symbolic_tensor, 1> output_tensors(symbolic_tensor const& tensor) { return {tensor}; }
 template <std::size_t Count>
@@ -133,7 +140,9 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
   return problem;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// Lets a model be called on symbolic tensors inside another model's `build` or `call`.
 template <class Derived>
@@ -185,4 +194,4 @@ struct callable_model : model_base {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::models

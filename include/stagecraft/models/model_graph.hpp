@@ -132,7 +132,7 @@ constexpr graph_view view_graph() {
 /// The graph of a model: everything that is known of it. Traced at its first use; a rule that the model breaks becomes
 /// one compile error there (codes E1xxx).
 template <Model M>
-inline constexpr graph_view graph_of = detail::view_graph<M>();
+inline constexpr tracing::graph_view graph_of = detail::view_graph<M>();
 
 namespace detail {
 

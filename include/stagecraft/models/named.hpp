@@ -2,13 +2,14 @@
 // Keras's `name` argument of a model that is not called inside another one.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <cstddef>
 #include <span>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::models {
 
 /// The type behind `named<...>`.
 template <fixed_text Name, Model M>
@@ -26,7 +27,9 @@ struct named_model : callable_model<named_model<Name, M>> {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::models
+
+namespace stagecraft::detail {
 
 /// A model under a name. That of a model with stages is the name of the model itself.
 template <fixed_text Name, class M>
@@ -39,7 +42,9 @@ struct with_name<Name, M> {
   using type = typename M::template with_name<Name>;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// A model with a name: `using mlp = sc::named<"mlp", sc::sequential<input{4}, dense{3}>>;`, Keras's
 /// `Sequential([...], name="mlp")`. A functional model or a subclass can say it in a member `name`. A model that is

@@ -2,14 +2,13 @@
 // What the outputs of a model are called in logs: Keras's `model.output_names`.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <array>
 #include <cstddef>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// An output of a functional or sequential model is called after the layer that it comes from, where a nested model
 /// counts as a layer; a name that an output before has gets a number. Keras does not know the layers of a subclass.
@@ -39,10 +38,12 @@ constexpr auto name_outputs() {
   return names;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// The names of a model's outputs, as a std::array<fixed_name, n>.
 template <Model M>
 inline constexpr auto output_names = detail::name_outputs<M>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::models

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/layers/input.hpp>
@@ -15,9 +16,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// E1019 an entry is no layer, E1007 it is a layer that lacks something.
 template <class Entry>
@@ -37,7 +36,9 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// The type behind `sequential<...>`.
 template <auto... Layers>
@@ -108,12 +109,16 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
   }
 };
 
+}  // namespace stagecraft::models
+
+namespace stagecraft {
+
 /// Keras's Sequential: `sequential<input{28, 28}, flatten{}, dense{10}>`. An entry is a layer or another model; layers
 /// are written with braces. Checked where it is named, if it begins with an input; without one it can be called inside
 /// another model.
 template <auto... LayersInBraces>  // values: flatten{}, since flatten() and flatten would be types
 using sequential = typename detail::layer_verdict<
-    sequential_model<LayersInBraces...>,
-    detail::begins_with_input<LayersInBraces...>()>::template model<sequential_model<LayersInBraces...>>;
+    models::sequential_model<LayersInBraces...>,
+    detail::begins_with_input<LayersInBraces...>()>::template model<models::sequential_model<LayersInBraces...>>;
 
 }  // namespace stagecraft

@@ -2,6 +2,7 @@
 // The table of a model's layers: Keras's `summary()`, and everything that it prints as constants.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/post_order.hpp>
@@ -13,7 +14,7 @@
 #include <span>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::models {
 
 /// One input of one call of a layer: Keras's `name[node_index][tensor_index]`.
 struct summary_connection {
@@ -39,7 +40,9 @@ struct summary_row {
   [[nodiscard]] constexpr shape const& output_shape() const { return output_shapes[0]; }
 };
 
-namespace detail {
+}  // namespace stagecraft::models
+
+namespace stagecraft::detail {
 
 struct summary_sizes {
   std::size_t rows = 0, shapes = 0, connections = 0;
@@ -184,7 +187,9 @@ struct make_summary {
   constexpr summary_draft operator()() const { return summarizer(graph_of<M>).draft(); }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::models {
 
 /// The rows of a model's summary, as a std::array of summary_row in Keras's order of layers. A nested model is one row.
 template <Model M>
@@ -204,6 +209,10 @@ inline constexpr auto summary_rows = [] {
   return rows;
 }();
 
+}  // namespace stagecraft::models
+
+namespace stagecraft {
+
 /// Number of weights that training changes: Keras's "Trainable params".
 template <Model M>
 constexpr long long count_trainable_parameters() {
@@ -211,6 +220,10 @@ constexpr long long count_trainable_parameters() {
   for (auto const& weight : graph_of<M>.parameters) count += weight.trainable ? weight.size() : 0;
   return count;
 }
+
+}  // namespace stagecraft
+
+namespace stagecraft::models {
 
 /// Whether a model's summary has no column "Connected to": a sequential model, a subclass, or a functional model whose
 /// calls form one chain.
@@ -222,7 +235,9 @@ inline constexpr bool is_sequential_like = [] {
              .is_chain(0);
 }();
 
-namespace detail {
+}  // namespace stagecraft::models
+
+namespace stagecraft::detail {
 
 struct summary_totals {
   std::string_view name;
@@ -288,7 +303,9 @@ struct summary_totals {
   table.rule('_');
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Prints Keras's summary of a model: `sc::summary<mlp>();`, with options `sc::summary<mlp>({.line_length = 80});`.
 /// The layout is that of Keras 2.6, 65 characters wide for a chain of layers, 98 with the column "Connected to" for
@@ -296,8 +313,8 @@ struct summary_totals {
 /// in `summary_rows`. Subclass layers are listed in the order of their first calls (Keras: of their construction).
 template <Model M>
 void summary(summary_options const& options = {}) {
-  detail::print_summary(summary_rows<M>,
-                        {graph_of<M>.name(), graph_of<M>.kind(), is_sequential_like<M>, count_parameters<M>(),
+  detail::print_summary(models::summary_rows<M>,
+                        {graph_of<M>.name(), graph_of<M>.kind(), models::is_sequential_like<M>, count_parameters<M>(),
                          count_trainable_parameters<M>(), graph_of<M>.batch_size()},
                         options);
 }

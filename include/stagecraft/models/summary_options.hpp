@@ -2,12 +2,13 @@
 // Where the tables of a model go: Keras's arguments `line_length` and `print_fn` of `summary`.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <concepts>
 #include <cstdio>
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::models {
 
 /// Keras's `print_fn`: anything that can be called with a line of text, without its end of line. Refers to what it is
 /// made from, as std::string_view does; a function is kept itself. Without one, lines go to stdout.
@@ -48,13 +49,17 @@ class line_printer {
   void (*print_)(callee const&, std::string_view) = print_to_stdout;
 };
 
+}  // namespace stagecraft::models
+
+namespace stagecraft {
+
 /// The arguments of `summary` and `print_pipeline_stage_assignment_summary`:
 /// `sc::summary<mlp>({.line_length = 80, .print_fn = [&](std::string_view line) { ... }})`.
 struct summary_options {
   /// Characters per line; 0: Keras's default for the kind of table.
   int line_length = 0;
   /// The function that gets each line, in place of standard output.
-  line_printer print_fn = {};
+  models::line_printer print_fn = {};
 };
 
 }  // namespace stagecraft

@@ -237,8 +237,8 @@ class differentiation {
   constexpr void differentiate_loop(int begin, int end);
 
   tracer* ops_;
-  growing_array<int> gradients_;
-  growing_array<std::pair<int, int>> read_instead_;
+  tracing::growing_array<int> gradients_;
+  tracing::growing_array<std::pair<int, int>> read_instead_;
   detail::slice_gradients slices_;
 };
 
@@ -253,11 +253,11 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   for (int const id : parts.stacks) reaches |= has(id);
   if (!reaches) return;
 
-  growing_array<tensor> first_values;
+  tracing::growing_array<tensor> first_values;
   for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
   for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
   tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}));
-  growing_array<tensor> states;
+  tracing::growing_array<tensor> states;
   for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
 
   // The step once more. The stacks of a loop are those of the states that its trips begin with, of what they become,
@@ -272,7 +272,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
   };
   differentiation inner(*ops_);
-  growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
+  tracing::growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
   copies[begin] = loop.id;
   auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
   auto const make = [&](int id, tensor copy) { copies[id] = copy.id; };
@@ -287,7 +287,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
       auto const where = original.what.as<operations::at>();
       make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
     } else if (!is_own(id)) {
-      growing_array<int> reads;
+      tracing::growing_array<int> reads;
       for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
       operation what = original.what;
       if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
@@ -316,13 +316,13 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
   }
   detail::loop_sums behind(*ops_, loop);
-  growing_array<char> is_behind;  // whether the sum is computed there; its state is not used then
+  tracing::growing_array<char> is_behind;  // whether the sum is computed there; its state is not used then
   for (std::size_t i = 0; i < parts.outside.size(); ++i) {
     tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
     is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
     if (is_behind.back() == 0) ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
   }
-  growing_array<std::pair<int, tensor>> of_reads;
+  tracing::growing_array<std::pair<int, tensor>> of_reads;
   for (int const id : parts.reads)
     if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
       auto const where = list().node_of(id).what.as<operations::at>();

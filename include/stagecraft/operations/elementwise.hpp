@@ -23,7 +23,7 @@ class elementwise {
   bool draws = false;      ///< whether numbers are drawn
   std::uint64_t seed = 0;  ///< of them
   /// Of each input, each weight and what is drawn: its axes as those of the result, 1 where it is repeated.
-  growing_array<extents> aligned;
+  tracing::growing_array<extents> aligned;
 
   constexpr explicit elementwise(trace const& of)
       : inputs_(static_cast<int>(of.inputs.size())), leaves_(inputs_ + static_cast<int>(of.weights.size())) {
@@ -40,7 +40,7 @@ class elementwise {
   [[nodiscard]] constexpr formula gradient(int input_index) const {
     operation_list list = numbers_;
     if (draws) list.node_of(leaves_).what = input{leaves_ + 2};
-    growing_array<parameter> weights;
+    tracing::growing_array<parameter> weights;
     tracer ops(list, weights);
     tensor const of_result = ops.append(input{leaves_ + 1}, {});
     int const count = list.size();
@@ -129,7 +129,7 @@ class elementwise {
 
   /// The same operations on numbers. Inputs come first, then weights, then what is drawn.
   constexpr void copy(trace const& of) {
-    growing_array<int> copies(of.list.nodes.size(), -1), begins(of.list.nodes.size(), 0);
+    tracing::growing_array<int> copies(of.list.nodes.size(), -1), begins(of.list.nodes.size(), 0);
     for (int i = 0; i < leaves_; ++i) numbers_.append(input{i}, {});
     int const drawn = draws ? numbers_.append(input{leaves_}, {}) : -1;
     if (draws) numbers_.node_of(drawn).has_gradient = false;
@@ -145,7 +145,7 @@ class elementwise {
         copies[id] = copies[of.list.operand(id, 0)];
         continue;
       }
-      growing_array<int> reads;
+      tracing::growing_array<int> reads;
       for (int i = 0; i < here.operand_count; ++i) reads.push_back(copies[of.list.operand(id, i)]);
       operation what = here.what;
       if (auto* group = what.if_is<composite>()) group->first = begins[group->first];
@@ -156,7 +156,7 @@ class elementwise {
   }
 
   int inputs_, leaves_;
-  growing_array<char> live_;
+  tracing::growing_array<char> live_;
   operation_list numbers_;
   int result_ = 0;
 };

@@ -47,32 +47,33 @@ class formula {
   template <formula_sizes Sizes>
   using frozen = frozen_formula<Sizes>;
 
-  growing_array<formula_step> steps;
-  growing_array<int> results;
-  diagnostic problem;
+  tracing::growing_array<formula_step> steps;
+  tracing::growing_array<int> results;
+  diagnostics::diagnostic problem;
 
   /// A number of the list that is given at each place, too, beside the inputs.
   struct given_number {
     int id, index;
   };
 
-  constexpr formula(operation_list const& list, growing_array<int> const& wanted, given_number const& given = {-1, 0})
+  constexpr formula(operation_list const& list, tracing::growing_array<int> const& wanted,
+                    given_number const& given = {-1, 0})
       : problem(list.problem), given_{source_of(list, given.id), given.index} {
-    growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    tracing::growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
     for (int const id : wanted) ++uses[source_of(list, id)];
     for (int id = list.size(); id-- > 0;)
       if (uses[id] > 0)
         for (int i = 0; i < operands_of(list, id); ++i) ++uses[operand(list, id, i)];
 
-    growing_array<char> is_uniform(list.nodes.size(), 0);
+    tracing::growing_array<char> is_uniform(list.nodes.size(), 0);
     for (int id = 0; id < list.size(); ++id) {
       bool same = !list.node_of(id).what.is<input>() && id != given_.id;
       for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[operand(list, id, i)];
       is_uniform[id] = same;
     }
     // The operand of a sum or difference that is computed together with it, or -1.
-    growing_array<char> is_part(list.nodes.size(), 0);
-    growing_array<int> product_of(list.nodes.size(), -1);
+    tracing::growing_array<char> is_part(list.nodes.size(), 0);
+    tracing::growing_array<int> product_of(list.nodes.size(), -1);
     for (int id = 0; id < list.size(); ++id) {
       auto const* what = list.node_of(id).what.if_is<map>();
       if (uses[id] == 0 || is_uniform[id] || what == nullptr || id == given_.id ||

@@ -11,7 +11,7 @@ namespace detail {
 
 /// What belongs to one loop, and not to one inside it.
 struct loop_parts {
-  growing_array<int> carries, nexts, reads, stacks, outside;
+  tracing::growing_array<int> carries, nexts, reads, stacks, outside;
 
   constexpr loop_parts(operation_list const& list, int begin, int end) {
     for (int id = begin + 1; id < end; ++id) {

@@ -19,7 +19,7 @@ class loop_products {
     }
   }
 
-  growing_array<int> sums;
+  tracing::growing_array<int> sums;
 
  private:
   /// The last of the sums that `id` alone goes into, or itself.

@@ -46,7 +46,7 @@ class loop_sums {
         if (what->has(axis)) over.axes |= 2U << axis;
       return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
     }
-    growing_array<int> sums;
+    tracing::growing_array<int> sums;
     for (int i = 0; i < here.operand_count; ++i) sums.push_back(sum(list().operand(id, i)).id);
     return {&list(), list().append(here.what, here.shape, sums)};
   }
@@ -95,7 +95,7 @@ class loop_sums {
 
   tracer* ops_;
   tensor loop_;
-  growing_array<known_stack> stacks_;
+  tracing::growing_array<known_stack> stacks_;
 };
 
 }  // namespace stagecraft::operations::detail

@@ -53,14 +53,14 @@ class operation_list {
     return true;
   }
 
-  growing_array<node> nodes;
-  growing_array<int> operands;
-  diagnostic problem;
-  growing_array<extents> packed;    ///< what the result is made of, if it has several parts; see tracer::outputs
-  growing_array<int> losses;        ///< values that are added to the loss; see tracer::add_loss
-  std::string_view kind = "layer";  ///< of what is traced, for errors
-  std::string_view layer_name;      ///< and its name
-  int open_loops = 0;               ///< how many loops are open at the end of the list
+  tracing::growing_array<node> nodes;
+  tracing::growing_array<int> operands;
+  diagnostics::diagnostic problem;
+  tracing::growing_array<extents> packed;  ///< what the result is made of, if it has several parts; see tracer::outputs
+  tracing::growing_array<int> losses;      ///< values that are added to the loss; see tracer::add_loss
+  std::string_view kind = "layer";         ///< of what is traced, for errors
+  std::string_view layer_name;             ///< and its name
+  int open_loops = 0;                      ///< how many loops are open at the end of the list
 
  private:
   /// Inputs and weights are what gradients are of; constants and random numbers have none.

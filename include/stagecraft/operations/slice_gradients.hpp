@@ -17,7 +17,7 @@ class slice_gradients {
 
   /// The gradient of tensor x by all its slices, which are forgotten; its id is -1 if there are none.
   constexpr tensor take(tracer& ops, tensor x) {
-    growing_array<part> own;
+    tracing::growing_array<part> own;
     std::size_t kept = 0;
     for (part const& each : parts_)
       if (each.id == x.id)
@@ -39,7 +39,7 @@ class slice_gradients {
   };
 
   /// Whether they are all of x, none of it twice.
-  static constexpr bool are_whole(growing_array<part> const& parts, tensor x) {
+  static constexpr bool are_whole(tracing::growing_array<part> const& parts, tensor x) {
     int end = 0;
     for (part const& each : parts) {
       if (each.where.axis != parts[0].where.axis || each.where.step != 1 || each.where.begin != end) return false;
@@ -47,13 +47,13 @@ class slice_gradients {
     }
     return end == x.shape()[parts[0].where.axis];
   }
-  static constexpr tensor joined(tracer& ops, growing_array<part> const& parts, tensor x) {
+  static constexpr tensor joined(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
     if (parts.size() == 1) return {x.list, parts[0].gradient};
-    growing_array<int> reads;
+    tracing::growing_array<int> reads;
     for (part const& each : parts) reads.push_back(each.gradient);
     return {x.list, ops.list().append(concatenate{parts[0].where.axis}, x.shape(), reads)};
   }
-  static constexpr tensor summed(tracer& ops, growing_array<part> const& parts, tensor x) {
+  static constexpr tensor summed(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
     tensor sum{x.list, -1};
     for (part const& each : parts) {
       pad const where{each.where.axis, each.where.begin, each.where.step};
@@ -63,7 +63,7 @@ class slice_gradients {
     return sum;
   }
 
-  growing_array<part> parts_;
+  tracing::growing_array<part> parts_;
 };
 
 }  // namespace stagecraft::operations::detail

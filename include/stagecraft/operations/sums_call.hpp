@@ -35,7 +35,7 @@ struct sums_call {
         first = before;
       }
     if (auto const* factor = list.node_of(unmoved(list, list.operand(first, 1))).what.if_is<weight>())
-      is_packed = traced.weights[factor->index].layout == parameter_layout::matrix;
+      is_packed = traced.weights[factor->index].layout == tracing::parameter_layout::matrix;
   }
 
  private:

@@ -14,12 +14,12 @@ namespace stagecraft::operations {
 /// Operations, the weights that they read, and which of them are results.
 struct trace {
   operation_list list;
-  growing_array<parameter> weights;
-  growing_array<int> inputs;  ///< of the list: one for each tensor that `call` is given
-  growing_array<int> outputs;
-  int forward_count = 0;         ///< operations before the first one of the gradients
-  growing_array<int> seeds;      ///< inputs of the list: the gradient of each output
-  growing_array<int> gradients;  ///< of each input, then of each weight; -1 where there is none
+  tracing::growing_array<parameter> weights;
+  tracing::growing_array<int> inputs;  ///< of the list: one for each tensor that `call` is given
+  tracing::growing_array<int> outputs;
+  int forward_count = 0;                  ///< operations before the first one of the gradients
+  tracing::growing_array<int> seeds;      ///< inputs of the list: the gradient of each output
+  tracing::growing_array<int> gradients;  ///< of each input, then of each weight; -1 where there is none
 };
 
 /// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; it gives one tensor or an array of them.
@@ -29,7 +29,7 @@ constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bo
   trace result;
   result.list.layer_name = layer_name;
   tracer ops(result.list, result.weights, training);
-  growing_array<tensor> inputs;
+  tracing::growing_array<tensor> inputs;
   for (extents const& shape : shapes) {
     inputs.push_back(ops.append(input{static_cast<int>(inputs.size())}, shape));
     result.inputs.push_back(inputs.back().id);

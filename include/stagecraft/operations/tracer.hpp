@@ -25,7 +25,7 @@ class tracer {
   }
 
  public:
-  constexpr tracer(operation_list& list, growing_array<parameter>& weights, bool training = true)
+  constexpr tracer(operation_list& list, tracing::growing_array<parameter>& weights, bool training = true)
       : list_(&list), weights_(&weights), training_(training) {}
 
   /// Whether the step trains: dropout and batch normalization differ.
@@ -149,7 +149,7 @@ class tracer {
     if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
     int const along = first.shape().from_front(axis);
     extents shape = first.shape();
-    growing_array<int> ids{first.id};
+    tracing::growing_array<int> ids{first.id};
     for (tensor const part : parts.subspan(1)) {
       extents expected = first.shape();
       if (part.rank() == expected.rank) expected[along] = part.shape()[along];
@@ -216,7 +216,7 @@ class tracer {
     return outputs(std::span<tensor const>(each.begin(), each.size()));
   }
   constexpr tensor outputs(std::span<tensor const> each) {
-    growing_array<tensor> rows;
+    tracing::growing_array<tensor> rows;
     list_->packed.clear();
     for (tensor const one : each) {
       list_->packed.push_back(one.shape());
@@ -242,7 +242,7 @@ class tracer {
                              bool is_gradient = false) {
     int const first = list_->size();
     tensor const result = inside();
-    growing_array<int> ids{result.id};
+    tracing::growing_array<int> ids{result.id};
     for (tensor const read : reads) ids.push_back(read.id);
     operations::composite what{name, first, rule, is_gradient};
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
@@ -390,7 +390,7 @@ class tracer {
   }
 
   operation_list* list_;
-  growing_array<parameter>* weights_;
+  tracing::growing_array<parameter>* weights_;
   fixed_name scope_;  ///< of the weights' names
   bool training_;
 };

@@ -67,7 +67,7 @@ struct als_optimizer {
     return x == 1;
   }
   /// E4089.
-  constexpr void check(diagnostic& problem) const {
+  constexpr void check(diagnostics::diagnostic& problem) const {
     auto const wrong = [&](std::string_view what) { problem.report(4089, "the training's als_optimizer has ", what); };
     if (update_frequency < 1) wrong("an update_frequency below 1");
     if (!is_power_of_two(initial_loss_scaling_factor) || !is_power_of_two(max_loss_scaling_factor) ||

@@ -78,12 +78,12 @@ class update_tracer {
   struct new_value {
     int variable, value;
   };
-  growing_array<new_value> new_values;
+  tracing::growing_array<new_value> new_values;
   struct wanted_norm {
     int of;          ///< number of the list
     bool is_global;  ///< over all weights
   };
-  growing_array<wanted_norm> norms;
+  tracing::growing_array<wanted_norm> norms;
   int scale_norm = -1;  ///< of `norms`: what decides on the factor of the loss
 
  private:

@@ -13,18 +13,19 @@ namespace stagecraft {
 /// A layer of a model, to be asked for its name and class, and compared: with the layer of another entry, or with a
 /// member of a model subclass, `call.layer() == sc::members_of<network>.dense_1`.
 struct assigned_layer {
-  graph_view const* graph = nullptr;
+  tracing::graph_view const* graph = nullptr;
   int index = 0;
 
-  [[nodiscard]] constexpr layer_info const& info() const { return graph->layer(index); }
+  [[nodiscard]] constexpr tracing::layer_info const& info() const { return graph->layer(index); }
   [[nodiscard]] constexpr std::string_view name() const { return info().name; }
   [[nodiscard]] constexpr std::string_view class_name() const { return info().class_name; }
 
   friend constexpr bool operator==(assigned_layer const&, assigned_layer const&) = default;
   /// Whether it is this layer. One that the model's outputs do not need is equal to none.
-  template <std::derived_from<layer_base> Layer>
+  template <std::derived_from<tracing::layer_base> Layer>
   friend constexpr bool operator==(assigned_layer const& assigned, Layer const& member) {
-    return assigned.info().traced_id == member.layer_id && same_type(assigned.info().type, tag_of<Layer>);
+    return assigned.info().traced_id == member.layer_id &&
+           tracing::same_type(assigned.info().type, tracing::tag_of<Layer>);
   }
 };
 

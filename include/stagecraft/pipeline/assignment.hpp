@@ -16,9 +16,9 @@ namespace stagecraft {
 
 /// The stage of one call of a layer: keras.ipu's LayerPipelineStageAssignment. Only `pipeline_stage` can be changed.
 struct layer_pipeline_stage_assignment {
-  graph_view const* graph = nullptr;
+  tracing::graph_view const* graph = nullptr;
   int call = 0;
-  int pipeline_stage = unassigned;
+  int pipeline_stage = tracing::unassigned;
 
   /// The layer itself, whose calls have an entry each.
   [[nodiscard]] constexpr assigned_layer layer() const { return {graph, graph->call(call).layer}; }

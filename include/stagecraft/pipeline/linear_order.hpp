@@ -2,12 +2,13 @@
 // A model's calls as a linear order to be cut into stages: which calls stay together, and what crosses a cut.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <array>
 #include <cstddef>
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// The calls of a model in Keras's order, which is one in which they can be carried out, as positions. The lists fit
 /// into partition_costs.
@@ -48,4 +49,4 @@ struct linear_order {
 template <class M>
 inline constexpr linear_order<graph_of<M>.calls.size(), graph_of<M>.order.size()> linear_order_of{graph_of<M>};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

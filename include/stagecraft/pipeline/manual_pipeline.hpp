@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/models/model_graph.hpp>
@@ -17,30 +18,40 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// Several patterns of one stage: a layer belongs to it that any of them matches.
 template <fixed_text... Pattern>
 struct name_pattern_list {};
 
-template <fixed_text... Pattern>
-inline constexpr name_pattern_list<Pattern...> name_patterns{};
+}  // namespace stagecraft::pipeline
 
-namespace detail {
+namespace stagecraft {
+
+template <fixed_text... Pattern>
+inline constexpr pipeline::name_pattern_list<Pattern...> name_patterns{};
+
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 template <int Stage>
 struct stage_of_unmatched {
   static constexpr int stage = Stage;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// After the patterns of `manual_pipeline`: the stage of all layers that no pattern matches. Graphcore's tool puts them
 /// on IPU 0, as `unmatched_in_stage<0>` does; without it they are an error (E2050), since a name may be misspelt.
 template <int Stage>
 inline constexpr detail::stage_of_unmatched<Stage> unmatched_in_stage{};
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// An argument of manual_pipeline: a text, name_patterns, unmatched_in_stage, a device mapping; or something else,
 /// which is an error.
@@ -250,7 +261,9 @@ constexpr auto mapping_among(First const& first, Rest const&... rest) {
     return mapping_among(rest...);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// A model whose stages follow from the names of its layers: a pattern for each stage, in their order; after them, if
 /// they are to be given, the stage of layers that no pattern matches, and the device of each stage.

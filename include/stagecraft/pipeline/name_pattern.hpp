@@ -3,11 +3,12 @@
 // this, and the checks of stages may not need one anyway: they depend on nothing.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// A pattern as Python's `re.match` takes it: it must match a beginning of the name, not all of it.
 ///
@@ -359,4 +360,4 @@ class name_pattern {
   std::size_t at_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

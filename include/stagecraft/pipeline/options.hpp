@@ -77,9 +77,9 @@ struct pipelining_options {
 
   /// What is planned otherwise in the forward steps of single stages, also where they are carried out again: an entry
   /// for each stage, or none (E2065). On the host, and without stages, it changes nothing.
-  stage_options_list forward_propagation_stages_poplar_options = {};
+  pipeline::stage_options_list forward_propagation_stages_poplar_options = {};
   /// Likewise in their backward steps; entry 0 is stage 0's.
-  stage_options_list backward_propagation_stages_poplar_options = {};
+  pipeline::stage_options_list backward_propagation_stages_poplar_options = {};
   /// Likewise in the weight update. It multiplies no matrices here, so that there is nothing that it could change.
   pipeline_stage_options weight_update_poplar_options = {};
 

@@ -3,12 +3,13 @@
 // counterpart: the dynamic program behind automatic pipelining of Keras models.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/pipeline/partition_costs.hpp>
 #include <stagecraft/pipeline/partition_search.hpp>
 #include <array>
 #include <cstddef>
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// What a partition is to make small.
 /// - `cycles`: the highest cycles of a stage plus the highest transfer at a cut, which is the time between two
@@ -17,13 +18,21 @@ namespace stagecraft {
 /// - `stages`: the number of stages; among those, `cycles`.
 enum class partition_objective : unsigned char { cycles, memory, stages };
 
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
+
 struct partition_options {
   /// The fewest stages that are looked at.
   int min_stages = 1;
   int max_stages = 1;  ///< at most partition::capacity
   /// What the partition is to make small.
-  partition_objective objective = partition_objective::cycles;
+  pipeline::partition_objective objective = pipeline::partition_objective::cycles;
 };
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
 
 /// A linear order cut into stages.
 struct partition {
@@ -85,4 +94,4 @@ struct partition {
   return result;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

@@ -2,15 +2,18 @@
 // What the parts of a linear order cost, and what a cut between two of them does: what a partition is searched on.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <cstddef>
 #include <span>
 
-namespace stagecraft {
+namespace stagecraft::detail {
 
-namespace detail {
 class partition_search;
-}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::pipeline {
 
 /// A linear order of things to be carried out (the calls of a model), to be cut into contiguous stages, and what is
 /// known of each. A view: what it shows outlives it. No number is negative. A list that is left out stands for zeros,
@@ -72,4 +75,4 @@ struct partition_costs {
   friend detail::partition_search;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

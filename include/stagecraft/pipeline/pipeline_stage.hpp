@@ -18,10 +18,10 @@ namespace stagecraft {
 /// it. Definition: Graphcore, Keras with IPUs, "Pipeline stage scopes".
 class pipeline_stage {
  public:
-  [[nodiscard]] constexpr pipeline_stage(model_builder& model, int stage, char const* file = __builtin_FILE(),
+  [[nodiscard]] constexpr pipeline_stage(tracing::model_builder& model, int stage, char const* file = __builtin_FILE(),
                                          int line = __builtin_LINE())
       : model_(model), outer_(model.open_stage), made_before_(model.made_in_scopes), where_{file, line} {
-    if (outer_ != unassigned)
+    if (outer_ != tracing::unassigned)
       model.problem.report(2011, "the scope of pipeline stage ", stage, " is opened inside the scope of stage ", outer_,
                            "; scopes are never nested, close the first one before");
     if (stage < 0) model.problem.report(2012, "pipeline stage ", stage, " is negative; stages are numbered from 0");
@@ -42,10 +42,10 @@ class pipeline_stage {
   pipeline_stage& operator=(pipeline_stage const&) = delete;
 
  private:
-  model_builder& model_;
+  tracing::model_builder& model_;
   int outer_;
   int made_before_;
-  source_line where_;
+  diagnostics::source_line where_;
 };
 
 }  // namespace stagecraft

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/stand_in.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/models/named.hpp>
@@ -19,7 +20,7 @@
 #include <span>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// The type behind `pipelined<...>`. Inside another model it is called as the model itself is, and its calls keep their
 /// stages. Errors there: E2011 in the scope of a stage, E2056 if it has a device mapping.
@@ -32,11 +33,17 @@ struct pipelined_model : callable_model<pipelined_model<M, Assignment, Devices>>
   static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const> bound);
 };
 
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
+
 /// The graph of a staged model is that of the model itself.
 template <class M, auto Assignment, auto Devices>
-inline constexpr graph_view graph_of<pipelined_model<M, Assignment, Devices>> = graph_of<M>;
+inline constexpr tracing::graph_view graph_of<pipeline::pipelined_model<M, Assignment, Devices>> = graph_of<M>;
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// It stands in place of an assignment where a model has none.
 struct no_stages {};
@@ -256,7 +263,9 @@ using verdict_on_stages = verdict_on<pipeline_problem<M, Assignment, Devices>()>
 template <class M>
 using model_or_stand_in = std::conditional_t<Model<M>, M, not_a_model>;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::pipeline {
 
 template <Model M, auto Assignment, auto Devices>
 constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& builder,
@@ -273,12 +282,17 @@ constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& bui
   }
 }
 
-namespace detail {
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft::detail {
+
 /// The devices that an assignment brings along, as that of a solution file does.
 template <class Assignment>
 inline constexpr device_list<> devices_with{};
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Keras on IPU's `set_pipeline_stage_assignment`: a model with a stage for each of its layers' calls. `Assignment` is
 /// - `stages<0, 0, 1>`: in Keras's order, see pipeline/stages.hpp;
@@ -294,7 +308,7 @@ inline constexpr device_list<> devices_with{};
 /// arguments that are something else.
 template <class M, auto Assignment, auto Devices = detail::devices_with<std::remove_cvref_t<decltype(Assignment)>>>
 using pipelined = typename detail::verdict_on_stages<M, Assignment, Devices>::template model<
-    pipelined_model<detail::model_or_stand_in<M>, Assignment, Devices>>;
+    pipeline::pipelined_model<detail::model_or_stand_in<M>, Assignment, Devices>>;
 
 /// Keras on IPU's `reset_pipeline_stage_assignment`: the same model without stages.
 template <Model M>
@@ -311,7 +325,9 @@ constexpr auto get_pipeline_stage_assignment() {
 template <Model M>
 inline constexpr bool is_pipelined = detail::staged_calls<M>.pipelined;
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 template <class M, int Call>
 constexpr int stage_of_call() {
@@ -357,7 +373,9 @@ constexpr auto list_calls_of_stage() {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Number of pipeline stages, 0 for a model without.
 template <Model M>

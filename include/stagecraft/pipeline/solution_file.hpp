@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/models/model_graph.hpp>
@@ -14,9 +15,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// A number of a name, read from its end, which differs for nearly all pairs of names.
 constexpr unsigned add_to_hash(unsigned hash, std::string_view text) {
@@ -153,14 +152,16 @@ struct stages_of_solution {
 template <auto const& Text>
 inline constexpr solution_devices<Text> devices_with<stages_of_solution<Text>>{};
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::pipeline {
 
 /// The stages of a solution file, whose text is a constant with a name:
 ///
 ///     inline constexpr char on_two[] =
 ///     #include "solution/greedy_search.pipeconfig.inc"
 ///         ;
-///     using staged = sc::pipelined<resnet50, sc::solution_file<on_two>>;
+///     using staged = sc::pipelined<resnet50, sc::pipeline::solution_file<on_two>>;
 ///
 /// `stagecraft convert` and `stagecraft pipeline` write both the file and its `.inc`, which is the same as a raw string
 /// literal. A name is a layer's, in nested models "encoder/dense"; "dense[1]" is the second call of a layer whose calls
@@ -173,4 +174,4 @@ inline constexpr solution_devices<Text> devices_with<stages_of_solution<Text>>{}
 template <auto const& Text>
 inline constexpr detail::stages_of_solution<Text> solution_file{};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

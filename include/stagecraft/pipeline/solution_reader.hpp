@@ -3,11 +3,12 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <cstddef>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// An entry of a solution file: a layer's name, or that of one of its calls, and its stage.
 struct solution_entry {
@@ -156,4 +157,4 @@ class solution_reader {
   std::size_t at_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

@@ -2,6 +2,7 @@
 // Options of Poplar's libraries for single stages of a pipeline: Graphcore's PipelineStageOptions.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/pipeline/reserved_options.hpp>
 
@@ -19,6 +20,10 @@ struct pipeline_stage_options {
   /// Whether anything is given.
   [[nodiscard]] constexpr bool given() const noexcept { return convolution_options.given() || matmul_options.given(); }
 };
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
 
 /// The options of all stages, in their order: those of `stage_options<...>`, or none.
 ///
@@ -40,12 +45,16 @@ class stage_options_list {
   int count = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft::detail {
 
 template <pipeline_stage_options... Options>
 inline constexpr pipeline_stage_options listed_options[]{Options...};
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Options of Poplar for each stage:
 ///
@@ -54,6 +63,6 @@ inline constexpr pipeline_stage_options listed_options[]{Options...};
 ///                      sc::pipeline_stage_options{}>}
 template <pipeline_stage_options... Options>
   requires(sizeof...(Options) > 0)
-inline constexpr stage_options_list stage_options{detail::listed_options<Options...>};
+inline constexpr pipeline::stage_options_list stage_options{detail::listed_options<Options...>};
 
 }  // namespace stagecraft

@@ -2,13 +2,14 @@
 // Stage numbers and device numbers as lists in template arguments.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// One stage per layer (sequential) or per call in Keras's order (functional, subclass); inputs are not counted. A
 /// nested model is one entry, a stage for all of it or a list of its own: `stages<0, stages<0, 1>, 1>`. Without nested
@@ -18,10 +19,16 @@ struct stage_list {
   static constexpr std::size_t size = sizeof...(Stage);
 };
 
-template <auto... Stage>
-inline constexpr stage_list<Stage...> stages{};
+}  // namespace stagecraft::pipeline
 
-namespace detail {
+namespace stagecraft {
+
+template <auto... Stage>
+inline constexpr pipeline::stage_list<Stage...> stages{};
+
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 template <class First, class... Rest>
 struct first_not_integral : first_not_integral<Rest...> {};
@@ -37,7 +44,9 @@ constexpr int device_number(std::integral auto number) {
   return number > 0 && static_cast<unsigned long long>(number) > largest ? largest : static_cast<int>(number);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::pipeline {
 
 /// The devices of stages that work at the same time: `parallel<1, 2>` in a device mapping.
 template <auto... Device>
@@ -48,12 +57,18 @@ struct parallel_list<Device...> {
   static constexpr std::array<int, sizeof...(Device)> of_stages{detail::device_number(Device)...};
 };
 
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
+
 /// In a device mapping, in place of a device: the devices of several stages that work on the same micro-batch at the
 /// same time, as a list of functions in place of a stage of Graphcore's pipelines.
 template <auto... Device>
-inline constexpr parallel_list<Device...> parallel{};
+inline constexpr pipeline::parallel_list<Device...> parallel{};
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// An entry of a device mapping: the number of its stages, none if it is neither a number nor `parallel`.
 template <class Entry>
@@ -85,7 +100,9 @@ struct written_devices {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// The device of each stage: `device_mapping<0, 1, 0>`. Empty: stage i runs on device i. Stages that work at the same
 /// time have one entry, `device_mapping<0, parallel<1, 2>, 0>`: then stages 1 and 2 are on devices 1 and 2, and stage 3
@@ -118,7 +135,9 @@ struct device_list<Device...> {
 template <auto... Device>
 inline constexpr device_list<Device...> device_mapping{};
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// The devices of a device mapping; none of anything else.
 template <class Mapping>
@@ -173,6 +192,4 @@ constexpr auto tokens_of(stage_list<Stage...> list) {
   return tokens;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -3,6 +3,7 @@
 // it prints as constants.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/detail/table.hpp>
 #include <stagecraft/models/summary_options.hpp>
@@ -12,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// One call of a layer in a summary of pipeline stages.
 struct pipeline_summary_row {
@@ -25,7 +26,9 @@ struct pipeline_summary_row {
   std::span<fixed_name const> input_layers;  ///< the layers and nested models whose outputs it takes
 };
 
-namespace detail {
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft::detail {
 
 /// The name that the model of a call sees behind one of the call's inputs.
 constexpr fixed_name name_of_input(graph_view const& graph, int call, int input) {
@@ -56,7 +59,9 @@ inline constexpr auto input_names = [] {
   return names;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::pipeline {
 
 /// The rows of a model's summary of pipeline stages, as a std::array of pipeline_summary_row in Keras's order.
 template <Model M>
@@ -86,7 +91,9 @@ inline constexpr auto pipeline_summary_rows = [] {
   return rows;
 }();
 
-namespace detail {
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft::detail {
 
 /// Announces the nested models that hold a row and not the row before, the outermost first.
 inline void print_nested_titles(table_printer const& table, graph_view const& graph, int model, int before) {
@@ -136,13 +143,15 @@ inline void print_pipeline_summary(graph_view const& graph, std::span<pipeline_s
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Prints Keras on IPU's summary of a stage assignment, in its layout: 60 characters wide for a sequential model, 89
 /// with the node index and the input layers of each call for the others. A call without a stage prints `None`.
 template <Model M>
 void print_pipeline_stage_assignment_summary(summary_options const& options = {}) {
-  detail::print_pipeline_summary(graph_of<M>, pipeline_summary_rows<M>, options);
+  detail::print_pipeline_summary(graph_of<M>, pipeline::pipeline_summary_rows<M>, options);
 }
 
 }  // namespace stagecraft

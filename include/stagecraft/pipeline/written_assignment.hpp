@@ -5,11 +5,12 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::pipeline {
 
 /// The stage of one call, of a layer that is known by its name, in a model of a kind. An array of these, in Keras's
 /// order, is an assignment:
@@ -41,11 +42,17 @@ struct written_assignment {
   [[nodiscard]] constexpr int node_index() const { return index; }
 };
 
-using sequential_layer_pipeline_stage_assignment = written_assignment<model_kind::sequential>;
-using functional_layer_pipeline_stage_assignment = written_assignment<model_kind::functional>;
-using model_layer_pipeline_stage_assignment = written_assignment<model_kind::subclass>;
+}  // namespace stagecraft::pipeline
 
-namespace detail {
+namespace stagecraft {
+
+using sequential_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::sequential>;
+using functional_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::functional>;
+using model_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::subclass>;
+
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// E2016: entries that are written for a model of another kind.
 template <class Entry>
@@ -60,6 +67,4 @@ constexpr void check_kind_of_entries(graph_view const& graph, diagnostic& proble
   }
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -2,7 +2,9 @@
 // Where a tensor of a pipeline lies in its device's memory.
 #pragma once
 
-namespace stagecraft {
+#include <stagecraft/diagnostics/rooms.hpp>
+
+namespace stagecraft::plan {
 
 /// A ring of places, one for each micro-batch that is alive at once. Offsets are floats from the device's block.
 struct buffer_place {
@@ -19,7 +21,9 @@ struct buffer_place {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 /// Puts rings one behind the other.
 class ring_allocator {
@@ -36,6 +40,4 @@ class ring_allocator {
   long long floats_ = 0;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

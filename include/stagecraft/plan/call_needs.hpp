@@ -4,13 +4,14 @@
 #pragma once
 
 #include <stagecraft/description/execution_mode.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/operations/plan/traced_needs.hpp>
 #include <stagecraft/operations/sums_call.hpp>
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// What a step on single elements is a function of, if the step before it can do it while its results are in registers:
 /// an epilogue of that step.
@@ -104,7 +105,9 @@ constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer
   return needs;
 }
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 /// Floats for two numbers per channel of each item of kernels::channel_items, and for two more per channel.
 constexpr long long channel_sums(long long floats, int channels) {
@@ -112,7 +115,9 @@ constexpr long long channel_sums(long long floats, int channels) {
   return (items < 32 ? items + 1 : 33) * 2 * ((channels + 15) / 16 * 16);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
@@ -133,7 +138,9 @@ constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_in
   return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + detail::channel_sums(floats, columns)};
 }
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 /// A number for each output says which cell of its window it is: one byte if there are up to 256 (two up to 65536).
 template <class L>
@@ -149,7 +156,9 @@ constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in
           .applies_activation_to_output = true};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 constexpr call_needs needs_of(layers::max_pooling1d const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
@@ -172,4 +181,4 @@ constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, ex
   return {.input = false, .output = false};
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan

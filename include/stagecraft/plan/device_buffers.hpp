@@ -3,6 +3,7 @@
 // gradients on their way.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/plan/buffer_place.hpp>
 #include <stagecraft/plan/pipeline_flow.hpp>
 #include <stagecraft/plan/recomputation.hpp>
@@ -11,9 +12,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// What most of a session is made for: inference alone, where it is not said how weights are updated.
 template <class Job>
@@ -41,7 +40,9 @@ template <class Job>
 inline constexpr auto recomputations_of =
     list_recomputations<Job>(std::make_index_sequence<devices_of_stages<typename Job::model>.size()>{});
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 /// The rings of one device, indexed by calls of the graph, by edges for parts of gradients.
 template <std::size_t Calls, std::size_t Edges>
@@ -54,7 +55,9 @@ struct device_buffers {
   long long floats = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 template <class Job, int Device>
 class device_buffer_planner {
@@ -146,6 +149,4 @@ class device_buffer_planner {
 template <class Job, int Device>
 inline constexpr auto device_buffers_of = device_buffer_planner<Job, Device>().make();
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -4,12 +4,13 @@
 
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// Bytes of one kind of data: in the device's own memory, all the time or while it is worked on, and in remote memory.
 struct memory_bytes {
@@ -17,18 +18,22 @@ struct memory_bytes {
   long long remote = 0;
 };
 
+}  // namespace stagecraft::plan
+
+namespace stagecraft {
+
 /// What one device of one replica holds while it trains, or predicts, in bytes of float32 (accumulators may be halves).
 /// Offloaded data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on
 /// them.
 struct device_memory {
-  memory_bytes weights;
-  memory_bytes optimizer_state;
-  memory_bytes gradient_accumulators;
+  plan::memory_bytes weights;
+  plan::memory_bytes optimizer_state;
+  plan::memory_bytes gradient_accumulators;
   /// Rings: what passes keep for later passes, and what is on its way between stages; for all micro-batches that are
   /// alive at once.
-  memory_bytes activations;
+  plan::memory_bytes activations;
   /// What one pass alone needs, at most.
-  memory_bytes working;
+  plan::memory_bytes working;
 
   [[nodiscard]] constexpr long long on_device() const {
     return weights.on_device + optimizer_state.on_device + gradient_accumulators.on_device + activations.on_device +
@@ -39,7 +44,9 @@ struct device_memory {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 template <class Job, int Device>
 class device_memory_finder {
@@ -120,7 +127,9 @@ class device_memory_finder {
   int replicas_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// What a device holds while a model is trained; or predicts, with a description of an inference.
 ///
@@ -128,14 +137,14 @@ class device_memory_finder {
 template <Model M, auto Training, int Device, class Machine = detail::machine_without_limit>
   requires(Device >= 0 && Device < timetable_of<M, Training>.devices())
 inline constexpr device_memory device_memory_of =
-    detail::device_memory_finder<job<M, Training>, Device>(replicas_of<M, Training, Machine>).find();
+    detail::device_memory_finder<jobs::job<M, Training>, Device>(replicas_of<M, Training, Machine>).find();
 
 /// Forward steps that a stage carries out again in its backward pass.
 template <Model M, auto Training, int Stage>
   requires(Stage >= 0 && Stage < timetable_of<M, Training>.stages())
 inline constexpr int recomputed_steps = [] {
   int count = 0;
-  for (bool const again : detail::recomputation_of<job<M, Training>, Stage>.again) count += again ? 1 : 0;
+  for (bool const again : detail::recomputation_of<jobs::job<M, Training>, Stage>.again) count += again ? 1 : 0;
   return count;
 }();
 
@@ -144,7 +153,7 @@ template <Model M, auto Training, int Pass, execution_mode Mode = detail::mode_o
   requires(Pass >= 0 && Pass < timetable_of<M, Training, Mode>.passes())
 inline constexpr long long bytes_sent = [] {
   long long bytes = 0;
-  for (auto const& transfer : pass_plan_of<job<M, Training, Mode>, Pass>.transfers)
+  for (auto const& transfer : plan::pass_plan_of<jobs::job<M, Training, Mode>, Pass>.transfers)
     if (transfer.device >= 0) bytes += transfer.floats * static_cast<long long>(sizeof(float));
   return bytes;
 }();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/losses/added_loss.hpp>
 #include <stagecraft/losses/along_axis.hpp>
@@ -17,9 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Layer, class... Layers>
 inline constexpr bool is_one_of = (std::same_as<Layer, Layers> || ...);
@@ -96,7 +95,9 @@ inline constexpr auto planned_layer = layer_in_plan<M, Call, LeavesActivation>()
 template <class M, int Call>
 inline constexpr auto const& planned_layer<M, Call, false> = layer_of<M, Call>;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 /// Whether the loss of an output takes the logits of its softmax or sigmoid.
 template <class Job, std::size_t Output>
@@ -139,4 +140,4 @@ constexpr float loss_weight_of(std::size_t end) {
   return end >= Job::graph.outputs_of(0).size() ? 1.0F : Job::training.loss_weights.of(end);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan

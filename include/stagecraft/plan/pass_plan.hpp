@@ -3,13 +3,14 @@
 // their tensors, what is sent to other devices, and which passes it waits for.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/plan/device_buffers.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// A layer's forward or backward step.
 struct pass_step {
@@ -62,7 +63,9 @@ struct pass_scratch {
   int last = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 /// Where a pass finds and leaves its tensors: by calls, by edges and by outputs of the graph.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
@@ -192,6 +195,4 @@ class pass_planner {
   pass_draft<calls, edges, outputs> draft_;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -3,13 +3,14 @@
 // constant per device and per pass.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/plan/backward_pass.hpp>
 #include <stagecraft/plan/forward_pass.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// One pass; `places` says where each tensor lies in this pass, by calls and edges of the graph.
 template <class Places, std::size_t Steps, std::size_t Fetches, std::size_t Transfers, std::size_t Additions,
@@ -24,7 +25,9 @@ struct pass_plan {
   std::array<pass_scratch, Scratch> scratch{};
 };
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 template <class Job, std::size_t... Device>
 constexpr auto list_device_buffers(std::index_sequence<Device...>) {
@@ -72,10 +75,12 @@ constexpr auto plan_pass() {
   return plan;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 /// The plan of a pass; passes count as in `timetable`.
 template <class Job, int Pass>
 inline constexpr auto pass_plan_of = detail::plan_pass<Job, Pass>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/description/types_of_calls.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/embedding.hpp>
@@ -17,7 +18,7 @@
 #include <span>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// Floats that so many numbers of a type take.
 [[nodiscard]] constexpr long long stored_floats(long long numbers, dtype type) noexcept {
@@ -65,7 +66,9 @@ struct program {
   long long floats = 0;  ///< size of the block
 };
 
-namespace detail {
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
 
 /// A plan whose buffers have no place yet, but lifetimes. Slots are indices of `buffers`, or -1.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
@@ -380,7 +383,9 @@ constexpr auto plan_program() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 /// The plan of a model. `Logits` has a bit for each output whose loss takes logits; `Stored` is the type of values.
 template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {}>
@@ -392,4 +397,4 @@ inline constexpr auto const& program_for =
     program_of<typename Job::model, Job::training.batch_size, Job::mode,
                detail::outputs_with_logits<typename Job::described>, detail::stored_types_of<Job>>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan

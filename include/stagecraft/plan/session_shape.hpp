@@ -4,6 +4,7 @@
 
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/description/training.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/kernels/loss/loss.hpp>
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/models/queries.hpp>
@@ -11,7 +12,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::plan {
 
 /// Base of sessions: what callers ask them at compile time. `Job` is a described one.
 template <class Job>
@@ -112,4 +113,4 @@ struct session_shape {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan

@@ -78,8 +78,8 @@ inline constexpr timetable unchecked_timetable = [] {
 /// E4021.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr timetable timetable_of = [] {
-  static_assert(detail::report<detail::schedule_problem<job<M, Training, Mode>>>());
-  return detail::unchecked_timetable<job<M, Training, Mode>>;
+  static_assert(detail::report<detail::schedule_problem<jobs::job<M, Training, Mode>>>());
+  return detail::unchecked_timetable<jobs::job<M, Training, Mode>>;
 }();
 
 /// The part of the devices' time in which they have nothing to do: timetable::bubble. 0 without stages: there, nothing
@@ -87,34 +87,36 @@ inline constexpr timetable timetable_of = [] {
 ///
 ///     static_assert(sc::pipeline_bubble<two_stages, training> < 0.2);
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::schedule_problem<job<M, Training, Mode>>>(
-    detail::unchecked_timetable<job<M, Training, Mode>>.bubble());
+inline constexpr auto pipeline_bubble =
+    detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, Mode>>>(
+        detail::unchecked_timetable<jobs::job<M, Training, Mode>>.bubble());
 
 /// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
 /// With overlapped input and output they are not, but at least two more. It may be asked before these numbers are
 /// right.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_overlap_length =
-    detail::timetable_answer<M, detail::form_of_schedule_problem<job<M, Training, Mode>>>(
-        detail::unchecked_timetable<job<M, Training, Mode>>.overlap_length());
+    detail::timetable_answer<M, detail::form_of_schedule_problem<jobs::job<M, Training, Mode>>>(
+        detail::unchecked_timetable<jobs::job<M, Training, Mode>>.overlap_length());
 
 /// Slots per weight update (in inference: per execution).
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::schedule_problem<job<M, Training, Mode>>>(
-    detail::unchecked_timetable<job<M, Training, Mode>>.slots());
+inline constexpr auto pipeline_slots =
+    detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, Mode>>>(
+        detail::unchecked_timetable<jobs::job<M, Training, Mode>>.slots());
 
 /// The depth of the queue between a stage's forward and its backward pass.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_fifo_depth =
-    detail::timetable_answer<M, detail::schedule_problem<job<M, Training, execution_mode::training>>>(
-        detail::unchecked_timetable<job<M, Training, execution_mode::training>>.fifo_depth(
+    detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, execution_mode::training>>>(
+        detail::unchecked_timetable<jobs::job<M, Training, execution_mode::training>>.fifo_depth(
             detail::stage_of_timetable<M, Stage>()));
 
 /// Micro-batches of which a stage holds activations at once, with the one that it works on.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_activations_alive =
-    detail::timetable_answer<M, detail::schedule_problem<job<M, Training, execution_mode::training>>>(
-        detail::unchecked_timetable<job<M, Training, execution_mode::training>>.activations_alive(
+    detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, execution_mode::training>>>(
+        detail::unchecked_timetable<jobs::job<M, Training, execution_mode::training>>.activations_alive(
             detail::stage_of_timetable<M, Stage>()));
 
 }  // namespace stagecraft

@@ -3,15 +3,14 @@
 // the forward and the backward pass of a micro-batch.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <stagecraft/plan/program.hpp>
 #include <array>
 #include <cstddef>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Job, bool Backward>
 constexpr bool has_step(std::size_t call) {
@@ -88,10 +87,12 @@ constexpr auto plan_whole_pass() {
   return plan;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
 
 /// The forward or the backward pass of a model without stages that has a device for itself.
 template <class Job, bool Backward>
 inline constexpr auto whole_pass_of = detail::plan_whole_pass<Job, Backward>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::plan

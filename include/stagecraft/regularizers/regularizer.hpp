@@ -23,8 +23,8 @@ struct regularizer {
   float l1 = 0;
   /// The factor of the sum of squares.
   float l2 = 0;
-  own_rules<own_call> const* rules = nullptr;  ///< of one's own
-  own_options options = {};                    ///< and its members
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  diagnostics::own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(regularizer const&, regularizer const&) = default;
 

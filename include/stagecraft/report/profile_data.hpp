@@ -255,7 +255,7 @@ struct profile_data {
                        [&](auto const& ipu) { return ipu.most_bytes() <= machine.bytes_per_tile; });
   }
   [[nodiscard]] stagecraft::timetable timetable() const {
-    std::vector<placed_stage> placed;
+    std::vector<pipeline::placed_stage> placed;
     for (int const device : device_of_stage) placed.push_back({device});
     for (int const stage : stages_beside)
       if (stage > 0 && stage < stages()) placed[static_cast<std::size_t>(stage)].is_beside = true;

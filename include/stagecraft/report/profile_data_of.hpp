@@ -226,7 +226,7 @@ class profile_data_maker {
 /// Errors: those of `profile`, except that the model need not fit.
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
 [[nodiscard]] profile_data profile_data_of() {
-  return detail::profile_data_maker<job_on<M, Training, Machine, Mode>>().make();
+  return detail::profile_data_maker<jobs::job_on<M, Training, Machine, Mode>>().make();
 }
 
 }  // namespace stagecraft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stages of a model as a solution file, which sc::solution_file and `stagecraft convert` read.
+// The stages of a model as a solution file, which sc::pipeline::solution_file and `stagecraft convert` read.
 #pragma once
 
 #include <stagecraft/models/model_graph.hpp>

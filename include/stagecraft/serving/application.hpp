@@ -40,8 +40,8 @@ namespace {
 
 /// E5090, E5093: steps that do not fit the model, and names of outputs that it does not have.
 template <class Session, auto const& Options>
-inline constexpr diagnostic application_problem = [] {
-  diagnostic problem;
+inline constexpr diagnostics::diagnostic application_problem = [] {
+  diagnostics::diagnostic problem;
   using preprocessing = std::remove_cvref_t<decltype(Options.preprocessing_step)>;
   using postprocessing = std::remove_cvref_t<decltype(Options.postprocessing_step)>;
   constexpr bool has_pre = !std::is_same_v<preprocessing, no_processing>;

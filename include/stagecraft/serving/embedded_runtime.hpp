@@ -50,9 +50,9 @@ class embedded_runtime : public engine {
     std::vector<shape> shapes(known.inputs.size());
     for (std::size_t i = 0; i < shapes.size(); ++i)
       for (auto const length : known.inputs[i].shape) shapes[i].push_back(static_cast<int>(length));
-    check_shapes("x", x, shapes);
-    check_count("x", x.count());
-    check_lengths("x", x, "x", {});
+    trainers::check_shapes("x", x, shapes);
+    trainers::check_count("x", x.count());
+    trainers::check_lengths("x", x, "x", {});
     std::vector<std::vector<float>> inputs(shapes.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       inputs[i].resize(static_cast<std::size_t>(x.count() * known.inputs[i].size()));

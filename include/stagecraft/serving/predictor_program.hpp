@@ -59,8 +59,8 @@ template <class Session>
 
 /// E5097: samples of all callers share batches, and what a stateful layer keeps belongs to the samples before.
 template <class Session>
-inline constexpr diagnostic states_between_callers = [] {
-  diagnostic problem;
+inline constexpr diagnostics::diagnostic states_between_callers = [] {
+  diagnostics::diagnostic problem;
   if (Session::graph.is_stateful())
     problem.report(5097,
                    "the model is stateful, and calls share its batches, so that one caller's samples would go on ",

@@ -2,11 +2,12 @@
 // A thread that does one job after another while its owner goes on.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/progress.hpp>
 #include <cstdint>
 #include <thread>
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// Started once; asleep between two jobs. Nothing is allocated after the start.
 /// Errors: std::system_error if the system gives no more threads.
@@ -53,4 +54,4 @@ class background_thread {
   std::thread thread_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads

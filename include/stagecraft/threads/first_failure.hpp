@@ -2,12 +2,13 @@
 // Whether work that several threads do has failed, and by what.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <atomic>
 #include <exception>
 #include <mutex>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// Keeps the first of several threads' failures; later ones are dropped. Without an exception it only says that the
 /// work has come to nothing.
@@ -41,4 +42,4 @@ class first_failure {
   std::exception_ptr error_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads

@@ -2,6 +2,7 @@
 // Batches that a thread of their own makes ready while the model works: Graphcore's IPUInfeedQueue.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/threads/background_thread.hpp>
 #include <stagecraft/threads/first_failure.hpp>
@@ -14,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// One producer, its own thread, and one consumer for each replica. Batches are numbered step by step, in a step
 /// replica by replica: batch `step * replicas + replica`. Each replica has a ring of `prefetch_depth` elements, which
@@ -151,4 +152,4 @@ class infeed_queue {
   background_thread thread_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads

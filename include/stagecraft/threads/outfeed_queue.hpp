@@ -2,6 +2,7 @@
 // Results of steps on their way from the replicas to one thread that looks at them: Graphcore's IPUOutfeedQueue.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/threads/first_failure.hpp>
 #include <stagecraft/threads/progress.hpp>
@@ -15,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// One producer for each replica, and one consumer. A step is handed out when all replicas have given their result of
 /// it, in the order of steps. The places for `buffer_depth` steps are made once and written again and again; a lock is
@@ -156,4 +157,4 @@ class outfeed_queue {
   first_failure failure_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads

@@ -2,6 +2,7 @@
 // Lets threads that work together run on processors of their own.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,7 @@
 #include <unistd.h>
 #endif
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// Where the threads of a team run. A system may leave two of them on one processor for a long time while another is
 /// idle (seen on a virtual machine); and where other programs run as well, it keeps one in a queue for some
@@ -145,4 +146,4 @@ class own_processor {
   std::vector<seat> seats_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads

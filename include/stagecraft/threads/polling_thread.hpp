@@ -3,12 +3,13 @@
 // IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/background_thread.hpp>
 #include <stagecraft/threads/outfeed_queue.hpp>
 #include <stagecraft/threads/running.hpp>
 #include <exception>
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// Calls a handler for every step of a queue, in order, on a thread of its own. Graphcore's has to look again and
 /// again, after pauses that it adapts to the time of a step, since the device cannot wake it; this one sleeps until the
@@ -69,4 +70,4 @@ class polling_thread {
   background_thread thread_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads

@@ -2,6 +2,7 @@
 // How far one thread has come, for others that wait for it.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -14,9 +15,7 @@
 #include <sched.h>
 #endif
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
 [[nodiscard]] inline int patience_of(int threads) {
@@ -40,7 +39,9 @@ inline void pause_in_loop() noexcept {
 #endif
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::threads {
 
 /// A count that one thread raises and others wait for: first in a loop, then asleep. What the thread has written before
 /// it publishes is seen by those who have waited. In cache lines of its own; never allocates; there is a lock only to
@@ -114,4 +115,4 @@ class alignas(64) progress {
   std::condition_variable changed_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads

@@ -2,7 +2,9 @@
 // What was started for as long as a scope lasts.
 #pragma once
 
-namespace stagecraft {
+#include <stagecraft/diagnostics/rooms.hpp>
+
+namespace stagecraft::threads {
 
 /// Stops at its end what works in the background, before what that uses is gone: it is declared after it.
 template <class Runner>
@@ -17,4 +19,4 @@ class [[nodiscard]] running {
   Runner* runner_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads

@@ -2,6 +2,7 @@
 // A thread and its helpers: whoever has a processor takes the next piece of the work.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/first_failure.hpp>
 #include <stagecraft/threads/own_processor.hpp>
 #include <stagecraft/threads/progress.hpp>
@@ -17,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// `size` threads, the calling one included, that go through the same phases. A phase has as many pieces for each
 /// thread, and is over when all are done, by whichever threads: each begins with its own ones, and goes on with those
@@ -241,4 +242,4 @@ class sharing_team {
   std::vector<std::thread> helpers_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads

@@ -2,6 +2,7 @@
 // Threads that carry out one step after another together.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/first_failure.hpp>
 #include <stagecraft/threads/own_processor.hpp>
 #include <stagecraft/threads/progress.hpp>
@@ -13,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::threads {
 
 /// `size` threads, the calling one included, that run the same work, each with its own number. The others are started
 /// once; between two pieces of work they wait, first in a loop, then asleep. Nothing is allocated after the start.
@@ -172,4 +173,4 @@ class thread_team {
   std::vector<std::thread> others_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::threads

@@ -3,11 +3,12 @@
 // `pipelining_ops.pipeline`.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/kernels/simd/half.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Sums the shares of a mean in a type of the device; float16 is rounded, and overflows, at each addition.
 template <dtype Type>
@@ -37,4 +38,4 @@ class accumulated_value {
   float sum_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

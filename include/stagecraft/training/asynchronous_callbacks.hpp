@@ -3,6 +3,7 @@
 // Keras counterpart: PollingThread, `set_asynchronous_callbacks`.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/outfeed_queue.hpp>
 #include <stagecraft/threads/polling_thread.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
@@ -13,7 +14,7 @@
 #include <cstdint>
 #include <span>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Both hooks of a batch are called for every step, in order, when all replicas have given their results of it: once
 /// for each replica, with its values if they are not reduced. At most `buffer_depth` results of a replica wait; a step
@@ -75,4 +76,4 @@ class asynchronous_callbacks {
   call_hooks call_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

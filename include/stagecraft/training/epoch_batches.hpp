@@ -2,6 +2,7 @@
 // The batches of an epoch or an evaluation: of arrays, or of a dataset.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/data/batch_loader.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
 #include <stagecraft/training/data/labelled_samples.hpp>
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// What brings them, in which order, and how many: `steps` for each replica, out of `batches`.
 template <class Session>
@@ -54,4 +55,4 @@ struct epoch_batches {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -3,11 +3,12 @@
 // before anything runs. Keras counterpart: IPUDataHandler.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
 #include <algorithm>
 #include <cstdio>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// How many steps each replica takes: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
 /// those that are left over are left out, with a warning.
@@ -48,4 +49,4 @@ namespace stagecraft {
   return steps;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

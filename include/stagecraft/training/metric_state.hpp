@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stagecraft/description/output_masks.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/lists/plan_runner.hpp>
 #include <stagecraft/metrics/metric_plan.hpp>
 #include <stagecraft/metrics/resolve.hpp>
@@ -17,7 +18,7 @@
 #include <span>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// A weighted mean that grows. The mean of nothing is 0, as in Keras.
 class running_mean {
@@ -34,7 +35,9 @@ class running_mean {
   double weight_ = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 /// For metrics that have a `result` of what their `call` gives: some rows at a time, the last of which may count 0.
 template <metrics::metric Metric, bool SparseTargets, int Width>
@@ -93,7 +96,9 @@ constexpr auto counter_of_metric() {
     return mean_of_scores<Metric, Width, Sample>{};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// One metric of the rows seen since the last reset; `accuracy` is resolved. It does not allocate.
 ///
@@ -154,4 +159,4 @@ class metric_state {
   double weight_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -2,6 +2,7 @@
 // What `predict` gives: the outputs of all samples.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/data/xtensor.hpp>
 #include <algorithm>
 #include <array>
@@ -9,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// A tensor (samples, shape...) per output, which steps write to, each its own rows; at the same time if they want.
 template <class Session>
@@ -81,7 +82,9 @@ class prediction {
   typename tensors_of<indices>::type tensors_;
 };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 /// The outputs of a step where they lie: an xtensor adaptor (samples, shape...), or a std::tuple of them.
 template <class Session>
@@ -102,6 +105,4 @@ template <class Session>
   }(std::make_index_sequence<Session::output_count>{});
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

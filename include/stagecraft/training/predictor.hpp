@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/training/invalid_predictor.hpp>
@@ -19,9 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// E4095: something is asked of a predictor that needs a loss.
 template <fixed_name Function>
@@ -38,7 +37,9 @@ struct no_loss {
   std::array<double, 2> result{};
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// The type behind `predictor<...>`.
 template <Model M, auto Inference, class Machine>
@@ -136,13 +137,17 @@ class model_predictor
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 template <class M, auto Inference, class Machine>
 using predictor_or_stand_in = std::conditional_t<run_problem<M, Inference, Machine, false>().failed(),
                                                  invalid_predictor<>, model_predictor<M, Inference, Machine>>;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// A model that is run and not trained, how it is run, and the machine for it, checked together where they are named:
 ///

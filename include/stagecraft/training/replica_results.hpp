@@ -2,6 +2,7 @@
 // What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/callbacks/logs.hpp>
 #include <stagecraft/training/step_results.hpp>
 #include <array>
@@ -9,7 +10,7 @@
 #include <string>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// The results of each replica, which add to their own at the same time, and what is made of them for the host, as
 /// `replicated_metric_reduction_method` says:
@@ -114,4 +115,4 @@ class replica_results {
   std::array<own_results, std::size_t{replicas}> replicas_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

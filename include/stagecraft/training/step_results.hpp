@@ -4,6 +4,7 @@
 
 #include <stagecraft/description/reported_metrics.hpp>
 #include <stagecraft/description/training.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/step_view.hpp>
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/models/output_names.hpp>
@@ -17,7 +18,7 @@
 #include <tuple>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
 /// metrics of each output and its weighted ones, whose names begin with the output's name if there are several.
@@ -192,4 +193,4 @@ class step_results {
   int steps_ = 1;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -2,6 +2,7 @@
 // Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/asynchronous_callbacks.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/run_kind.hpp>
@@ -11,7 +12,7 @@
 #include <optional>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// How many steps each replica takes, and how many of them at once.
 struct step_counts {
@@ -151,4 +152,4 @@ class step_runner {
       asynchronous_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

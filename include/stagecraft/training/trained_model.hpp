@@ -2,6 +2,7 @@
 // The weights and the learning rate of a model in training, as its user and its callbacks see them.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/training_progress.hpp>
 #include <stagecraft/training/adaptation.hpp>
@@ -18,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Owns the session that carries out a model's steps. Can be moved, and views of weights stay valid then; what was
 /// moved from can only be assigned to or destroyed.
@@ -272,4 +273,4 @@ class trained_model : public trainable {
   bool beside_steps_ = false;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

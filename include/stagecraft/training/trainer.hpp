@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/description/unsuited_loss.hpp>
@@ -31,7 +32,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// The type behind `trainer<...>`.
 template <Model M, auto Training, class Machine>
@@ -337,13 +338,17 @@ class model_trainer
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 template <class M, auto Training, class Machine>
 using trainer_or_stand_in = std::conditional_t<run_problem<M, Training, Machine, true>().failed(),
                                                invalid_trainer<Training>, model_trainer<M, Training, Machine>>;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// A model, what it is trained with, and the machine that runs it, checked together where they are named:
 ///

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct load_weights_options {
   bool skip_mismatch = false;
 };
 
+}  // namespace stagecraft
+
+namespace stagecraft::trainers {
+
 /// What `load_weights` has done.
 struct loaded_weights {
   int count = 0;  ///< weights that were read
@@ -25,7 +30,9 @@ struct loaded_weights {
       skipped;  ///< layers of the model that kept their weights, and of the file that were left out
 };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 /// The first argument of what io/ defines, by which a dependent call finds it in this namespace.
 struct file_functions {};
@@ -43,6 +50,4 @@ constexpr void refuse_files() {
   static_assert(report<no_files_problem<Function, Header>>());
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -56,12 +56,13 @@ class float_run {
   }
 
  private:
-  using runner = list_runner<kernels::default_architecture>;
+  using runner = cpu::list_runner<kernels::default_architecture>;
   static std::size_t index(int id) { return static_cast<std::size_t>(id); }
   static floats garbage(std::int64_t count) { return floats(static_cast<std::size_t>(count), std::nanf("")); }
 
-  void run(growing_array<int> const& order, growing_array<segment> const& segments, growing_array<place> const& places,
-           growing_array<product_join> const& joins, std::int64_t workspace, std::int64_t sample_floats) {
+  void run(tracing::growing_array<int> const& order, tracing::growing_array<segment> const& segments,
+           tracing::growing_array<place> const& places, tracing::growing_array<product_join> const& joins,
+           std::int64_t workspace, std::int64_t sample_floats) {
     auto const& nodes = plan_.traced.list.nodes;
     workspace_ = garbage(workspace + runner::floats::of(nodes, plan_.traced.list.operands, order));
     memory_.assign(nodes.size(), nullptr);

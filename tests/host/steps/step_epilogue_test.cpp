@@ -55,9 +55,9 @@ constexpr int epilogues(sc::execution_mode mode) {
     for (auto const& call : program.calls) count += call.epilogue >= 0;
   };
   if (mode == sc::execution_mode::training)
-    add(sc::program_for<sc::job<M, training, sc::execution_mode::training>>);
+    add(sc::plan::program_for<sc::jobs::job<M, training, sc::execution_mode::training>>);
   else
-    add(sc::program_for<sc::job<M, training, sc::execution_mode::inference>>);
+    add(sc::plan::program_for<sc::jobs::job<M, training, sc::execution_mode::inference>>);
   return count;
 }
 constexpr auto train = sc::execution_mode::training, infer = sc::execution_mode::inference;

@@ -5,17 +5,17 @@
 
 namespace sc = stagecraft;
 using sc::convolution_shape;
-using sc::convolution_vertex;
 using sc::dtype;
 using sc::detail::convolution_problem;
 using sc::detail::convolution_view;
 using sc::detail::convolution_views;
 using sc::ipu_targets::ipu2;
+using sc::tiles::convolution_vertex;
 
 namespace {
 
 constexpr convolution_view view_of(convolution_shape const& shape, convolution_vertex vertex,
-                                   sc::convolution_transform transform, dtype partials = dtype::float32) {
+                                   sc::tiles::convolution_transform transform, dtype partials = dtype::float32) {
   convolution_views const views(shape, ipu2, partials);
   for (int i = 0; i < views.count; ++i)
     if (views.views[i].vertex == vertex && views.views[i].transform == transform) return views.views[i];
@@ -70,16 +70,16 @@ static_assert(converted.temporary_bytes == (4 + 2) * (6 * 16 + 16 * 16) + 4 * 6 
 constexpr auto same = plan_tests::square_convolution(dtype::float16, 1, 8, 16, 16, 3, 1);
 constexpr auto same_view = view_of(same, convolution_vertex::conv_partial_nx1, {});
 static_assert(same_view.inputs_of({.height = 3, .width = 8}, {.height = 3, .width = 3}) ==
-              sc::field_size{.height = 5, .width = 8});
+              sc::tiles::field_size{.height = 5, .width = 8});
 // With a stride of 2: rows 0 to 6, of 9 columns all 8. Its input's gradient: 6 rows see 4 rows.
 constexpr auto strided = plan_tests::square_convolution(dtype::float16, 1, 8, 16, 16, 3, 2);
 static_assert(view_of(strided, convolution_vertex::conv_partial_nx1, {})
                   .inputs_of({.height = 3, .width = 4}, {.height = 3, .width = 3}) ==
-              sc::field_size{.height = 7, .width = 8});
+              sc::tiles::field_size{.height = 7, .width = 8});
 constexpr auto strided_gradient = view_of(strided.input_gradient(), convolution_vertex::conv_partial_nx1, {});
 static_assert(strided_gradient.inputs_of({.height = 6, .width = 8}, {.height = 3, .width = 3}) ==
-              sc::field_size{.height = 4, .width = 4});
-static_assert(strided_gradient.reached({.height = 6, .width = 7}) == sc::field_size{.height = 3, .width = 4});
+              sc::tiles::field_size{.height = 4, .width = 4});
+static_assert(strided_gradient.reached({.height = 6, .width = 7}) == sc::tiles::field_size{.height = 3, .width = 4});
 
 // Three input channels of a 7 x 7 kernel: groups of 4 with 4 rows at once, 2 of them; or 147 in groups of 16.
 constexpr auto stem = plan_tests::resnet50_convolution(plan_tests::resnet50_layers[0], dtype::float16);

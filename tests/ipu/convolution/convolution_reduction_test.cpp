@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
-using sc::convolution_reduction;
 using sc::dtype;
 using sc::ipu_targets::ipu2;
+using sc::tiles::convolution_reduction;
 
 namespace {
 

@@ -26,17 +26,17 @@ static_assert(right.batch_size == 3 && right.input_channels_per_conv_group == 4 
 
 // ResNet-50's 7 x 7 convolution: 224 pixels with 2 zeros above and 3 below, of which only some outputs see.
 constexpr auto stem = square_convolution(dtype::float32, 1, 224, 3, 64, 7, 2);
-static_assert(stem.output_field == sc::field_size{.height = 112, .width = 112});
+static_assert(stem.output_field == sc::tiles::field_size{.height = 112, .width = 112});
 // Of 112 x 7 rows the first output misses 2, the last 3 and the one before it 1.
 static_assert(stem.macs() == 3LL * 64 * (112 * 7 - 2 - 3 - 1) * (112 * 7 - 2 - 3 - 1));
 constexpr auto stem_input = stem.input_gradient();
 static_assert(stem_input.input_field == stem.output_field && stem_input.output_field == stem.input_field);
-static_assert(stem_input.input_dilation == sc::field_size{.height = 2, .width = 2});
-static_assert(stem_input.padding_lower == sc::field_size{.height = 4, .width = 4});
+static_assert(stem_input.input_dilation == sc::tiles::field_size{.height = 2, .width = 2});
+static_assert(stem_input.padding_lower == sc::tiles::field_size{.height = 4, .width = 4});
 static_assert(stem_input.pass == sc::convolution_pass::input_gradient);
 constexpr auto stem_filter = stem.filter_gradient();
 static_assert(stem_filter.kernel == stem.output_field && stem_filter.output_field == stem.kernel);
-static_assert(stem_filter.kernel_dilation == sc::field_size{.height = 2, .width = 2});
+static_assert(stem_filter.kernel_dilation == sc::tiles::field_size{.height = 2, .width = 2});
 static_assert(stem_filter.outputs() == stem.weights() && stem_filter.inputs() == stem.inputs());
 
 /// All multiplications, one by one.

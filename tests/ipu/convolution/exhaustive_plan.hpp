@@ -11,8 +11,8 @@ namespace sc = stagecraft;
 
 /// Every number of parts of every dimension that makes a difference, in every combination that the tiles suffice for,
 /// of every view; serially up to `most_serial_parts` of out channels times in channels. 0 cycles: no plan fits.
-inline sc::convolution_plan exhaustive_plan(sc::convolution_shape const& shape, sc::ipu_target const& target,
-                                            sc::poplar_options const& options = {}, int most_serial_parts = 1) {
+inline sc::tiles::convolution_plan exhaustive_plan(sc::convolution_shape const& shape, sc::ipu_target const& target,
+                                                   sc::poplar_options const& options = {}, int most_serial_parts = 1) {
   using sc::detail::next_split;
   sc::detail::convolution_problem const problem{
       .shape = shape, .target = target, .use_128bit_conv_unit_load = options.use_128bit_conv_unit_load};
@@ -20,7 +20,7 @@ inline sc::convolution_plan exhaustive_plan(sc::convolution_shape const& shape, 
   sc::detail::convolution_views const views(shape, target, partials);
   auto const allowed =
       static_cast<std::int64_t>(static_cast<double>(options.available_memory_proportion) * target.bytes_per_tile);
-  sc::convolution_plan best;
+  sc::tiles::convolution_plan best;
   std::int64_t least = INT64_MAX;
   std::int64_t const tiles = target.tiles_per_ipu;
   auto const number = [](std::int64_t n) { return static_cast<int>(n); };

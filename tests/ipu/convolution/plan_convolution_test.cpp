@@ -12,11 +12,11 @@ namespace sc = stagecraft;
 using plan_tests::exhaustive_plan;
 using plan_tests::resnet50_layers;
 using plan_tests::square_convolution;
-using sc::convolution_plan;
 using sc::convolution_shape;
 using sc::dtype;
 using sc::plan_convolution;
 using sc::ipu_targets::ipu2;
+using sc::tiles::convolution_plan;
 
 namespace {
 
@@ -30,7 +30,7 @@ struct step {
 constexpr auto hidden = convolution_shape::matmul(dtype::float32, 32, 784, 256);  // of a perceptron for MNIST
 constexpr auto hidden_plan = plan_convolution(hidden, ipu2);
 static_assert(step<hidden_plan>::cycles == hidden_plan.cycles.total());
-static_assert(hidden_plan.vertex == sc::convolution_vertex::conv_partial_1x1);
+static_assert(hidden_plan.vertex == sc::tiles::convolution_vertex::conv_partial_1x1);
 static_assert(hidden_plan.macs == 32 * 784 * 256 && hidden_plan.tiles_used() <= 1472);
 static_assert(hidden_plan.partition.reduction_depth() > 1 && hidden_plan.reduce_stages > 0);
 static_assert(hidden_plan.memory_bound_percent == 60);

@@ -34,7 +34,7 @@ struct convolution_cycles {
   std::int64_t planned = 0, in_program = 0;
 };
 convolution_cycles cycles_of(sc::convolution_shape const& forward, sc::convolution_pass pass,
-                             sc::weight_mapping const& kernel, sc::ipu_target const& target,
+                             sc::tiles::weight_mapping const& kernel, sc::ipu_target const& target,
                              sc::poplar_options const& options) {
   using strides = sc::detail::convolution_strides;
   bool const is_forward = pass == sc::convolution_pass::forward;
@@ -44,15 +44,15 @@ convolution_cycles cycles_of(sc::convolution_shape const& forward, sc::convoluti
                       : makes_kernel ? strides::filter_gradient(forward)
                                      : strides::input_gradient(forward);
   auto const plan = is_forward ? kernel.plan : sc::plan_convolution(shape, target, options);
-  sc::lowered_step step;
+  sc::tiles::lowered_step step;
   int const inputs = step.temporary(shape.inputs(), shape.input),
             weights = step.temporary(shape.weights(), shape.input, makes_kernel ? nullptr : &kernel),
             result = step.temporary(shape.outputs(), shape.output, makes_kernel ? &kernel : nullptr);
   sc::detail::append_planned(step, shape, plan, options, places, inputs, weights, result);
-  return {plan.cycles.total(), sc::cost_of_convolution(step, step.operations[0], target).cycles()};
+  return {plan.cycles.total(), sc::tiles::cost_of_convolution(step, step.operations[0], target).cycles()};
 }
-sc::weight_mapping kernel_of(sc::convolution_shape const& forward, sc::ipu_target const& target,
-                             sc::poplar_options const& options) {
+sc::tiles::weight_mapping kernel_of(sc::convolution_shape const& forward, sc::ipu_target const& target,
+                                    sc::poplar_options const& options) {
   return {forward, sc::plan_convolution(forward, target, options), sc::detail::convolution_strides::forward(forward),
           target};
 }
@@ -184,8 +184,8 @@ int least_tenths_of_blur(sc::convolution_shape const& shape) {
   auto const is_fast = [&](int tenths) {
     auto const options = blur_options(static_cast<float>(tenths) / 10);
     auto const vertex = sc::plan_convolution(shape, ipus::ipu1, options).vertex;
-    return vertex == (shape.input == dtype::float16 ? sc::convolution_vertex::conv_partial_slic
-                                                    : sc::convolution_vertex::conv_partial_nx1);
+    return vertex == (shape.input == dtype::float16 ? sc::tiles::convolution_vertex::conv_partial_slic
+                                                    : sc::tiles::convolution_vertex::conv_partial_nx1);
   };
   int tenths = 1;
   while (tenths < 10 && !is_fast(tenths)) ++tenths;
@@ -194,7 +194,7 @@ int least_tenths_of_blur(sc::convolution_shape const& shape) {
 
 /// What a step costs more than one on a single IPU, if each IPU sends `bytes` to those before and after it.
 std::int64_t cycles_of_crossing(int ipus, std::int64_t bytes) {
-  std::vector<sc::ipu_transfer> transfers;
+  std::vector<sc::tiles::ipu_transfer> transfers;
   for (int i = 1; i < ipus; ++i) {
     transfers.push_back({.from = i - 1, .to = i, .bytes = bytes});
     transfers.push_back({.from = i, .to = i - 1, .bytes = bytes});
@@ -354,7 +354,7 @@ TEST_CASE("convolutions on a GC2") {
     bool found = false;
     for (int i = 0; i < views.count; ++i) {
       auto const& view = views.views[i];
-      if (view.vertex != sc::convolution_vertex::conv_partial_nx1 || view.transform.expand_width) continue;
+      if (view.vertex != sc::tiles::convolution_vertex::conv_partial_nx1 || view.transform.expand_width) continue;
       auto const cycles = problem.plan_of(view, partition, INT64_MAX).cycles;
       CHECK(ipus::ipu1.seconds(cycles.compute + cycles.cast) > row.seconds / 200);
       found = true;

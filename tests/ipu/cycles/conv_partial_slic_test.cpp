@@ -4,10 +4,10 @@
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
-using sc::convolution_vertex;
 using sc::dtype;
 using sc::ipu_targets::ipu1;
 using sc::ipu_targets::ipu2;
+using sc::tiles::convolution_vertex;
 using sc::vertices::conv_partial_slic;
 
 namespace {

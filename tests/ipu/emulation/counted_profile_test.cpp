@@ -22,12 +22,13 @@ template <class M, auto Training, class Machine, int Device>
 class all_steps {
   static constexpr auto mode = sc::execution_mode::training;
   static constexpr auto const& table = sc::timetable_of<M, Training>;
-  using places = sc::tile_places<sc::job<M, Training, mode, Machine>>;
+  using places = sc::tiles::tile_places<sc::jobs::job<M, Training, mode, Machine>>;
 
  public:
   static std::int64_t high_water_mark() {
     // No more memory than that: whatever lies higher throws.
-    sc::tile_machine tiles(Machine::target, sc::bytes_of_tile<sc::job_on<M, Training, Machine>, Device>);
+    sc::tiles::tile_machine tiles(Machine::target,
+                                  sc::tiles::bytes_of_tile<sc::jobs::job_on<M, Training, Machine>, Device>);
     [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
       (run_pass<static_cast<int>(Pass)>(tiles), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(table.passes())>{});
@@ -39,43 +40,46 @@ class all_steps {
 
  private:
   template <class Place>
-  static void run(sc::tile_machine& tiles, sc::lowered_step const& step, std::int64_t end, Place const& place) {
-    auto const offsets = sc::offsets_of(step, place);
+  static void run(sc::tiles::tile_machine& tiles, sc::tiles::lowered_step const& step, std::int64_t end,
+                  Place const& place) {
+    auto const offsets = sc::tiles::offsets_of(step, place);
     for (int i = 0; i < step.tensor_count; ++i) CHECK(offsets[static_cast<std::size_t>(i)] >= 0);
     auto const nothing = [](auto const&...) { return false; };
-    sc::run_step(tiles, step, offsets.data(), end, {.valid_samples = Training.batch_size}, nothing, nothing, nothing);
+    sc::tiles::run_step(tiles, step, offsets.data(), end, {.valid_samples = Training.batch_size}, nothing, nothing,
+                        nothing);
   }
   template <int Pass>
-  static void run_pass(sc::tile_machine& tiles) {
+  static void run_pass(sc::tiles::tile_machine& tiles) {
     if constexpr (table.device_of_pass(Pass) == Device) {
       [&]<std::size_t... Step>(std::index_sequence<Step...>) {
         (run_step<Pass, static_cast<int>(Step)>(tiles), ...);
-      }(std::make_index_sequence<sc::pass_plan_of<sc::job<M, Training, mode>, Pass>.steps.size()>{});
+      }(std::make_index_sequence<sc::plan::pass_plan_of<sc::jobs::job<M, Training, mode>, Pass>.steps.size()>{});
       if constexpr (Pass + 1 == table.stages())
         for (int micro_batch = 0; micro_batch < 8; ++micro_batch)
-          run(tiles, sc::lowered_loss_of<sc::job<M, Training, mode, Machine>, 0>, places::end_of_losses(),
+          run(tiles, sc::tiles::lowered_loss_of<sc::jobs::job<M, Training, mode, Machine>, 0>, places::end_of_losses(),
               [&](auto const& tensor) { return places::template of_loss<0>(tensor, micro_batch); });
     }
   }
   template <int Pass, int Step>
-  static void run_step(sc::tile_machine& tiles) {
-    constexpr auto own = sc::pass_plan_of<sc::job<M, Training, mode>, Pass>.steps[Step];
+  static void run_step(sc::tiles::tile_machine& tiles) {
+    constexpr auto own = sc::plan::pass_plan_of<sc::jobs::job<M, Training, mode>, Pass>.steps[Step];
     constexpr int lowered_in = own.backward ? Pass : table.forward_pass(table.stage_of_pass(Pass));
     for (int micro_batch = 0; micro_batch < 8; ++micro_batch)
-      run(tiles, sc::lowered_step_of<sc::job<M, Training, mode, Machine>, lowered_in, own.call, own.backward>,
+      run(tiles,
+          sc::tiles::lowered_step_of<sc::jobs::job<M, Training, mode, Machine>, lowered_in, own.call, own.backward>,
           places::template end_of_step<Pass>(Step),
           [&](auto const& tensor) { return places::template of_step<Pass>(Step, tensor, micro_batch); });
   }
   template <std::size_t Weight>
-  static void run_update(sc::tile_machine& tiles) {
-    if constexpr (sc::weight_profile_of<sc::job_on<M, Training, Machine>, Weight>.device == Device) {
+  static void run_update(sc::tiles::tile_machine& tiles) {
+    if constexpr (sc::tiles::weight_profile_of<sc::jobs::job_on<M, Training, Machine>, Weight>.device == Device) {
       auto const place = [&](auto const& tensor) { return places::template of_update<Weight>(tensor); };
-      run(tiles, sc::lowered_penalty_of<sc::job_on<M, Training, Machine>, Weight>,
+      run(tiles, sc::tiles::lowered_penalty_of<sc::jobs::job_on<M, Training, Machine>, Weight>,
           places::template end_of_update<Weight>(), place);
-      run(tiles, sc::lowered_update_of<sc::job_on<M, Training, Machine>, Weight>,
+      run(tiles, sc::tiles::lowered_update_of<sc::jobs::job_on<M, Training, Machine>, Weight>,
           places::template end_of_update<Weight>(), place);
-      run(tiles, sc::lowered_constraint_of<sc::job<M, Training>, Weight>, places::template end_of_update<Weight>(),
-          place);
+      run(tiles, sc::tiles::lowered_constraint_of<sc::jobs::job<M, Training>, Weight>,
+          places::template end_of_update<Weight>(), place);
     }
   }
 };

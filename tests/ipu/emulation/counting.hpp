@@ -73,7 +73,7 @@ inline constexpr auto mixed = [] {
   return result;
 }();
 
-inline void check_same(sc::counted_pass const& counted, sc::operation_cost const& one) {
+inline void check_same(sc::tiles::counted_pass const& counted, sc::tiles::operation_cost const& one) {
   CHECK(counted.cost.compute_cycles == counted.runs * one.compute_cycles);
   CHECK(counted.cost.exchange_cycles == counted.runs * one.exchange_cycles);
   CHECK(counted.cost.sync_cycles == counted.runs * one.sync_cycles);
@@ -87,7 +87,7 @@ template <class M, auto Training, class Machine, int Updates = 2, int Evaluated 
 void check_counts() {
   constexpr auto profile = sc::profile<M, Training, Machine>;
   constexpr int micro_batches = Updates * profile.micro_batches();
-  sc::session_of<M, Training, Machine> session;
+  sc::engine::session_of<M, Training, Machine> session;
   using session_type = decltype(session);
   auto const ignore = [](auto const&) {};
   session.begin_run();

@@ -20,7 +20,7 @@ namespace tests {
 class plan_on_tiles {
   using floats = stagecraft::operations::runs::floats;
   using numbers = stagecraft::operations::runs::numbers;
-  using tensor_role = stagecraft::tensor_role;
+  using tensor_role = stagecraft::tiles::tensor_role;
 
  public:
   plan_on_tiles(stagecraft::operations::traced_plan const& plan, stagecraft::ipu_target const& target,
@@ -48,9 +48,9 @@ class plan_on_tiles {
                                              static_cast<int>(plan_.traced.inputs.size()));
     if (steps.program.failed) return false;
     steps.lay_out();
-    std::vector<stagecraft::convolution_plan> plans;
+    std::vector<stagecraft::tiles::convolution_plan> plans;
     for (auto const& shape : steps.program.shapes) plans.push_back(stagecraft::plan_convolution(shape, target_, {}));
-    stagecraft::tile_program_view program;
+    stagecraft::tiles::tile_program_view program;
     program.tensors = steps.program.tensors;
     program.operations = steps.program.operations;
     program.loops = steps.program.loops;
@@ -60,7 +60,7 @@ class plan_on_tiles {
     stagecraft::detail::set_cost(program, target_,
                                  stagecraft::detail::cost_of_program(program, target_, 0, program.operations.size()));
 
-    stagecraft::lowered_step step;
+    stagecraft::tiles::lowered_step step;
     stagecraft::detail::named_tensors named;
     std::vector<floats> values;
     for (auto const& each : program.tensors)
@@ -72,17 +72,18 @@ class plan_on_tiles {
     for (auto const& each : program.tensors)
       if (each.given >= 0 && each.written) named.add_output(named.inputs[each.given]);
     append_program(step, program, named);
-    stagecraft::step_cost const foretold(step, target_);
-    auto const result = run_on_tiles(step, target_, values, stagecraft::run_operation, {}, foretold.temporary_bytes);
+    stagecraft::tiles::step_cost const foretold(step, target_);
+    auto const result =
+        run_on_tiles(step, target_, values, stagecraft::tiles::run_operation, {}, foretold.temporary_bytes);
     for (int i = 0; i < named.output_count; ++i)
       after(with, step.tensors[named.outputs[i]], result.tensors[at(named.outputs[i])]);
     auto cost = foretold.cost;
     cost.temporary_bytes = 0;
     CHECK(result.counted == cost);
-    CHECK(stagecraft::rounded_bytes(result.high_water_mark) == result.tensor_bytes + foretold.temporary_bytes);
+    CHECK(stagecraft::tiles::rounded_bytes(result.high_water_mark) == result.tensor_bytes + foretold.temporary_bytes);
     return true;
   }
-  floats before(numbers const& with, stagecraft::tile_tensor const& tensor) {
+  floats before(numbers const& with, stagecraft::tiles::tile_tensor const& tensor) {
     switch (tensor.role) {
       case tensor_role::input: return with.inputs[at(tensor.index)];
       case tensor_role::weight: return with.weights[at(tensor.index)];
@@ -96,7 +97,7 @@ class plan_on_tiles {
       default: return floats(at(static_cast<int>(tensor.elements)), std::nanf(""));
     }
   }
-  void after(numbers& with, stagecraft::tile_tensor const& tensor, floats const& values) {
+  void after(numbers& with, stagecraft::tiles::tile_tensor const& tensor, floats const& values) {
     switch (tensor.role) {
       case tensor_role::output: with.output = values; break;
       case tensor_role::weight: with.weights[at(tensor.index)] = values; break;

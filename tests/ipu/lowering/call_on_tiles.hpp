@@ -42,14 +42,14 @@ template <class M, auto Training, stagecraft::execution_mode Mode, int Tiles, in
 class call_on_tiles {
   /// Each step by itself, also if the host does it as the epilogue of another one: what then is never stored has a
   /// place behind the others.
-  struct plan : stagecraft::step_plan<stagecraft::job<M, Training, Mode, stagecraft::host<>>, 0> {
-    using base = stagecraft::step_plan<stagecraft::job<M, Training, Mode, stagecraft::host<>>, 0>;
+  struct plan : stagecraft::engine::step_plan<stagecraft::jobs::job<M, Training, Mode, stagecraft::host<>>, 0> {
+    using base = stagecraft::engine::step_plan<stagecraft::jobs::job<M, Training, Mode, stagecraft::host<>>, 0>;
     [[nodiscard]] static constexpr int epilogue(int) { return -1; }
     [[nodiscard]] static constexpr bool is_epilogue(int) { return false; }
     /// Tiles make all gradients.
     [[nodiscard]] static constexpr bool updates_rows(int, int) { return false; }
-    [[nodiscard]] static constexpr stagecraft::buffer_place value(int call) {
-      return base::epilogue(call) >= 0 ? stagecraft::buffer_place{base::program.floats + place_behind(call)}
+    [[nodiscard]] static constexpr stagecraft::plan::buffer_place value(int call) {
+      return base::epilogue(call) >= 0 ? stagecraft::plan::buffer_place{base::program.floats + place_behind(call)}
                                        : base::value(call);
     }
     /// Floats of the calls before this one.
@@ -62,11 +62,12 @@ class call_on_tiles {
     static constexpr long long floats =
         base::program.floats + place_behind(static_cast<int>(base::graph.calls.size())) + 64;
   };
-  using on_host = stagecraft::host_call<plan, Index>;
+  using on_host = stagecraft::cpu::host_call<plan, Index>;
   template <int Pass>
-  using lowered = stagecraft::lowered_call<stagecraft::job<M, Training, Mode, few_tiles<Tiles>>, Pass, Index>;
+  using lowered =
+      stagecraft::tiles::lowered_call<stagecraft::jobs::job<M, Training, Mode, few_tiles<Tiles>>, Pass, Index>;
   using layer_type = std::remove_cvref_t<decltype(on_host::layer)>;
-  using layout = stagecraft::weight_layout<M, typename plan::architecture>;
+  using layout = stagecraft::cpu::weight_layout<M, typename plan::architecture>;
   static constexpr auto first = static_cast<std::size_t>(on_host::first_parameter);
 
  public:
@@ -82,16 +83,16 @@ class call_on_tiles {
 
   void check_forward() {
     compare(stagecraft::detail::lower_forward<lowered<0>>(),
-            [this] { stagecraft::operation<layer_type>::forward(call_); });
+            [this] { stagecraft::cpu::operation<layer_type>::forward(call_); });
   }
   /// Behind a forward step.
   void check_backward() {
-    stagecraft::operation<layer_type>::forward(call_);
+    stagecraft::cpu::operation<layer_type>::forward(call_);
     std::size_t const used = static_cast<std::size_t>(memory_.valid_samples) * on_host::size;
     for (std::size_t i = 0; i < static_cast<std::size_t>(on_host::batch) * on_host::size; ++i)
       call_.output_gradient()[i] = i < used ? number() : 0;
     compare(stagecraft::detail::lower_backward<lowered<1>>(),
-            [this] { stagecraft::operation<layer_type>::backward(call_); });
+            [this] { stagecraft::cpu::operation<layer_type>::backward(call_); });
   }
 
  private:
@@ -102,15 +103,15 @@ class call_on_tiles {
   }
 
   template <class Host>
-  void compare(stagecraft::lowered_step const& step, Host const& host) {
+  void compare(stagecraft::tiles::lowered_step const& step, Host const& host) {
     auto const& target = few_tiles<Tiles>::target;
-    stagecraft::step_cost const foretold(step, target);
+    stagecraft::tiles::step_cost const foretold(step, target);
     std::vector<std::vector<float>> values;
     for (int i = 0; i < step.tensor_count; ++i) values.push_back(read(step.tensors[i]));
     auto const result = run_on_tiles(
         step, target, values,
         [this](auto& machine, auto const& operation) {
-          if (operation.kind == stagecraft::operation_kind::custom)
+          if (operation.kind == stagecraft::tiles::operation_kind::custom)
             run_custom<on_host>(machine, operation, call_);
           else
             run_operation(machine, operation);
@@ -119,7 +120,7 @@ class call_on_tiles {
         foretold.temporary_bytes);
     host();
     for (int i = 0; i < step.tensor_count; ++i) {
-      if (step.tensors[i].role == stagecraft::tensor_role::temporary) continue;
+      if (step.tensors[i].role == stagecraft::tiles::tensor_role::temporary) continue;
       auto const expected = read(step.tensors[i]);
       auto const& actual = result.tensors[static_cast<std::size_t>(i)];
       for (std::size_t k = 0; k < actual.size(); ++k)
@@ -130,7 +131,7 @@ class call_on_tiles {
     auto cost = foretold.cost;
     cost.temporary_bytes = 0;
     CHECK(result.counted == cost);
-    CHECK(stagecraft::rounded_bytes(result.high_water_mark) == result.tensor_bytes + foretold.temporary_bytes);
+    CHECK(stagecraft::tiles::rounded_bytes(result.high_water_mark) == result.tensor_bytes + foretold.temporary_bytes);
   }
 
   template <class Each>
@@ -140,8 +141,8 @@ class call_on_tiles {
     }(std::make_index_sequence<static_cast<std::size_t>(on_host::parameter_count)>{});
   }
   /// A tensor as the host has it now, row by row.
-  std::vector<float> read(stagecraft::tile_tensor const& tensor) {
-    using stagecraft::tensor_role;
+  std::vector<float> read(stagecraft::tiles::tile_tensor const& tensor) {
+    using stagecraft::tiles::tensor_role;
     std::vector<float> result(static_cast<std::size_t>(tensor.elements));
     auto const copy = [&](float const* from) { std::copy_n(from, tensor.elements, result.data()); };
     auto const copy_weight = [&](float const* from) {
@@ -163,13 +164,13 @@ class call_on_tiles {
     return result;
   }
 
-  static constexpr long long workspace = stagecraft::operation<layer_type>::template workspace<on_host>();
-  stagecraft::aligned_block block_{plan::floats}, weights_{plan::weights.floats}, gradients_{plan::gradients.floats},
-      workspace_{workspace};
-  stagecraft::host_memory memory_{.block = block_.data(),
-                                  .weights = weights_.data(),
-                                  .gradients = gradients_.data(),
-                                  .workspace = workspace_.data()};
+  static constexpr long long workspace = stagecraft::cpu::operation<layer_type>::template workspace<on_host>();
+  stagecraft::cpu::aligned_block block_{plan::floats}, weights_{plan::weights.floats},
+      gradients_{plan::gradients.floats}, workspace_{workspace};
+  stagecraft::cpu::host_memory memory_{.block = block_.data(),
+                                       .weights = weights_.data(),
+                                       .gradients = gradients_.data(),
+                                       .workspace = workspace_.data()};
   on_host call_{memory_};
   float tolerance_;
   std::uint32_t state_ = 7;

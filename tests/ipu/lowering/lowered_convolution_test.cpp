@@ -82,9 +82,10 @@ TEST_CASE("images") { check_model<images, sc::execution_mode::training, 7>(); }
 TEST_CASE("a layer that is called twice") {
   check_model<sizes, sc::execution_mode::training, 7>();
   using machine = tests::few_tiles<7>;
-  auto const& first = sc::lowered_step_of<sc::job<sizes, training, sc::execution_mode::training, machine>, 0, 1, false>;
+  auto const& first =
+      sc::tiles::lowered_step_of<sc::jobs::job<sizes, training, sc::execution_mode::training, machine>, 0, 1, false>;
   auto const& second =
-      sc::lowered_step_of<sc::job<sizes, training, sc::execution_mode::training, machine>, 0, 3, false>;
+      sc::tiles::lowered_step_of<sc::jobs::job<sizes, training, sc::execution_mode::training, machine>, 0, 3, false>;
   CHECK(first.input_of(first.operations[0], 1).planned != nullptr);
   CHECK(first.input_of(first.operations[0], 1).planned == second.input_of(second.operations[0], 1).planned);
   CHECK(sc::detail::division_of(first, first.operations[0], machine::target).kernel_is_there);

@@ -122,15 +122,15 @@ struct array_call : Lowered {
   [[nodiscard]] static float const* weight(int) { return nullptr; }
 
   /// A tensor of the step; none if it is a temporary one.
-  [[nodiscard]] array tensor(sc::tile_tensor const& which) const {
+  [[nodiscard]] array tensor(sc::tiles::tile_tensor const& which) const {
     auto const index = static_cast<std::size_t>(which.index);
     auto const first = [&](array const& all) { return array(all.begin(), all.begin() + which.elements); };
     switch (which.role) {
-      case sc::tensor_role::input: return first(inputs[index]);
-      case sc::tensor_role::output: return first(results);
-      case sc::tensor_role::output_gradient: return first(result_gradients);
-      case sc::tensor_role::input_gradient: return first(input_gradients[index]);
-      case sc::tensor_role::saved: {
+      case sc::tiles::tensor_role::input: return first(inputs[index]);
+      case sc::tiles::tensor_role::output: return first(results);
+      case sc::tiles::tensor_role::output_gradient: return first(result_gradients);
+      case sc::tiles::tensor_role::input_gradient: return first(input_gradients[index]);
+      case sc::tiles::tensor_role::saved: {
         std::vector<std::uint8_t> bytes(static_cast<std::size_t>(which.elements));
         std::memcpy(bytes.data(), kept.data(), bytes.size());
         return {bytes.begin(), bytes.end()};
@@ -142,14 +142,14 @@ struct array_call : Lowered {
 
 /// Runs the step on tiles and on the host, and compares what the tensors hold that it writes.
 template <class Call, class OnHost>
-void compare(sc::lowered_step const& step, Call const& call, OnHost const& on_host) {
+void compare(sc::tiles::lowered_step const& step, Call const& call, OnHost const& on_host) {
   std::vector<std::vector<float>> before;
   for (int i = 0; i < step.tensor_count; ++i) before.push_back(call.tensor(step.tensors[i]));
   auto const result = tests::run_on_tiles(
       step, Call::target, before, [](auto& machine, auto const& operation) { run_operation(machine, operation); });
   on_host();
   for (int i = 0; i < step.tensor_count; ++i) {
-    if (step.tensors[i].role == sc::tensor_role::output_gradient) continue;
+    if (step.tensors[i].role == sc::tiles::tensor_role::output_gradient) continue;
     auto const expected = call.tensor(step.tensors[i]);
     for (std::size_t k = 0; k < expected.size(); ++k)
       CHECK(result.tensors[static_cast<std::size_t>(i)][k] == doctest::Approx(expected[k]).epsilon(1e-5));
@@ -163,21 +163,23 @@ constexpr bool is_here = !std::is_same_v<Layer, layers::input> && !std::is_same_
 template <class Model, int Tiles, int Index>
 void check_call() {
   using layer = sc::layer_t<Model, Index>;
-  using forward = sc::lowered_call<sc::job<Model, training, sc::execution_mode::training, machine<Tiles>>, 0, Index>;
-  using backward = sc::lowered_call<sc::job<Model, training, sc::execution_mode::training, machine<Tiles>>, 1, Index>;
+  using forward =
+      sc::tiles::lowered_call<sc::jobs::job<Model, training, sc::execution_mode::training, machine<Tiles>>, 0, Index>;
+  using backward =
+      sc::tiles::lowered_call<sc::jobs::job<Model, training, sc::execution_mode::training, machine<Tiles>>, 1, Index>;
   if constexpr (is_here<layer>) {
     CAPTURE(Tiles);
     CAPTURE(forward::graph.layer_of(Index).name.characters);
     std::mt19937 random(Index);
     array_call<forward> call(random);
     static constexpr auto forward_step = sc::detail::lower_forward<forward>();
-    compare(forward_step, call, [&] { sc::operation_of<array_call<forward>>::forward(call); });
+    compare(forward_step, call, [&] { sc::cpu::operation_of<array_call<forward>>::forward(call); });
     array_call<backward> back(random);
     back.inputs = call.inputs;
     back.results = call.results;
     back.kept = call.kept;
     static constexpr auto backward_step = sc::detail::lower_backward<backward>();
-    compare(backward_step, back, [&] { sc::operation_of<array_call<backward>>::backward(back); });
+    compare(backward_step, back, [&] { sc::cpu::operation_of<array_call<backward>>::backward(back); });
   }
 }
 

@@ -35,10 +35,11 @@ constexpr auto in_float16 =
 
 template <class M, auto Training, sc::execution_mode Mode, int Tiles, int Call, bool Backward>
 constexpr bool is_on_all_tiles() {
-  using call = sc::lowered_call<sc::job<M, Training, Mode, tests::few_tiles<Tiles>>, Backward ? 1 : 0, Call>;
+  using call =
+      sc::tiles::lowered_call<sc::jobs::job<M, Training, Mode, tests::few_tiles<Tiles>>, Backward ? 1 : 0, Call>;
   constexpr auto const& step = sc::detail::step_of_call<call, Backward>;
   for (int i = 0; i < step.operation_count; ++i)
-    if (step.operations[i].kind == sc::operation_kind::custom) return false;
+    if (step.operations[i].kind == sc::tiles::operation_kind::custom) return false;
   return true;
 }
 
@@ -65,10 +66,10 @@ struct running_sum : sc::layer<running_sum> {
 };
 constexpr auto one_sample = sc::training{.optimizer = sc::optimizers::sgd{}, .batch_size = 1};
 template <int Trips>
-constexpr sc::step_cost const& cost_of_sum =
-    sc::step_cost_of<sc::job<sc::sequential<input{Trips, 2}, running_sum{}, flatten{}, dense{1}>, one_sample, inference,
-                             tests::few_tiles<1>>,
-                     0, 1, false>;
+constexpr sc::tiles::step_cost const& cost_of_sum =
+    sc::tiles::step_cost_of<sc::jobs::job<sc::sequential<input{Trips, 2}, running_sum{}, flatten{}, dense{1}>,
+                                          one_sample, inference, tests::few_tiles<1>>,
+                            0, 1, false>;
 
 // The state is filled with zeros. In each trip, a place of x comes, is added to, becomes the state and goes to its
 // place of the result: 8 bytes are copied in a cycle each, and received twice, in 2 cycles behind a sync.
@@ -76,7 +77,7 @@ constexpr auto const& one_tile = tests::few_tiles<1>::target;
 constexpr std::int64_t of_trip =
     sc::vertices::binary_op{sc::vertices::binary_operation::add, sc::dtype::float32, 2, false}.cycles(one_tile) + 3;
 static_assert(cost_of_sum<3>.cost ==
-              sc::operation_cost{
+              sc::tiles::operation_cost{
                   .compute_cycles = 6 * sc::vertices::fill{sc::dtype::float32, 1}.worker_cycles(one_tile) + 3 * of_trip,
                   .exchange_cycles = 3 * 4,
                   .sync_cycles = 3 * 2 * 126,
@@ -95,12 +96,12 @@ struct whole_ipu {
   static constexpr sc::ipu_config config{};
   static constexpr sc::ipu_target target = sc::ipu_targets::ipu2;
 };
-using large_call =
-    sc::lowered_call<sc::job<sc::sequential<input{8, 32}, lstm{128}, dense{2}>,
-                             sc::training{.optimizer = sc::optimizers::sgd{}, .batch_size = 16}, inference, whole_ipu>,
-                     0, 1>;
+using large_call = sc::tiles::lowered_call<
+    sc::jobs::job<sc::sequential<input{8, 32}, lstm{128}, dense{2}>,
+                  sc::training{.optimizer = sc::optimizers::sgd{}, .batch_size = 16}, inference, whole_ipu>,
+    0, 1>;
 constexpr std::int64_t cycles_on_tile_0 = [] {
-  sc::lowered_step step;
+  sc::tiles::lowered_step step;
   append_custom_forward<large_call>(step);
   return cost_of(step, step.operations[step.operation_count - 1], whole_ipu::target).cycles();
 }();
@@ -109,8 +110,8 @@ static_assert(sc::detail::cost_of_call<large_call, false>.cost.cycles() * 1000 <
 // Kernels lie where they are multiplied; biases, and a table whose rows are read, do not.
 template <int Call, int Weight>
 constexpr bool is_planned =
-    sc::lowered_call<sc::job<known_layers, in_float32, training, whole_ipu>, 0, Call>::planned_weight(Weight) !=
-    nullptr;
+    sc::tiles::lowered_call<sc::jobs::job<known_layers, in_float32, training, whole_ipu>, 0, Call>::planned_weight(
+        Weight) != nullptr;
 static_assert(is_planned<3, 0> && is_planned<3, 1> && !is_planned<3, 2> && !is_planned<2, 0> && is_planned<4, 0>);
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "call_on_tiles.hpp"
 
 namespace sc = stagecraft;
-using sc::dtype, sc::tensor_role;
+using sc::dtype, sc::tiles::tensor_role;
 using enum sc::execution_mode;
 
 namespace {
@@ -47,21 +47,21 @@ int count(Step const& step, tensor_role role) {
 
 using machine = tests::few_tiles<3>;
 
-tests::run_result run(sc::lowered_step const& step, std::vector<std::vector<float>> const& values,
-                      sc::step_values const& at_run_time) {
-  auto const result = tests::run_on_tiles(step, machine::target, values, sc::run_operation, at_run_time);
-  sc::step_cost const foretold(step, machine::target);
+tests::run_result run(sc::tiles::lowered_step const& step, std::vector<std::vector<float>> const& values,
+                      sc::tiles::step_values const& at_run_time) {
+  auto const result = tests::run_on_tiles(step, machine::target, values, sc::tiles::run_operation, at_run_time);
+  sc::tiles::step_cost const foretold(step, machine::target);
   auto cost = foretold.cost;
   cost.temporary_bytes = 0;
   CHECK(result.counted == cost);
-  CHECK(sc::rounded_bytes(result.high_water_mark) == result.tensor_bytes + foretold.temporary_bytes);
+  CHECK(sc::tiles::rounded_bytes(result.high_water_mark) == result.tensor_bytes + foretold.temporary_bytes);
   return result;
 }
 
 }  // namespace
 
 TEST_CASE("the gradients of all calls of a layer move its weight") {
-  constexpr auto step = sc::lower_update<sc::job_on<shared_layer, plain, machine>, 0>();
+  constexpr auto step = sc::tiles::lower_update<sc::jobs::job_on<shared_layer, plain, machine>, 0>();
   static_assert(step.tensor_count == 6);  // the weight, three accumulators, the momentum, the penalty
   CHECK(count(step, tensor_role::accumulator) == 3);
   std::vector<std::vector<float>> values;
@@ -86,7 +86,7 @@ TEST_CASE("half precision accumulators are added up in float32") {
     training.optimizer.momentum = 0;
     return training;
   }();
-  constexpr auto step = sc::lower_update<sc::job_on<shared_layer, halves, machine>, 0>();
+  constexpr auto step = sc::tiles::lower_update<sc::jobs::job_on<shared_layer, halves, machine>, 0>();
   std::vector<std::vector<float>> values;
   for (int i = 0; i < step.tensor_count; ++i) {
     auto const& tensor = step.tensors[i];
@@ -101,9 +101,9 @@ TEST_CASE("half precision accumulators are added up in float32") {
 }
 
 TEST_CASE("the penalty counts once for each micro-batch where gradients are added up") {
-  constexpr auto once = sc::lower_update<sc::job_on<shared_layer, plain, machine>, 0>();
-  constexpr auto four_times = sc::lower_update<sc::job_on<shared_layer, accumulates, machine>, 0>();
-  auto const l2 = [](sc::lowered_step const& step) {
+  constexpr auto once = sc::tiles::lower_update<sc::jobs::job_on<shared_layer, plain, machine>, 0>();
+  constexpr auto four_times = sc::tiles::lower_update<sc::jobs::job_on<shared_layer, accumulates, machine>, 0>();
+  auto const l2 = [](sc::tiles::lowered_step const& step) {
     return step.operations[step.operation_count - 2].scalars[sc::detail::update_l2];
   };
   CHECK(l2(four_times) == 4 * l2(once));
@@ -117,8 +117,8 @@ TEST_CASE("the penalty counts once for each micro-batch where gradients are adde
 }
 
 TEST_CASE("the second loss of an output adds to its gradient") {
-  constexpr auto first = sc::lower_loss<sc::job<shared_layer, plain, training, machine>, 0>();
-  constexpr auto second = sc::lower_loss<sc::job<shared_layer, plain, training, machine>, 1>();
+  constexpr auto first = sc::tiles::lower_loss<sc::jobs::job<shared_layer, plain, training, machine>, 0>();
+  constexpr auto second = sc::tiles::lower_loss<sc::jobs::job<shared_layer, plain, training, machine>, 1>();
   CHECK(count(first, tensor_role::temporary) == 0);
   CHECK(count(second, tensor_role::temporary) == 1);
   std::vector<std::vector<float>> const values{
@@ -132,14 +132,14 @@ TEST_CASE("the second loss of an output adds to its gradient") {
 }
 
 TEST_CASE("without training there is no gradient, and a running mean takes its share") {
-  constexpr auto step = sc::lower_loss<sc::job<shared_layer, plain, inference, machine>, 0>();
+  constexpr auto step = sc::tiles::lower_loss<sc::jobs::job<shared_layer, plain, inference, machine>, 0>();
   CHECK(step.tensor_count == 4);
   static constexpr auto running = [] {
     auto training = accumulates;
     training.gradient_accumulation.reduction_method = sc::gradient_accumulation_reduction_method::running_mean;
     return training;
   }();
-  constexpr auto of_running_mean = sc::lower_loss<sc::job<shared_layer, running, training, machine>, 0>();
+  constexpr auto of_running_mean = sc::tiles::lower_loss<sc::jobs::job<shared_layer, running, training, machine>, 0>();
   std::vector<std::vector<float>> const values{{1, 2, 3, 4, 5, 6}, {0, 0, 0, 0, 0, 0}, {0.5F, 0.5F}, {}, {}};
   auto const third = run(of_running_mean, values, {.valid_samples = 2, .accumulated = 2}).tensors;
   for (std::size_t i = 0; i < 6; ++i) CHECK(third[4][i] == doctest::Approx(values[0][i] / 9));

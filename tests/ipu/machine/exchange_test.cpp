@@ -6,8 +6,8 @@
 namespace sc = stagecraft;
 using sc::exchange_cycles;
 using sc::inter_ipu_cycles;
-using sc::ipu_transfer;
 using sc::sync_cycles;
+using sc::tiles::ipu_transfer;
 namespace ipus = sc::ipu_targets;
 
 namespace {
@@ -68,7 +68,7 @@ static_assert(cycles_of_all(6, ipu_transfer{0, 4, million}, ipu_transfer{2, 4, m
 
 // The host: 50,000 cycles, and 1,000,000 x 1,330,000 / 7,516,192 = 176,951.3.
 static_assert(sc::host_cycles(ipus::ipu2, million) == 50'000 + 176'952 && sc::host_cycles(ipus::ipu2, 0) == 0);
-static_assert(sc::streaming_memory_cycles(ipus::ipu2, million) == sc::host_cycles(ipus::ipu2, million));
+static_assert(sc::tiles::streaming_memory_cycles(ipus::ipu2, million) == sc::host_cycles(ipus::ipu2, million));
 
 }  // namespace
 

@@ -7,7 +7,7 @@ namespace sc = stagecraft;
 
 namespace {
 
-constexpr int code_of(sc::ipu_config const& config) { return sc::ipu_config_problem(config).code; }
+constexpr int code_of(sc::ipu_config const& config) { return sc::tiles::ipu_config_problem(config).code; }
 
 // Defaults are IPUConfig's, with one IPU.
 static_assert(code_of({}) == 0);
@@ -65,8 +65,9 @@ static_assert(code_of({.optimizations = {.minimum_remote_tensor_size = -1}}) == 
 }  // namespace
 
 TEST_CASE("the first broken rule of a configuration is told") {
-  auto const problem = sc::ipu_config_problem({.auto_select_ipus = 3, .matmuls = {.available_memory_proportion = 7}});
+  auto const problem =
+      sc::tiles::ipu_config_problem({.auto_select_ipus = 3, .matmuls = {.available_memory_proportion = 7}});
   CHECK(problem.text == "auto_select_ipus is 3; IPUs come in pairs, so it must be 1 or even: choose 4 [E3002]");
-  auto const proportion = sc::ipu_config_problem({.matmuls = {.available_memory_proportion = 1.5F}});
+  auto const proportion = sc::tiles::ipu_config_problem({.matmuls = {.available_memory_proportion = 1.5F}});
   CHECK(proportion.text == "option matmuls.available_memory_proportion is 150 percent; it must be from 0 to 1 [E3004]");
 }

@@ -8,13 +8,13 @@
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
-using sc::convolution_plan;
 using sc::convolution_shape;
 using sc::dtype;
-using sc::lowered_step;
-using sc::operation_cost;
-using sc::tensor_role;
 using sc::ipu_targets::ipu2;
+using sc::tiles::convolution_plan;
+using sc::tiles::lowered_step;
+using sc::tiles::operation_cost;
+using sc::tiles::tensor_role;
 
 namespace {
 
@@ -26,7 +26,7 @@ constexpr sc::ipu_target ipu_of(int tiles) {
 
 /// A step of one forward pass by a plan.
 constexpr lowered_step step_of(convolution_shape const& shape, convolution_plan const& plan,
-                               sc::weight_mapping const* kernel = nullptr) {
+                               sc::tiles::weight_mapping const* kernel = nullptr) {
   lowered_step step;
   int const input = step.tensor(tensor_role::input, 0, shape.input, shape.inputs());
   int const weight = step.tensor(tensor_role::weight, 0, shape.input, shape.weights(), kernel);
@@ -36,12 +36,12 @@ constexpr lowered_step step_of(convolution_shape const& shape, convolution_plan 
   return step;
 }
 constexpr operation_cost cost_of(convolution_shape const& shape, convolution_plan const& plan,
-                                 sc::ipu_target const& target, sc::weight_mapping const* kernel = nullptr) {
+                                 sc::ipu_target const& target, sc::tiles::weight_mapping const* kernel = nullptr) {
   auto const step = step_of(shape, plan, kernel);
-  return sc::cost_of_convolution(step, step.operations[0], target);
+  return sc::tiles::cost_of_convolution(step, step.operations[0], target);
 }
 constexpr convolution_plan plan_by_hand(int in_chan_split = 1, int serial_in_chan_split = 1) {
-  sc::convolution_partition partition;
+  sc::tiles::convolution_partition partition;
   partition.in_chan_split = in_chan_split;
   partition.serial_in_chan_split = serial_in_chan_split;
   return {.conv_units = 16,
@@ -100,7 +100,7 @@ static_assert(cost_of(small, plan_by_hand(1, 2), ipu_of(1)) ==
 
 // The same where the weights lie as the plan wants them. One tile has all, two have half of the input channels each.
 using sc::detail::convolution_strides;
-constexpr sc::weight_mapping kernel_of(convolution_shape const& shape, convolution_plan const& plan, int tiles) {
+constexpr sc::tiles::weight_mapping kernel_of(convolution_shape const& shape, convolution_plan const& plan, int tiles) {
   return {shape, plan, convolution_strides::forward(shape), ipu_of(tiles)};
 }
 constexpr operation_cost without_weights(operation_cost cost, std::int64_t elements) {
@@ -142,8 +142,8 @@ constexpr auto bow_like = [] {
   target.tile_clock_frequency = 1'850'000'000;
   return target;
 }();
-static_assert(&sc::plan_of<small, ipu2, sc::poplar_options{}> ==
-              &sc::plan_of<small, bow_like, sc::poplar_options{.partials_type = dtype::float16}>);
+static_assert(&sc::tiles::plan_of<small, ipu2, sc::poplar_options{}> ==
+              &sc::tiles::plan_of<small, bow_like, sc::poplar_options{.partials_type = dtype::float16}>);
 
 // Large ones cost about what the planner thinks: values come from a linear mapping and go back to it, but nothing is
 // sliced out of tensors for serial parts.
@@ -152,14 +152,14 @@ constexpr bool is_about_the_estimate() {
   lowered_step step;
   int const input = step.tensor(tensor_role::input, 0, Forward.input, Forward.inputs());
   int const kernel = step.tensor(tensor_role::weight, 0, Forward.input, Forward.weights(),
-                                 &sc::weight_mapping_of<Forward, ipu2, Options>);
+                                 &sc::tiles::weight_mapping_of<Forward, ipu2, Options>);
   int const output = step.tensor(tensor_role::output, 0, Forward.input, Forward.outputs());
-  sc::append_convolution<Forward, ipu2, Options>(step, input, kernel, output);
-  sc::append_convolution_input_gradient<Forward, ipu2, Options>(step, output, kernel, input);
-  sc::append_convolution_filter_gradient<Forward, ipu2, Options>(step, input, output, kernel);
+  sc::tiles::append_convolution<Forward, ipu2, Options>(step, input, kernel, output);
+  sc::tiles::append_convolution_input_gradient<Forward, ipu2, Options>(step, output, kernel, input);
+  sc::tiles::append_convolution_filter_gradient<Forward, ipu2, Options>(step, input, output, kernel);
   for (int i = 0; i < 3; ++i) {
     auto const& plan = step.plans[step.operations[i].plan];
-    auto const cost = sc::cost_of_convolution(step, step.operations[i], ipu2);
+    auto const cost = sc::tiles::cost_of_convolution(step, step.operations[i], ipu2);
     if (cost.flops != Forward.flops()) return false;
     if (cost.cycles() * 10 < plan.cycles.total() * 7 || cost.cycles() * 10 > plan.cycles.total() * 16) return false;
     if (cost.temporary_bytes > plan.temporary_bytes * 2 + 4096) return false;
@@ -208,7 +208,7 @@ TEST_CASE("where elements lie") {
   CHECK(filter.inputs(1, 4, 2, 3, 1) == forward.inputs(1, 1, 2, 3, 4));
   CHECK(filter.weights(1, 0, 2, 1, 6) == forward.outputs(1, 1, 0, 2, 6));
   CHECK(filter.outputs(1, 4, 2, 1, 6) == forward.weights(1, 2, 1, 4, 6));
-  sc::tile_operation operation;
+  sc::tiles::tile_operation operation;
   filter.write(operation);
   CHECK(convolution_strides::read(operation).outputs(1, 4, 2, 1, 6) == filter.outputs(1, 4, 2, 1, 6));
 }

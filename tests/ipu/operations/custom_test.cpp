@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
-using sc::dtype, sc::tensor_role;
+using sc::dtype, sc::tiles::tensor_role;
 
 namespace {
 
@@ -14,46 +14,47 @@ constexpr sc::ipu_target two_tiles = [] {
   return target;
 }();
 
-constexpr sc::operation_cost cost(dtype type) {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost cost(dtype type) {
+  sc::tiles::lowered_step step;
   sc::detail::named_tensors tensors;
   tensors.add_input(step.tensor(tensor_role::input, 0, type, 12));
   tensors.add_input(step.tensor(tensor_role::weight, 0, dtype::float32, 4));
   tensors.add_output(step.tensor(tensor_role::output, 0, type, 12));
-  sc::detail::append_custom(step, sc::custom_function::forward, tensors, 100, 48);
+  sc::detail::append_custom(step, sc::tiles::custom_function::forward, tensors, 100, 48);
   return cost_of_custom(step, step.operations[0], two_tiles);
 }
 // One worker of six works.
-static_assert(cost(dtype::float32) == sc::operation_cost{.compute_cycles = 600,
-                                                         .exchange_cycles = 16 + 6,
-                                                         .sync_cycles = 2 * 126,
-                                                         .flops = 48,
-                                                         .bytes_exchanged = 64 + 24,
-                                                         .exchanges = 2,
-                                                         .compute_sets = 1,
-                                                         .temporary_bytes = 48 + 16 + 48});
+static_assert(cost(dtype::float32) == sc::tiles::operation_cost{.compute_cycles = 600,
+                                                                .exchange_cycles = 16 + 6,
+                                                                .sync_cycles = 2 * 126,
+                                                                .flops = 48,
+                                                                .bytes_exchanged = 64 + 24,
+                                                                .exchanges = 2,
+                                                                .compute_sets = 1,
+                                                                .temporary_bytes = 48 + 16 + 48});
 // Room for both types, and conversions of 12 elements, two for each worker: 12 + 6 * (18 + 19 + 1 + 1), and
 // 12 + 6 * (18 + 19 + 3 + 1) back.
-static_assert(cost(dtype::float16) == sc::operation_cost{.compute_cycles = 600 + 246 + 258,
-                                                         .exchange_cycles = 10 + 4,
-                                                         .sync_cycles = 2 * 126,
-                                                         .flops = 48,
-                                                         .bytes_exchanged = 40 + 16,
-                                                         .exchanges = 2,
-                                                         .compute_sets = 1,
-                                                         .temporary_bytes = 24 + 48 + 16 + 24 + 48});
+static_assert(cost(dtype::float16) == sc::tiles::operation_cost{.compute_cycles = 600 + 246 + 258,
+                                                                .exchange_cycles = 10 + 4,
+                                                                .sync_cycles = 2 * 126,
+                                                                .flops = 48,
+                                                                .bytes_exchanged = 40 + 16,
+                                                                .exchanges = 2,
+                                                                .compute_sets = 1,
+                                                                .temporary_bytes = 24 + 48 + 16 + 24 + 48});
 
 }  // namespace
 
 TEST_CASE("operations name all tensors, however many there are") {
-  sc::lowered_step step;
+  sc::tiles::lowered_step step;
   sc::detail::named_tensors tensors;
-  constexpr int inputs = 2 * sc::tile_operation::most_inputs + 3, outputs = sc::tile_operation::most_outputs + 2;
+  constexpr int inputs = 2 * sc::tiles::tile_operation::most_inputs + 3,
+                outputs = sc::tiles::tile_operation::most_outputs + 2;
   for (int i = 0; i < inputs; ++i) tensors.add_input(step.tensor(tensor_role::input, i, dtype::float32, 2));
   for (int i = 0; i < outputs; ++i) tensors.add_output(step.tensor(tensor_role::input_gradient, i, dtype::float32, 2));
-  sc::detail::append_custom(step, sc::custom_function::backward, tensors, 10, 0);
+  sc::detail::append_custom(step, sc::tiles::custom_function::backward, tensors, 10, 0);
   REQUIRE(step.operation_count == 3);
-  sc::operation_cost cost;
+  sc::tiles::operation_cost cost;
   bool named[inputs + outputs]{};
   for (int k = 0; k < step.operation_count; ++k) {
     auto const& operation = step.operations[k];

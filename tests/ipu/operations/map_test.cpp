@@ -8,8 +8,8 @@ namespace {
 
 namespace sc = stagecraft;
 using sc::dtype;
-using sc::map_function;
-using sc::tensor_role;
+using sc::tiles::map_function;
+using sc::tiles::tensor_role;
 
 constexpr sc::ipu_target target = [] {
   auto result = sc::ipu_targets::ipu2;
@@ -26,23 +26,24 @@ struct elements {
 
 /// Of one operation on a tensor and another, or, with `inner` and `values`, on a tensor and a smaller one. `numbers`:
 /// bit i: operand i is the number 0.
-constexpr sc::operation_cost cost(map_function function, elements const& of, int operands, bool in_place = false,
-                                  std::int64_t inner = 1, std::int64_t values = 0, float scalar = 0,
-                                  std::int64_t numbers = 0) {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost cost(map_function function, elements const& of, int operands, bool in_place = false,
+                                         std::int64_t inner = 1, std::int64_t values = 0, float scalar = 0,
+                                         std::int64_t numbers = 0) {
+  sc::tiles::lowered_step step;
   int const a = step.tensor(tensor_role::input, 0, of.type, of.count);
   int const b = step.tensor(tensor_role::input, 1, of.other, values == 0 ? of.count : values);
   int const y = in_place ? a : step.tensor(tensor_role::output, 0, of.type, of.count);
-  auto& operation = sc::append_map(step, function, y, {{a}, {b, inner, values}}, {scalar});
+  auto& operation = sc::tiles::append_map(step, function, y, {{a}, {b, inner, values}}, {scalar});
   operation.input_count = operands;
   operation.sizes[sc::detail::map_numbers] = numbers;
-  return sc::cost_of_map(step, operation, target);
+  return sc::tiles::cost_of_map(step, operation, target);
 }
 
-constexpr sc::operation_cost compute(std::int64_t cycles, std::int64_t flops) {
+constexpr sc::tiles::operation_cost compute(std::int64_t cycles, std::int64_t flops) {
   return {.compute_cycles = cycles, .flops = flops, .compute_sets = 1};
 }
-constexpr sc::operation_cost with_exchange(sc::operation_cost result, std::int64_t bytes, std::int64_t rounded) {
+constexpr sc::tiles::operation_cost with_exchange(sc::tiles::operation_cost result, std::int64_t bytes,
+                                                  std::int64_t rounded) {
   result.exchange_cycles = (bytes + 3) / 4;
   result.sync_cycles = 126;
   result.bytes_exchanged = bytes;
@@ -56,20 +57,23 @@ static_assert(cost(map_function::add, {}, 2) == compute(6 * (29 + 3) + 11, 96));
 static_assert(cost(map_function::add, {}, 2, true) == compute(6 * (58 + 3) + 11, 96));
 // 12 halves are as many vectors for 6 workers as 24.
 static_assert(cost(map_function::multiply, {dtype::float16, 96, dtype::float16}, 2) == compute(6 * (26 + 3) + 11, 96));
-static_assert(cost(sc::map_function_of(sc::operations::function::divide), {}, 2) == compute(6 * (29 + 10) + 11, 96));
+static_assert(cost(sc::tiles::map_function_of(sc::operations::function::divide), {}, 2) ==
+              compute(6 * (29 + 10) + 11, 96));
 static_assert(cost(map_function::multiply, {}, 1, false, 1, 0, 0, 0b10) == compute(6 * (20 + 2) + 11, 96));
 // A turn of the loop takes 10 cycles for 2 elements.
-static_assert(cost(sc::map_function_of(sc::operations::function::sqrt), {}, 1) == compute(6 * (17 + 10) + 9 + 11, 96));
+static_assert(cost(sc::tiles::map_function_of(sc::operations::function::sqrt), {}, 1) ==
+              compute(6 * (17 + 10) + 9 + 11, 96));
 static_assert(cost(map_function::copy, {}, 1) == compute(12 * 4 / 8, 0));
 static_assert(cost(map_function::fill, {}, 0) == compute(6 * (23 + 1), 0));
 // A comparison with a number, in a turn of 12 cycles for 4 elements; a number as divisor is a factor; of a choice
 // between a tensor and another number, a product and a sum, but a product alone if that number is 0.
-static_assert(cost(sc::map_function_of(sc::operations::function::less), {}, 1) == compute(6 * (20 + 12) + 11, 96));
-static_assert(cost(sc::map_function_of(sc::operations::function::select), {}, 2) ==
+static_assert(cost(sc::tiles::map_function_of(sc::operations::function::less), {}, 1) ==
+              compute(6 * (20 + 12) + 11, 96));
+static_assert(cost(sc::tiles::map_function_of(sc::operations::function::select), {}, 2) ==
               compute(6 * (29 + 3) + 11 + 6 * (20 + 2) + 11, 2 * 96));
-static_assert(cost(sc::map_function_of(sc::operations::function::select), {}, 2, false, 1, 0, 0, 0b100) ==
+static_assert(cost(sc::tiles::map_function_of(sc::operations::function::select), {}, 2, false, 1, 0, 0, 0b100) ==
               compute(6 * (29 + 3) + 11, 96));
-static_assert(cost(sc::map_function_of(sc::operations::function::divide), {}, 1, false, 1, 0, 0, 0b10) ==
+static_assert(cost(sc::tiles::map_function_of(sc::operations::function::divide), {}, 1, false, 1, 0, 0, 0b10) ==
               cost(map_function::multiply, {}, 1, false, 1, 0, 0, 0b10));
 // A bias of 4 values: 16 bytes arrive. Written out element by element it is added faster than row by row.
 static_assert(cost(map_function::add, {}, 2, false, 1, 4) == with_exchange(compute(6 + 6 * (29 + 3) + 11, 96), 16, 16));
@@ -92,25 +96,25 @@ static_assert(cost(map_function::accumulate, mixed, 2, true, 1, 0, 1) ==
 static_assert(cost(map_function::scaled_add, {.count = 15}, 2, true).compute_cycles >
               cost(map_function::scaled_add, {.count = 16}, 2, true).compute_cycles);
 
-constexpr sc::operation_cost cost_of_cast() {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost cost_of_cast() {
+  sc::tiles::lowered_step step;
   int const x = step.tensor(tensor_role::input, 0, dtype::float16, 96);
   int const y = step.tensor(tensor_role::output, 0, dtype::float32, 96);
-  sc::append_map(step, map_function::copy, y, {{x}});
-  return sc::cost_of_map(step, step.operations[0], target);
+  sc::tiles::append_map(step, map_function::copy, y, {{x}});
+  return sc::tiles::cost_of_map(step, step.operations[0], target);
 }
 // 2 elements of each worker at once, and the question whether one is left over.
 static_assert(cost_of_cast() == compute(12 + 6 * (18 + 19 + 1 + 1), 96));
 
-constexpr sc::operation_cost cost_of_activation(sc::activation const& function, bool gradient) {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost cost_of_activation(sc::activation const& function, bool gradient) {
+  sc::tiles::lowered_step step;
   int const x = step.tensor(tensor_role::input, 0, dtype::float32, 96);
   int const y = step.tensor(tensor_role::output, 0, dtype::float32, 96);
   if (gradient)
-    sc::append_activation_gradient_map(step, function, x, x, y);
+    sc::tiles::append_activation_gradient_map(step, function, x, x, y);
   else
-    sc::append_activation_map(step, function, x, y);
-  return sc::cost_of_map(step, step.operations[0], target);
+    sc::tiles::append_activation_map(step, function, x, y);
+  return sc::tiles::cost_of_map(step, step.operations[0], target);
 }
 static_assert(cost_of_activation(sc::sigmoid, false) == compute(9 + 6 * (20 + 2 + 5 + 1 + 5 + 3), 96));
 static_assert(cost_of_activation(sc::relu, false) == compute(9 + 6 * (20 + 2 + 1 + 1 + 1 + 3), 96));
@@ -120,12 +124,12 @@ static_assert(cost_of_activation(sc::linear, false) == compute(6, 0));
 static_assert(cost_of_activation(sc::softsign, false) ==
               compute((6 * (17 + 2 * 5) + 20) + (6 * (20 + 2) + 11) + (6 * (29 + 10) + 11), 3 * 96));
 
-constexpr sc::operation_cost cost_of_dropout(std::int64_t positions, std::int64_t channels) {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost cost_of_dropout(std::int64_t positions, std::int64_t channels) {
+  sc::tiles::lowered_step step;
   int const x = step.tensor(tensor_role::input, 0, dtype::float32, 96);
   int const y = step.tensor(tensor_role::output, 0, dtype::float32, 96);
-  sc::append_dropout(step, x, y, 0.5F, 0, false, positions, channels);
-  return sc::cost_of_map(step, step.operations[0], target);
+  sc::tiles::append_dropout(step, x, y, 0.5F, 0, false, positions, channels);
+  return sc::tiles::cost_of_map(step, step.operations[0], target);
 }
 // Two cycles for a worker's vector of random numbers, and a product.
 static_assert(cost_of_dropout(0, 0) == compute(6 * 2 + 6 * (20 + 2) + 11, 96));
@@ -133,10 +137,10 @@ static_assert(cost_of_dropout(0, 0) == compute(6 * 2 + 6 * (20 + 2) + 11, 96));
 static_assert(cost_of_dropout(4, 3) == compute(6 * 2 + 6 + 6 * (29 + 3) + 11, 96));
 
 TEST_CASE("in place, the result is an operand") {
-  sc::lowered_step step;
+  sc::tiles::lowered_step step;
   int const x = step.tensor(tensor_role::input, 0, dtype::float32, 96);
-  auto& operation = sc::append_map(step, map_function::add, x, {{x}, {x}});
-  CHECK(sc::cost_of_map(step, operation, target) == cost(map_function::add, {}, 2, true));
+  auto& operation = sc::tiles::append_map(step, map_function::add, x, {{x}, {x}});
+  CHECK(sc::tiles::cost_of_map(step, operation, target) == cost(map_function::add, {}, 2, true));
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 
 namespace sc = stagecraft;
 using sc::dtype;
-using sc::operation_cost;
-using sc::pool_axis;
-using sc::pool_function;
-using sc::tensor_role;
+using sc::tiles::operation_cost;
+using sc::tiles::pool_axis;
+using sc::tiles::pool_function;
+using sc::tiles::tensor_role;
 
 namespace {
 
@@ -23,13 +23,13 @@ constexpr pool_axis halved(std::int64_t length) {
   return {.input = length, .window = 2, .stride = 2, .output = length / 2};
 }
 
-constexpr operation_cost cost_of_max(sc::pool_shape const& shape, dtype type, sc::ipu_target const& target) {
-  sc::lowered_step step;
+constexpr operation_cost cost_of_max(sc::tiles::pool_shape const& shape, dtype type, sc::ipu_target const& target) {
+  sc::tiles::lowered_step step;
   int const x = step.tensor(tensor_role::input, 0, type, shape.input_elements());
   int const y = step.tensor(tensor_role::output, 0, type, shape.output_elements());
   int const cells = step.tensor(tensor_role::saved, 0, dtype::uint8, shape.output_elements());
   append_pool(step, pool_function::max, {x}, {y, cells}, shape, target);
-  return sc::cost_of_pool(step, step.operations[0], target);
+  return sc::tiles::cost_of_pool(step, step.operations[0], target);
 }
 
 // 4 x 4 x 2 floats on one tile: 128 bytes come, 32 and 8 go. A worker has one output: 32 cycles around, 13 for the
@@ -62,10 +62,10 @@ static_assert(doubled.outputs_beside({1, 2}).first == 1 && doubled.outputs_besid
 static_assert(doubled.outputs_beside_input() == 4 && pool_axis::interpolated(4, 3).outputs_beside_input() == 5);
 
 // Numbers of cells take as many bytes as on the host.
-static_assert(sc::pool_shape{.rows = {.window = 16}, .columns = {.window = 16}}.position_bytes() == 1);
-static_assert(sc::pool_shape{.rows = {.window = 16}, .columns = {.window = 17}}.position_bytes() == 2);
+static_assert(sc::tiles::pool_shape{.rows = {.window = 16}, .columns = {.window = 16}}.position_bytes() == 1);
+static_assert(sc::tiles::pool_shape{.rows = {.window = 16}, .columns = {.window = 17}}.position_bytes() == 2);
 
-constexpr bool overlap(sc::pool_range const& range, std::int64_t index) {
+constexpr bool overlap(sc::tiles::pool_range const& range, std::int64_t index) {
   return range.first <= index && index < range.last;
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("parts of any field cover it once, and none needs or takes more than t
       result.output = (result.input - result.window) / result.stride + 1;
       return result;
     };
-    sc::pool_work work{.function = static_cast<pool_function>(test % 8)};
+    sc::tiles::pool_work work{.function = static_cast<pool_function>(test % 8)};
     bool const interpolates =
         work.function == pool_function::bilinear || work.function == pool_function::bilinear_gradient;
     work.shape = {.batch = 1 + below(20), .rows = axis(), .columns = axis(), .channels = 1 + below(70)};
@@ -141,7 +141,7 @@ TEST_CASE("large fields use most of the tiles") {
     for (std::int64_t const length : {112, 56, 28}) {
       CAPTURE(batch);
       CAPTURE(length);
-      sc::pool_work const work{
+      sc::tiles::pool_work const work{
           .function = pool_function::max,
           .shape = {.batch = batch, .rows = halved(length), .columns = halved(length), .channels = 64}};
       auto const split = sc::detail::pool_splitter(work, dtype::float16, target).split();

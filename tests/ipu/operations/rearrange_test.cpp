@@ -7,10 +7,10 @@
 #include "rearranging.hpp"
 
 namespace sc = stagecraft;
-using sc::box_axes;
 using sc::dtype;
-using sc::operation_cost;
-using sc::tensor_role;
+using sc::tiles::box_axes;
+using sc::tiles::operation_cost;
+using sc::tiles::tensor_role;
 
 namespace {
 
@@ -23,11 +23,11 @@ constexpr sc::ipu_target few_tiles(int tiles) {
 template <class Append>
 constexpr operation_cost cost(sc::ipu_target const& target, dtype type, std::int64_t inputs, std::int64_t results,
                               Append const& append) {
-  sc::lowered_step step;
+  sc::tiles::lowered_step step;
   int const input = step.tensor(tensor_role::input, 0, type, inputs);
   int const result = step.tensor(tensor_role::output, 0, type, results);
   append(step, input, result);
-  return sc::cost_of_rearrange(step, step.operations[0], target);
+  return sc::tiles::cost_of_rearrange(step, step.operations[0], target);
 }
 
 // 8 blocks of 3 in blocks of 8: each of 4 tiles has 2 blocks, and receives 6 floats, 4 bytes in a cycle. They are
@@ -67,22 +67,22 @@ static_assert(cost(few_tiles(1), dtype::float32, 6, 6, [](auto& step, int input,
               }).compute_cycles == 3);
 
 // Element (1, 2) of a transposed matrix is element (2, 1).
-constexpr sc::rearranged_box transposed{.extents{1, 1, 3, 4}, .counts{1, 1, 3, 4}, .source_stride{0, 0, 1, 3}};
+constexpr sc::tiles::rearranged_box transposed{.extents{1, 1, 3, 4}, .counts{1, 1, 3, 4}, .source_stride{0, 0, 1, 3}};
 static_assert(transposed.source_of(1 * 4 + 2) == 2 * 3 + 1);
 static_assert(transposed.is_whole());
-constexpr sc::rearranged_box middle{
+constexpr sc::tiles::rearranged_box middle{
     .extents{1, 1, 3, 4}, .first{0, 0, 1, 1}, .counts{1, 1, 2, 2}, .source_stride{0, 0, 2, 1}};
 static_assert(middle.source_of(4) == -1 && middle.source_of(5) == 0 && middle.source_of(10) == 3);
 static_assert(middle.elements_before(5) == 0 && middle.elements_before(10) == 3 && middle.elements_before(12) == 4);
 
 // Rows of two pixels, twice each: elements 5, 6 and 7 are the second channel of pixel 1 and both again; 8 to 12 are in
 // the next row, pixel 0 and the first channel of pixel 1.
-constexpr sc::repeated_field twice{.rows = 2, .columns = 2, .channels = 2, .down = 2, .across = 2};
+constexpr sc::tiles::repeated_field twice{.rows = 2, .columns = 2, .channels = 2, .down = 2, .across = 2};
 static_assert(twice.source_of(5) == 3 && twice.source_of(7) == 3 && twice.source_of(8) == 0);
 static_assert(twice.received(5, 8) == 2 && twice.received(5, 13) == 2 + 3);
 
 // A piece that ends within a repeated row receives that again.
-constexpr sc::repeated_field rows{.rows = 2, .columns = 4, .down = 3};
+constexpr sc::tiles::repeated_field rows{.rows = 2, .columns = 4, .down = 3};
 static_assert(rows.received(0, 12) == 4 && rows.received(12, 24) == 4 && rows.received(12, 22) == 4 + 2);
 
 }  // namespace
@@ -92,7 +92,7 @@ TEST_CASE("the tile with most of a box is found for any box and number of tiles"
   auto const below = [&](int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random); };
   for (int test = 0; test < 400; ++test) {
     CAPTURE(test);
-    sc::rearranged_box box;
+    sc::tiles::rearranged_box box;
     for (int axis = 0; axis < 4; ++axis) {
       box.first.of[axis] = below(4);
       box.counts.of[axis] = 1 + below(axis == 3 ? 20 : 8);
@@ -120,7 +120,8 @@ TEST_CASE("the tile that receives most of a repeated field is found") {
   auto const below = [&](int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random); };
   for (int test = 0; test < 400; ++test) {
     CAPTURE(test);
-    sc::repeated_field const field{1 + below(3), 1 + below(9), 1 + below(9), 1 + below(9), 1 + below(4), 1 + below(4)};
+    sc::tiles::repeated_field const field{1 + below(3), 1 + below(9), 1 + below(9),
+                                          1 + below(9), 1 + below(4), 1 + below(4)};
     for (int const tiles : {1, 3, 8, 64, 1472}) {
       sc::tile_mapping const mapping(field.result_elements(), below(2) == 0 ? dtype::float32 : dtype::float16,
                                      few_tiles(tiles));

@@ -7,10 +7,10 @@
 
 namespace tests {
 
-using stagecraft::box_axes;
-using stagecraft::lowered_step;
-using stagecraft::rearrange_function;
-using stagecraft::rearranged_box;
+using stagecraft::tiles::box_axes;
+using stagecraft::tiles::lowered_step;
+using stagecraft::tiles::rearrange_function;
+using stagecraft::tiles::rearranged_box;
 
 /// The result is the part of the input that begins at `first`. Axes of the input and the result, the outermost first.
 constexpr void append_slice(lowered_step& step, int input, int result, box_axes const& input_axes,

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
-using sc::dtype, sc::tensor_role;
+using sc::dtype, sc::tiles::tensor_role;
 
 namespace {
 
@@ -14,8 +14,8 @@ constexpr sc::ipu_target two_tiles = [] {
   return target;
 }();
 
-constexpr sc::operation_cost softmax_cost(bool gradient, dtype type) {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost softmax_cost(bool gradient, dtype type) {
+  sc::tiles::lowered_step step;
   int const x = step.tensor(tensor_role::input, 0, type, 12 * 8);
   int const y = step.tensor(tensor_role::output, 0, type, 12 * 8);
   if (gradient)
@@ -29,59 +29,60 @@ constexpr sc::operation_cost softmax_cost(bool gradient, dtype type) {
 // exponents 6 * (55 + 4 * 6) + 20, sums 6 * (3 + 6 + 2 * 8 / 4 + 5 + 3), inverses 6 * (55 + 6) + 20, products as
 // differences.
 static_assert(softmax_cost(false, dtype::float32) ==
-              sc::operation_cost{.compute_cycles = 126 + 197 + 494 + 126 + 386 + 197,
-                                 .exchange_cycles = 48 + 48,
-                                 .sync_cycles = 2 * 126,
-                                 .flops = 2 * (42 + 48 + 48 + 42 + 6 + 48),
-                                 .bytes_exchanged = 192 + 192,
-                                 .exchanges = 2,
-                                 .compute_sets = 1,
-                                 .temporary_bytes = 192});
+              sc::tiles::operation_cost{.compute_cycles = 126 + 197 + 494 + 126 + 386 + 197,
+                                        .exchange_cycles = 48 + 48,
+                                        .sync_cycles = 2 * 126,
+                                        .flops = 2 * (42 + 48 + 48 + 42 + 6 + 48),
+                                        .bytes_exchanged = 192 + 192,
+                                        .exchanges = 2,
+                                        .compute_sets = 1,
+                                        .temporary_bytes = 192});
 // Products 6 * (29 + 4 * 3) + 11, sums, products with these, differences in place 6 * (58 + 4 * 3) + 11.
-static_assert(softmax_cost(true, dtype::float32) == sc::operation_cost{.compute_cycles = 257 + 126 + 197 + 431,
-                                                                       .exchange_cycles = 96 + 48,
-                                                                       .sync_cycles = 2 * 126,
-                                                                       .flops = 2 * (48 + 42 + 48 + 48),
-                                                                       .bytes_exchanged = 384 + 192,
-                                                                       .exchanges = 2,
-                                                                       .compute_sets = 1,
-                                                                       .temporary_bytes = 384});
+static_assert(softmax_cost(true, dtype::float32) == sc::tiles::operation_cost{.compute_cycles = 257 + 126 + 197 + 431,
+                                                                              .exchange_cycles = 96 + 48,
+                                                                              .sync_cycles = 2 * 126,
+                                                                              .flops = 2 * (48 + 42 + 48 + 48),
+                                                                              .bytes_exchanged = 384 + 192,
+                                                                              .exchanges = 2,
+                                                                              .compute_sets = 1,
+                                                                              .temporary_bytes = 384});
 // In float16 with sums in float32, whose inverses are converted: 12 + 6 * (18 + 19 + 3 + 1).
 static_assert(softmax_cost(false, dtype::float16).bytes_exchanged == 192);
 static_assert(softmax_cost(false, dtype::float16).compute_cycles == 144 + 173 + 398 + 114 + 386 + 258 + 173);
 
 template <auto Loss>
-constexpr sc::operation_cost loss_cost(bool with_gradient) {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost loss_cost(bool with_gradient) {
+  sc::tiles::lowered_step step;
   int const prediction = step.tensor(tensor_role::input, 0, dtype::float32, 12 * 8);
   int const targets = step.tensor(tensor_role::target, 0, dtype::float32, Loss.sparse_targets ? 12 : 12 * 8);
   int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, 12);
   int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
   int const gradient = with_gradient ? step.tensor(tensor_role::output_gradient, 0, dtype::float32, 12 * 8) : -1;
-  append_loss(step, sc::rule_of_loss<Loss, 8>(with_gradient), prediction, targets, scales, result, gradient, 12, 8);
+  append_loss(step, sc::tiles::rule_of_loss<Loss, 8>(with_gradient), prediction, targets, scales, result, gradient, 12,
+              8);
   return cost_of_rows(step, step.operations[0], two_tiles);
 }
 
 // Squares and gradients 6 * (18 + 4 * 8 + 1), sums of rows 126, times scales 6 * (58 + 3) + 11, gradients times scales
 // 197, the tile's sum 6 * (18 + 22); on tile 0 6 * (3 + 6 + 1 + 5 + 2 + 3) for the sums of both.
 static_assert(loss_cost<sc::losses::mean_squared_error{}>(true) ==
-              sc::operation_cost{.compute_cycles = 306 + 126 + 377 + 197 + 240 + 120,
-                                 .exchange_cycles = 102 + 50,
-                                 .sync_cycles = 2 * 126,
-                                 .flops = 2 * (144 + 42 + 6 + 48 + 5) + 1,
-                                 .bytes_exchanged = 408 + 200,
-                                 .exchanges = 2,
-                                 .compute_sets = 2,
-                                 .temporary_bytes = 192 + 192 + 24 + 8 + 8});
+              sc::tiles::operation_cost{.compute_cycles = 306 + 126 + 377 + 197 + 240 + 120,
+                                        .exchange_cycles = 102 + 50,
+                                        .sync_cycles = 2 * 126,
+                                        .flops = 2 * (144 + 42 + 6 + 48 + 5) + 1,
+                                        .bytes_exchanged = 408 + 200,
+                                        .exchanges = 2,
+                                        .compute_sets = 2,
+                                        .temporary_bytes = 192 + 192 + 24 + 8 + 8});
 static_assert(loss_cost<sc::losses::mean_squared_error{}>(false) ==
-              sc::operation_cost{.compute_cycles = 306 + 126 + 377 + 240 + 120,
-                                 .exchange_cycles = 102 + 2,
-                                 .sync_cycles = 2 * 126,
-                                 .flops = 2 * (144 + 42 + 6 + 5) + 1,
-                                 .bytes_exchanged = 408 + 8,
-                                 .exchanges = 2,
-                                 .compute_sets = 2,
-                                 .temporary_bytes = 192 + 192 + 24 + 8 + 8});
+              sc::tiles::operation_cost{.compute_cycles = 306 + 126 + 377 + 240 + 120,
+                                        .exchange_cycles = 102 + 2,
+                                        .sync_cycles = 2 * 126,
+                                        .flops = 2 * (144 + 42 + 6 + 5) + 1,
+                                        .bytes_exchanged = 408 + 8,
+                                        .exchanges = 2,
+                                        .compute_sets = 2,
+                                        .temporary_bytes = 192 + 192 + 24 + 8 + 8});
 // Softmax 1526, ones and zeros 6 * (23 + 8 / 2), cross entropy 6 * (19 + 9 * 8 + 1).
 static_assert(loss_cost<sc::losses::sparse_categorical_crossentropy{.from_logits = true}>(true).compute_cycles ==
               1526 + 162 + 552 + 126 + 377 + 197 + 240 + 120);
@@ -107,12 +108,12 @@ constexpr auto sums_of_rows(std::int64_t rows) {
   return sc::detail::reduced_rows(sc::vertices::reduce_operation::add, dtype::float32, dtype::float32, rows, 600,
                                   two_tiles);
 }
-static_assert(sums_of_rows(1) == sc::vertex_work{6 * (67 + 22), 599});
-static_assert(sums_of_rows(6) == sc::vertex_work{6 * 317, 6 * 599});
+static_assert(sums_of_rows(1) == sc::tiles::vertex_work{6 * (67 + 22), 599});
+static_assert(sums_of_rows(6) == sc::tiles::vertex_work{6 * 317, 6 * 599});
 
 // 7 rows: 4 and 3. The rows of tile 0 decide about exchange.
-constexpr sc::operation_cost uneven = [] {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost uneven = [] {
+  sc::tiles::lowered_step step;
   int const x = step.tensor(tensor_role::input, 0, dtype::float32, 7 * 8);
   append_softmax(step, x, x, 7, 8, 1);
   return cost_of_rows(step, step.operations[0], two_tiles);

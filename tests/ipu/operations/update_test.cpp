@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
-using sc::dtype, sc::tensor_role;
+using sc::dtype, sc::tiles::tensor_role;
 
 namespace {
 
@@ -17,9 +17,9 @@ constexpr sc::ipu_target two_tiles = [] {
 }();
 
 template <auto Optimizer>
-constexpr sc::operation_cost cost(sc::regularizer const& penalty = {}, dtype weight_type = dtype::float32,
-                                  dtype gradient_type = dtype::float32) {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost cost(sc::regularizer const& penalty = {}, dtype weight_type = dtype::float32,
+                                         dtype gradient_type = dtype::float32) {
+  sc::tiles::lowered_step step;
   int const weight = step.tensor(tensor_role::weight, 0, weight_type, 24);
   int const gradient = step.tensor(tensor_role::accumulator, 0, gradient_type, 24);
   int state[4]{};
@@ -43,15 +43,16 @@ constexpr int largest = 6 * (58 + 4) + 11;
 constexpr int divide = 6 * (58 + 10) + 11;
 
 static_assert(cost<sc::optimizers::sgd{}>() ==
-              sc::operation_cost{.compute_cycles = scaled_add, .flops = 2 * 24, .compute_sets = 1});
+              sc::tiles::operation_cost{.compute_cycles = scaled_add, .flops = 2 * 24, .compute_sets = 1});
 static_assert(cost<sc::optimizers::sgd{.momentum = 0.9F}>() ==
-              sc::operation_cost{.compute_cycles = ax_plus_by + binary, .flops = 4 * 24, .compute_sets = 1});
+              sc::tiles::operation_cost{.compute_cycles = ax_plus_by + binary, .flops = 4 * 24, .compute_sets = 1});
 static_assert(cost<sc::optimizers::sgd{.momentum = 0.9F, .nesterov = true}>().compute_cycles ==
               ax_plus_by + 2 * scaled_add);
 static_assert(cost<sc::optimizers::adam{}>() ==
-              sc::operation_cost{.compute_cycles = 2 * ax_plus_by + square + root + add_number + divide + scaled_add,
-                                 .flops = 12 * 24,
-                                 .compute_sets = 1});
+              sc::tiles::operation_cost{
+                  .compute_cycles = 2 * ax_plus_by + square + root + add_number + divide + scaled_add,
+                  .flops = 12 * 24,
+                  .compute_sets = 1});
 static_assert(cost<sc::optimizers::adam{.amsgrad = true}>().compute_cycles ==
               cost<sc::optimizers::adam{}>().compute_cycles + largest);
 static_assert(cost<sc::optimizers::rmsprop{}>().compute_cycles ==
@@ -67,8 +68,8 @@ static_assert(cost<sc::optimizers::sgd{}>({.l1 = 0.1F, .l2 = 0.1F}).compute_cycl
 
 // A gradient of another type lies elsewhere: of 24 numbers, tile 0 has 12 in either type.
 static_assert(cost<sc::optimizers::sgd{}>({}, dtype::float16).exchanges == 0);
-constexpr sc::operation_cost of_26 = [] {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost of_26 = [] {
+  sc::tiles::lowered_step step;
   int const weight = step.tensor(tensor_role::weight, 0, dtype::float16, 26);
   int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, 26);
   append_update(step, sc::detail::view_of_optimizer<sc::optimizers::sgd{}>, weight, gradient, nullptr);
@@ -77,28 +78,28 @@ constexpr sc::operation_cost of_26 = [] {
 // 16 of 26 in float16, 14 in float32.
 static_assert(of_26.exchanges == 1 && of_26.bytes_exchanged == 64 && of_26.temporary_bytes == 64);
 
-constexpr sc::operation_cost penalty_cost = [] {
-  sc::lowered_step step;
+constexpr sc::tiles::operation_cost penalty_cost = [] {
+  sc::tiles::lowered_step step;
   int const weight = step.tensor(tensor_role::weight, 0, dtype::float32, 24);
   int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
   append_penalty(step, {.l1 = 0, .l2 = 0.1F}, weight, result);
   return cost_of_update(step, step.operations[0], two_tiles);
 }();
 // Each worker reduces 2 elements, one what all have found: 6 * (3 + 6 + 1 + 5 + 2 + 3 + 22).
-static_assert(penalty_cost == sc::operation_cost{.compute_cycles = 6 * 42 + 120,
-                                                 .exchange_cycles = 2,
-                                                 .sync_cycles = 126,
-                                                 .flops = 2 * 11 * 2 + 1,
-                                                 .bytes_exchanged = 8,
-                                                 .exchanges = 1,
-                                                 .compute_sets = 2,
-                                                 .temporary_bytes = 8 + 8});
+static_assert(penalty_cost == sc::tiles::operation_cost{.compute_cycles = 6 * 42 + 120,
+                                                        .exchange_cycles = 2,
+                                                        .sync_cycles = 126,
+                                                        .flops = 2 * 11 * 2 + 1,
+                                                        .bytes_exchanged = 8,
+                                                        .exchanges = 1,
+                                                        .compute_sets = 2,
+                                                        .temporary_bytes = 8 + 8});
 
 }  // namespace
 
 TEST_CASE("a piece that ends in less than a vector may take longest") {
   // 2 and 1 elements: the one is worse.
-  sc::lowered_step step;
+  sc::tiles::lowered_step step;
   int const weight = step.tensor(tensor_role::weight, 0, dtype::float32, 3);
   int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, 3);
   append_update(step, sc::detail::view_of_optimizer<sc::optimizers::sgd{}>, weight, gradient, nullptr);

@@ -64,7 +64,8 @@ struct division {
   bool fits = false;
   long long first = 0, second = 0;
 };
-division divide(sc::partition_costs const& costs, std::vector<int> const& cuts, sc::auto_pipeline_priority priority) {
+division divide(sc::pipeline::partition_costs const& costs, std::vector<int> const& cuts,
+                sc::auto_pipeline_priority priority) {
   long long cycles = 0, transfer = 0, memory = 0;
   for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
     cycles = std::max(cycles, costs.cycles_of(cuts[s], cuts[s + 1]));
@@ -80,7 +81,7 @@ bool is_better(division const& a, division const& b) {
 }
 
 /// Tries all divisions into a number of stages.
-division best_of_all(sc::partition_costs const& costs, int stages, sc::auto_pipeline_priority priority) {
+division best_of_all(sc::pipeline::partition_costs const& costs, int stages, sc::auto_pipeline_priority priority) {
   division best;
   std::vector<int> cuts(static_cast<std::size_t>(stages) + 1, 0);
   cuts.back() = costs.size();
@@ -101,8 +102,8 @@ division best_of_all(sc::partition_costs const& costs, int stages, sc::auto_pipe
 }
 
 template <class M, class Machine, sc::auto_pipeline_priority Priority, int Stages>
-void check_stages(bool& found, sc::partition const& chosen) {
-  auto const costs = sc::detail::auto_pipeline_costs_of<sc::job_on<M, training, Machine>, Stages>.costs(
+void check_stages(bool& found, sc::pipeline::partition const& chosen) {
+  auto const costs = sc::detail::auto_pipeline_costs_of<sc::jobs::job_on<M, training, Machine>, Stages>.costs(
       Machine::target.bytes_per_tile);
   auto const best = best_of_all(costs, Stages, Priority);
   if (found) return;
@@ -124,7 +125,7 @@ void check_stages(bool& found, sc::partition const& chosen) {
 template <class M, class Machine, int Least, sc::auto_pipeline_priority Priority>
 void compare() {
   constexpr sc::auto_pipeline_options options{.min_ipus = Least, .priority = Priority};
-  constexpr auto const& chosen = sc::auto_partition<M, training, Machine, options>;
+  constexpr auto const& chosen = sc::tiles::auto_partition<M, training, Machine, options>;
   REQUIRE(chosen.found());
   bool found = false;
   [&]<int... Stages>(std::integer_sequence<int, Stages...>) {
@@ -179,13 +180,15 @@ TEST_CASE("automatic stages are the best of all divisions") {
 
 TEST_CASE("numbers of IPUs are bounds") {
   // More than the machine has are as many as it has; two are the least, unless one is allowed.
-  constexpr auto staged_with = []<sc::auto_pipeline_options Options, class Machine>() -> sc::diagnostic const& {
-    return sc::detail::stage_problem<
-        sc::pipelined_model<uneven, sc::detail::auto_stages<training, Machine, Options>{}, sc::device_mapping<>>>;
+  constexpr auto staged_with =
+      []<sc::auto_pipeline_options Options, class Machine>() -> sc::diagnostics::diagnostic const& {
+    return sc::detail::stage_problem<sc::pipeline::pipelined_model<
+        uneven, sc::detail::auto_stages<training, Machine, Options>{}, sc::device_mapping<>>>;
   };
-  constexpr auto text = [](sc::diagnostic const& problem) { return problem.text.view(); };
+  constexpr auto text = [](sc::diagnostics::diagnostic const& problem) { return problem.text.view(); };
   CHECK(staged_with.operator()<sc::auto_pipeline_options{.max_ipus = 64}, four>().code == 0);
-  static_assert(sc::auto_partition<uneven, training, four, sc::auto_pipeline_options{.max_ipus = 64}>.stages == 2);
+  static_assert(sc::tiles::auto_partition<uneven, training, four, sc::auto_pipeline_options{.max_ipus = 64}>.stages ==
+                2);
   CHECK(text(staged_with.operator()<sc::auto_pipeline_options{}, sc::ipu<small_ipus<1>>>()) ==
         "auto_pipeline is to divide model 'sequential' among at least 2 IPUs (min_ipus), but the machine has 1 "
         "[E3020]");
@@ -199,7 +202,7 @@ TEST_CASE("numbers of IPUs are bounds") {
 
 TEST_CASE("as few IPUs as the memory asks for") {
   using machine = sc::ipu<narrow_ipus>;
-  constexpr auto const& found = sc::auto_partition<uneven, training, machine>;
+  constexpr auto const& found = sc::tiles::auto_partition<uneven, training, machine>;
   using staged = sc::auto_pipeline<uneven, training, machine>;
   static_assert(found.stages > 1);
   // All that the program takes fits, not only what layers cost by themselves.
@@ -207,13 +210,14 @@ TEST_CASE("as few IPUs as the memory asks for") {
   // With one IPU fewer, neither the fastest division does nor the one that takes least memory.
   constexpr int fewer = found.stages - 1;
   constexpr auto cycle = sc::auto_pipeline_priority::cycle;
-  constexpr auto const& fastest = sc::detail::best_partition_into<sc::job_on<uneven, training, machine>, cycle, fewer>;
-  constexpr auto const& least = sc::detail::least_partition_into<sc::job_on<uneven, training, machine>, fewer>;
-  static_assert(!sc::detail::partition_fits<sc::job_on<uneven, training, machine>, fastest>());
-  static_assert(!sc::detail::partition_fits<sc::job_on<uneven, training, machine>, least>());
+  constexpr auto const& fastest =
+      sc::detail::best_partition_into<sc::jobs::job_on<uneven, training, machine>, cycle, fewer>;
+  constexpr auto const& least = sc::detail::least_partition_into<sc::jobs::job_on<uneven, training, machine>, fewer>;
+  static_assert(!sc::detail::partition_fits<sc::jobs::job_on<uneven, training, machine>, fastest>());
+  static_assert(!sc::detail::partition_fits<sc::jobs::job_on<uneven, training, machine>, least>());
   // Where the fastest does not fit, the one that is found by a lower bound is no slower than the one of least memory.
   constexpr sc::auto_pipeline_options at_once{.min_ipus = found.stages, .max_ipus = found.stages, .fine_tune_iter = 0};
-  constexpr auto const& untuned = sc::auto_partition<uneven, training, machine, at_once>;
+  constexpr auto const& untuned = sc::tiles::auto_partition<uneven, training, machine, at_once>;
   static_assert(untuned.stages == found.stages && found.period() <= untuned.period());
 }
 
@@ -228,7 +232,8 @@ TEST_CASE("stages of the model itself are replaced") {
 }
 
 TEST_CASE("the stages are an ordinary assignment") {
-  sc::partition const& found = sc::auto_partition<uneven, training, four, sc::auto_pipeline_options{.min_ipus = 3}>;
+  sc::pipeline::partition const& found =
+      sc::tiles::auto_partition<uneven, training, four, sc::auto_pipeline_options{.min_ipus = 3}>;
   for (std::size_t i = 0; i < sc::graph_of<uneven>.order.size(); ++i)
     CHECK(sc::detail::checked_stages<divided>.stage(sc::graph_of<uneven>.order[i]) ==
           found.stage_of(static_cast<int>(i)));

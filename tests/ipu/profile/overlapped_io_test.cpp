@@ -57,7 +57,7 @@ constexpr std::int64_t f1 = second.work().cycles() + handed_on(second.host_bytes
 constexpr std::int64_t b1 = own.pass(2).work().cycles(), b0 = own.pass(3).work().cycles();
 static_assert(first.host_cycles < f0 && second.host_cycles < f1);
 constexpr std::int64_t transfer =
-    sc::inter_ipu_cycles(target, sc::ipu_transfer{0, 1, first.sent_bytes}) + sc::sync_cycles(target, 2);
+    sc::inter_ipu_cycles(target, sc::tiles::ipu_transfer{0, 1, first.sent_bytes}) + sc::sync_cycles(target, 2);
 //   slot 0: the first micro-batch comes, and nobody has anything to do
 constexpr std::int64_t by_hand = first.host_cycles + (f0 + transfer) + (most(f0, f1) + transfer) +
                                  (most(f0, f1 + b1) + transfer) + 6 * (most(f0 + b0, f1 + b1) + transfer) +
@@ -107,8 +107,8 @@ constexpr std::int64_t stage_cycles(int stage) {
 constexpr std::int64_t slowest = most(most(stage_cycles(0), stage_cycles(1)), most(stage_cycles(2), stage_cycles(3)));
 static_assert(slowest == stage_cycles(0), "what comes after it has a part in the latency");
 constexpr std::int64_t slot_of_four =
-    sc::slot_time_of<sc::job<four_stages, sc::training_on<executing<16>, in_turn>, execution_mode::inference, in_turn>>(
-        3)
+    sc::tiles::slot_time_of<
+        sc::jobs::job<four_stages, sc::training_on<executing<16>, in_turn>, execution_mode::inference, in_turn>>(3)
         .cycles();
 static_assert(slot_of_four > slowest && full.latency_cycles() == 4 * slot_of_four);
 static_assert(sc::profile<four_stages, executing<4>, in_turn>.latency_cycles() == full.latency_cycles(),
@@ -120,7 +120,7 @@ std::int64_t longest_latency() {
   constexpr auto profile = sc::profile<M, Training, Machine, Mode>;
   auto const& table = profile.timetable();
   constexpr auto const& shortened =
-      sc::detail::short_timetable_of<sc::job<M, sc::training_on<Training, Machine>, Mode>>;
+      sc::detail::short_timetable_of<sc::jobs::job<M, sc::training_on<Training, Machine>, Mode>>;
   auto const cycles_of = [&](int slot) {
     int place = slot;
     if (shortened.left_out > 0 && slot >= shortened.first_slot + shortened.period) {
@@ -129,7 +129,7 @@ std::int64_t longest_latency() {
                   ? shortened.first_slot + (slot - shortened.first_slot) % shortened.period
                   : slot - left_out;
     }
-    return sc::slot_time_of<sc::job<M, sc::training_on<Training, Machine>, Mode, Machine>>(place).cycles();
+    return sc::tiles::slot_time_of<sc::jobs::job<M, sc::training_on<Training, Machine>, Mode, Machine>>(place).cycles();
   };
   std::int64_t longest = 0, all = 0;
   for (int slot = 0; slot < table.slots(); ++slot) all += cycles_of(slot);

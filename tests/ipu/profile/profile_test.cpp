@@ -14,7 +14,7 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 using sc::execution_mode;
-using sc::job;
+using sc::jobs::job;
 
 namespace {
 
@@ -47,18 +47,19 @@ constexpr std::int64_t batch = 8;
 constexpr auto alone = sc::profile<network, plain, one_ipu>;
 template <int Pass, int Call, bool Backward>
 constexpr std::int64_t step_cycles =
-    sc::step_cost_of<job<network, plain, execution_mode::training, one_ipu>, Pass, Call, Backward>.cost.cycles();
+    sc::tiles::step_cost_of<job<network, plain, execution_mode::training, one_ipu>, Pass, Call, Backward>.cost.cycles();
 constexpr std::int64_t all_steps =
     step_cycles<0, 1, false> + step_cycles<0, 2, false> + step_cycles<0, 3, false> + step_cycles<0, 4, false> +
     step_cycles<0, 5, false> + step_cycles<1, 5, true> + step_cycles<1, 4, true> + step_cycles<1, 3, true> +
     step_cycles<1, 2, true> + step_cycles<1, 1, true> +
-    sc::loss_cost_of<job<network, plain, execution_mode::training, one_ipu>, 0>.cost.cycles();
+    sc::tiles::loss_cost_of<job<network, plain, execution_mode::training, one_ipu>, 0>.cost.cycles();
 // Inputs, class numbers and scales come, the loss goes: they go on at 7 GiB per second.
 constexpr std::int64_t host_bytes = (batch * 64 + batch + batch + 1) * 4;
 constexpr std::int64_t kilobytes_per_second = 7LL * 1024 * 1024 * 1024 / 1000;
 constexpr std::int64_t host_cycles = (host_bytes * 1'330'000 + kilobytes_per_second - 1) / kilobytes_per_second;
 template <std::size_t Weight>
-constexpr std::int64_t update_cycles = sc::update_cost_of<sc::job_on<network, plain, one_ipu>, Weight>.cost.cycles();
+constexpr std::int64_t update_cycles =
+    sc::tiles::update_cost_of<sc::jobs::job_on<network, plain, one_ipu>, Weight>.cost.cycles();
 constexpr std::int64_t all_updates = update_cycles<0> + update_cycles<1> + update_cycles<2> + update_cycles<3> +
                                      update_cycles<4> + update_cycles<5> + update_cycles<6> + update_cycles<7> +
                                      update_cycles<8> + update_cycles<9>;
@@ -105,7 +106,7 @@ constexpr std::int64_t sent = batch * 32 * 4;
 static_assert(in_turn.pass(0).sent_bytes == sent && in_turn.pass(1).sent_bytes == 0);
 static_assert(in_turn.pass(2).sent_bytes == sent && in_turn.pass(3).sent_bytes == 0);
 constexpr std::int64_t transfer =
-    sc::inter_ipu_cycles(target, sc::ipu_transfer{0, 1, sent}) + sc::sync_cycles(target, 2);
+    sc::inter_ipu_cycles(target, sc::tiles::ipu_transfer{0, 1, sent}) + sc::sync_cycles(target, 2);
 constexpr std::int64_t round = in_turn.stage(0).cycles() + in_turn.stage(1).cycles() + in_turn.pass(0).host_cycles +
                                in_turn.pass(1).host_cycles + 2 * transfer;
 static_assert(in_turn.cycles() == 16 * round + in_turn.update_cycles());
@@ -184,7 +185,7 @@ static_assert(offloaded.pass(0).stored_bytes == offloaded.pass(3).fetched_bytes)
 static_assert(offloaded.streaming_bytes(0) == 4 * offloaded.pass(0).stored_bytes - offloaded.pass(0).stored_bytes,
               "of the three micro-batches that are in flight");
 static_assert(offloaded.pass(0).streaming_cycles ==
-              sc::streaming_memory_cycles(target, offloaded.pass(0).stored_bytes));
+              sc::tiles::streaming_memory_cycles(target, offloaded.pass(0).stored_bytes));
 static_assert(offloaded.memory(0).activations < grouped.memory(0).activations);
 static_assert(offloaded.cycles() > grouped.cycles());
 
@@ -226,7 +227,7 @@ static_assert(replicas.replicas() == 4 &&
 // hand on the sums. IPUs of replica r are 2 r and 2 r + 1.
 constexpr std::int64_t weights_of_stage[]{64 * 96 + 96 + 96 * 48 + 48 + 48 * 32 + 32, 32 * 16 + 16 + 16 * 10 + 10};
 constexpr std::int64_t ring_phase = [] {
-  std::array<sc::ipu_transfer, 8> all{};
+  std::array<sc::tiles::ipu_transfer, 8> all{};
   for (int ipu = 0; ipu < 8; ++ipu)
     all[static_cast<std::size_t>(ipu)] = {ipu, (ipu + 2) % 8, (weights_of_stage[ipu % 2] * 4 + 3) / 4};
   return sc::inter_ipu_cycles(target, 8, all) + sc::sync_cycles(target, 8);
@@ -277,12 +278,12 @@ template <class M, auto Training, class Machine, execution_mode Mode = execution
 std::int64_t cycles_of_slots() {
   auto const& table = sc::timetable_of<M, Training, Mode>;
   constexpr auto profile = sc::profile<M, Training, Machine, Mode>;
-  std::vector<std::vector<sc::ipu_transfer>> sent_by;
+  std::vector<std::vector<sc::tiles::ipu_transfer>> sent_by;
   [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
     (
         [&] {
           auto& all = sent_by.emplace_back();
-          for (auto const& own : sc::pass_plan_of<job<M, Training, Mode>, static_cast<int>(Pass)>.transfers)
+          for (auto const& own : sc::plan::pass_plan_of<job<M, Training, Mode>, static_cast<int>(Pass)>.transfers)
             if (own.device >= 0) all.push_back({profile.pass(Pass).device, own.device, own.floats * 4});
         }(),
         ...);
@@ -290,7 +291,7 @@ std::int64_t cycles_of_slots() {
   std::int64_t cycles = 0;
   for (int slot = 0; slot < table.slots(); ++slot) {
     std::int64_t longest = 0;
-    std::vector<sc::ipu_transfer> transfers;
+    std::vector<sc::tiles::ipu_transfer> transfers;
     for (int device = 0; device < table.devices(); ++device) {
       std::int64_t busy = 0;
       for (auto const& step : table.steps(slot, device)) {

@@ -100,9 +100,10 @@ constexpr auto everywhere = sc::profile<two_stages, half_everywhere, four_ipus>;
 constexpr auto by_machine = sc::profile<two_stages, plain, half_ipus>;
 static_assert(everywhere.cycles() == by_machine.cycles() && everywhere.memory(0) == by_machine.memory(0) &&
               everywhere.peak_flops_per_second() == by_machine.peak_flops_per_second());
-static_assert(std::is_same_v<sc::lowered_call<sc::job<two_stages, half_everywhere, execution_mode::training, half_ipus>,
-                                              0, 1>::machine,
-                             half_ipus::one_ipu>);
+static_assert(
+    std::is_same_v<sc::tiles::lowered_call<
+                       sc::jobs::job<two_stages, half_everywhere, execution_mode::training, half_ipus>, 0, 1>::machine,
+                   half_ipus::one_ipu>);
 
 // A predictor's description has those of forward steps; a model without stages has none.
 constexpr sc::inference predicting{

@@ -14,7 +14,7 @@ using namespace stagecraft;  // NOLINT: one test
 /// What comes back of a number.
 float stored(float number) {
   std::array<std::byte, 2> memory{};
-  tile_view const view(memory.data(), 1, dtype::float16, 0);
+  tiles::tile_view const view(memory.data(), 1, dtype::float16, 0);
   view.set(0, number);
   return view[0];
 }
@@ -30,13 +30,13 @@ TEST_CASE("without rules: the nearest, and at most the largest") {
 }
 
 TEST_CASE("NaN on overflow") {
-  half_rounding const rules({.nan_on_overflow = true});
+  tiles::half_rounding const rules({.nan_on_overflow = true});
   CHECK(stored(65519.0F) == 65504.0F);
   CHECK_FALSE(rules.overflowed());
   CHECK(std::isnan(stored(65520.0F)));
   CHECK(rules.overflowed());
   {
-    half_rounding const inner({});
+    tiles::half_rounding const inner({});
     CHECK(stored(65520.0F) == 65504.0F);
     CHECK(inner.overflowed());
     CHECK(stored(1.0F) == 1.0F);
@@ -46,7 +46,7 @@ TEST_CASE("NaN on overflow") {
 
 TEST_CASE("at random: the same numbers again with the same key, with the right mean") {
   auto const sum_of = [](std::uint64_t seed) {
-    half_rounding const rules({.at_random = true, .key = {seed, 1}});
+    tiles::half_rounding const rules({.at_random = true, .key = {seed, 1}});
     double sum = 0;
     for (int i = 0; i < 4096; ++i) sum += static_cast<double>(stored(2.0F + 0x1p-11F)) - 2;
     CHECK_FALSE(rules.overflowed());

@@ -19,21 +19,21 @@ constexpr sc::ipu_target three_tiles = [] {
 }();
 
 // Ten numbers: 4, 4 and 2 on three tiles.
-constexpr sc::lowered_step step_with_two_tensors() {
-  sc::lowered_step step;
-  int const x = step.tensor(sc::tensor_role::input, 0, sc::dtype::float32, 10);
+constexpr sc::tiles::lowered_step step_with_two_tensors() {
+  sc::tiles::lowered_step step;
+  int const x = step.tensor(sc::tiles::tensor_role::input, 0, sc::dtype::float32, 10);
   int const y = step.temporary(10, sc::dtype::float16);
-  step.add(sc::operation_kind::map, 0, {x}, {y});
+  step.add(sc::tiles::operation_kind::map, 0, {x}, {y});
   return step;
 }
 constexpr auto step = step_with_two_tensors();
 
 struct fixture {
-  sc::step_layout layout{step, three_tiles};
-  sc::tile_machine machine{three_tiles, 256};
+  sc::tiles::step_layout layout{step, three_tiles};
+  sc::tiles::tile_machine machine{three_tiles, 256};
 
   fixture() {
-    std::int64_t const offsets[sc::lowered_step::most_tensors]{64};
+    std::int64_t const offsets[sc::tiles::lowered_step::most_tensors]{64};
     machine.begin_step(step, layout, offsets, 96, {});
     std::vector<float> values(10);
     std::iota(values.begin(), values.end(), 1.0F);

@@ -12,10 +12,10 @@ namespace stagecraft::operations {
 
 namespace {
 
-using kinds = growing_array<segment_kind>;
+using kinds = tracing::growing_array<segment_kind>;
 constexpr auto whole = segment_kind::whole, by_sample = segment_kind::by_sample, large = segment_kind::product;
 
-constexpr kinds kinds_of(growing_array<segment> const& segments) {
+constexpr kinds kinds_of(tracing::growing_array<segment> const& segments) {
   kinds result;
   for (auto const& each : segments) result.push_back(each.kind);
   return result;

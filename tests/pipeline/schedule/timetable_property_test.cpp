@@ -188,7 +188,7 @@ struct random_table {
     if (overlaps_io) micro_batches = make(1).overlap_length() + pick(random, 2, 20);
   }
   [[nodiscard]] sc::timetable make(int count) const {
-    std::vector<sc::placed_stage> placed;
+    std::vector<sc::pipeline::placed_stage> placed;
     for (int const device : devices) placed.push_back({device});
     for (int const stage : beside) placed[record::at(stage)].is_beside = true;
     return {order, placed, count, trains, serialized, recomputation, overlaps_io};

@@ -222,9 +222,9 @@ static_assert(loop.slots() == 7 && loop.steps(2, 0).size() == 3 &&
               loop.steps(2, 0)[2] == sc::timetable_step{pass_kind::outfeed, 0, 0, 0});
 
 // Stages beside each other: [s0, [s1, s2], s3] has the slots of three stages.
-constexpr sc::placed_stage forked[]{{0}, {1}, {2, true}, {3}};
+constexpr sc::pipeline::placed_stage forked[]{{0}, {1}, {2, true}, {3}};
 template <sc::schedule Schedule, bool Trains>
-constexpr sc::timetable parallel_stages(Schedule, std::span<sc::placed_stage const>(forked), 6, Trains);
+constexpr sc::timetable parallel_stages(Schedule, std::span<sc::pipeline::placed_stage const>(forked), 6, Trains);
 template <sc::schedule Schedule, bool Trains>
 inline constexpr bool has_slots_of_three = [] {
   auto const& table = parallel_stages<Schedule, Trains>;
@@ -251,9 +251,9 @@ static_assert(has_slots_of_three<schedule::sequential, true> && has_slots_of_thr
 static_assert(parallel_stages<schedule::grouped, true>.sends(0) && parallel_stages<schedule::grouped, true>.sends(1) &&
               parallel_stages<schedule::grouped, true>.sends(2));
 // In turn, with devices 0 and 1 shared: the last stage is on a device of the two.
-constexpr sc::placed_stage back_on_one[]{{0}, {1}, {2, true}, {1}};
-static_assert(
-    sc::timetable(sc::interleaved, std::span<sc::placed_stage const>(back_on_one), 4, false).overlap_length() == 1);
+constexpr sc::pipeline::placed_stage back_on_one[]{{0}, {1}, {2, true}, {1}};
+static_assert(sc::timetable(sc::interleaved, std::span<sc::pipeline::placed_stage const>(back_on_one), 4, false)
+                  .overlap_length() == 1);
 
 // The guide's figures: devices down, slots across; F forward and B backward of a micro-batch, U the weight update.
 

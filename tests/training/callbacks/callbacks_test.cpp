@@ -20,7 +20,7 @@ namespace sc = stagecraft;
 namespace {
 
 /// A model with one weight that counts epochs.
-struct counting_model final : sc::trainable {
+struct counting_model final : sc::trainers::trainable {
   float rate = 0.001f;
   float weight = 0;
 
@@ -34,7 +34,7 @@ struct counting_model final : sc::trainable {
 
 /// Runs `fit` without any training: epoch e reports the e-th entry.
 int run(counting_model& model, sc::callback& tested, std::vector<sc::logs> const& epochs, bool validation = true) {
-  sc::callback_list list({&tested});
+  sc::trainers::callback_list list({&tested});
   model.stop_training = false;
   list.set_params({.verbose = 1, .epochs = static_cast<int>(epochs.size()), .steps = 1, .validation = validation});
   list.set_model(model);
@@ -85,7 +85,7 @@ struct recorder : sc::callback {
 };
 
 /// Calls every hook once, in the order of a run.
-void call_all(sc::callback_list& list) {
+void call_all(sc::trainers::callback_list& list) {
   sc::logs none;
   list.on_train_begin(none);
   list.on_epoch_begin(0, none);
@@ -131,7 +131,7 @@ TEST_CASE("logs keep their order and name what is missing") {
 
 TEST_CASE("every hook reaches every callback, batch hooks under both names") {
   recorder first, second;
-  sc::callback_list list({&first});
+  sc::trainers::callback_list list({&first});
   list.append(second);
   call_all(list);
   CHECK(first.text == "train(epoch0(b1e2test(b3e4)))predict(b5e6)");
@@ -158,17 +158,17 @@ TEST_CASE("lambda_callback calls what it was given") {
                                       .on_predict_end = plain(")"),
                                       .on_predict_batch_begin = numbered("b"),
                                       .on_predict_batch_end = numbered("e")});
-  sc::callback_list list({&all});
+  sc::trainers::callback_list list({&all});
   call_all(list);
   CHECK(text == "train(epoch0b1e2test(b3e4))0)predict(b5e6)");
   sc::callbacks::lambda_callback nothing({.on_epoch_end = [](int, sc::logs& values) { values["x"] = 1; }});
-  sc::callback_list other({&nothing});
+  sc::trainers::callback_list other({&nothing});
   call_all(other);
 }
 
 TEST_CASE("the history has one series per name") {
   counting_model model;
-  sc::training_history history;
+  sc::trainers::training_history history;
   run(model, history, {{{"loss", 1}}, {{"loss", 0.5}, {"val_loss", 2}}});
   CHECK(history.epoch == std::vector<int>{0, 1});
   CHECK(history.history["loss"] == std::vector<double>{1, 0.5});
@@ -242,7 +242,7 @@ TEST_CASE("learning_rate_scheduler sets and logs the rate") {
   counting_model model;
   std::string text;
   auto sink = [&](std::string_view part) { text += part; };
-  sc::training_history history;
+  sc::trainers::training_history history;
   sc::callbacks::learning_rate_scheduler halve([](int epoch, double rate) { return epoch == 0 ? rate : rate / 2; },
                                                {.verbose = 1, .output = sink});
   run(model, halve, series("loss", {3, 2, 1}));
@@ -287,7 +287,7 @@ TEST_CASE("terminate_on_nan stops after the batch") {
   std::string text;
   auto sink = [&](std::string_view part) { text += part; };
   sc::callbacks::terminate_on_nan guard(sink);
-  sc::callback_list list({&guard});
+  sc::trainers::callback_list list({&guard});
   list.set_model(model);
   sc::logs values{{"loss", 1}};
   list.on_train_batch_end(6, values);
@@ -302,7 +302,7 @@ TEST_CASE("throughput_estimator counts the steps between its hooks, learning_rat
   counting_model model;
   sc::callbacks::throughput_estimator throughput(8);
   sc::callbacks::learning_rate_logger rate;
-  sc::callback_list list({&throughput, &rate});
+  sc::trainers::callback_list list({&throughput, &rate});
   list.set_model(model);
   sc::logs none, values;
   list.on_epoch_begin(0, none);

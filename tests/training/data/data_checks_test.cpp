@@ -22,8 +22,8 @@ xt::xarray<float> zeros(std::vector<std::size_t> const& shape) {
   return array;
 }
 
-void check_one(char const* argument, sc::sample_source const& source, sc::shape expected) {
-  sc::check_shapes(argument, source, {&expected, 1});
+void check_one(char const* argument, sc::trainers::sample_source const& source, sc::shape expected) {
+  sc::trainers::check_shapes(argument, source, {&expected, 1});
 }
 
 }  // namespace
@@ -58,103 +58,104 @@ TEST_CASE("E4001: shapes of samples") {
       [] { check_one("validation_data.y", zeros({5, 1}), {10}); });
   throws("x[1]: expected samples of shape (3,), found (4,) [E4001]", [] {
     sc::shape const expected[] = {{2}, {3}};
-    sc::check_shapes("x", sc::inputs(zeros({5, 2}), zeros({5, 4})), expected);
+    sc::trainers::check_shapes("x", sc::inputs(zeros({5, 2}), zeros({5, 4})), expected);
   });
 }
 
 TEST_CASE("E4010: number of arrays") {
   throws("x: expected 2 arrays, found 1 [E4010]", [] {
     sc::shape const expected[] = {{2}, {3}};
-    sc::check_shapes("x", zeros({5, 2}), expected);
+    sc::trainers::check_shapes("x", zeros({5, 2}), expected);
   });
 }
 
 TEST_CASE("E4002: lengths") {
-  sc::check_lengths("x", zeros({5, 2}), "y", zeros({5}));
+  sc::trainers::check_lengths("x", zeros({5, 2}), "y", zeros({5}));
   throws("y: expected 5 samples, as many as x has, found 4 [E4002]",
-         [] { sc::check_lengths("x", zeros({5, 2}), "y", zeros({4})); });
+         [] { sc::trainers::check_lengths("x", zeros({5, 2}), "y", zeros({4})); });
   throws("x[1]: expected 5 samples, as many as x[0] has, found 6 [E4002]",
-         [] { sc::check_lengths("x", sc::inputs(zeros({5, 2}), zeros({6, 2})), "y", zeros({5})); });
+         [] { sc::trainers::check_lengths("x", sc::inputs(zeros({5, 2}), zeros({6, 2})), "y", zeros({5})); });
 }
 
 TEST_CASE("E4003: enough samples") {
-  sc::check_count("x", 1);
-  sc::check_steps("steps_per_epoch", 3, 3);
-  throws("x: expected at least 1 sample, found 0 [E4003]", [] { sc::check_count("x", 0); });
+  sc::trainers::check_count("x", 1);
+  sc::trainers::check_steps("steps_per_epoch", 3, 3);
+  throws("x: expected at least 1 sample, found 0 [E4003]", [] { sc::trainers::check_count("x", 0); });
   throws("x: expected at least 32 samples (one batch, with drop_remainder), found 10 [E4003]",
-         [] { sc::check_count("x", 10, 32, " (one batch, with drop_remainder)"); });
+         [] { sc::trainers::check_count("x", 10, 32, " (one batch, with drop_remainder)"); });
   throws("steps_per_epoch: expected data for 4 batches, found 3 [E4003]",
-         [] { sc::check_steps("steps_per_epoch", 4, 3); });
+         [] { sc::trainers::check_steps("steps_per_epoch", 4, 3); });
 }
 
 TEST_CASE("E4004: labels") {
-  sc::check_labels("y", std::vector<int>{0, 9, 5}, 10);
-  sc::check_labels("y", std::vector<float>{0, 9, 5}, 10);
+  sc::trainers::check_labels("y", std::vector<int>{0, 9, 5}, 10);
+  sc::trainers::check_labels("y", std::vector<float>{0, 9, 5}, 10);
   throws("y: expected class numbers from 0 to 9, found 10 at sample 2 [E4004]",
-         [] { sc::check_labels("y", std::vector<int>{0, 9, 10}, 10); });
+         [] { sc::trainers::check_labels("y", std::vector<int>{0, 9, 10}, 10); });
   throws("y: expected class numbers from 0 to 9, found -1 at sample 0 [E4004]",
-         [] { sc::check_labels("y", std::vector<std::int8_t>{-1}, 10); });
+         [] { sc::trainers::check_labels("y", std::vector<std::int8_t>{-1}, 10); });
   throws("y: expected class numbers from 0 to 9, found 0.5 at sample 1 [E4004]",
-         [] { sc::check_labels("y", std::vector<float>{1, 0.5f}, 10); });
+         [] { sc::trainers::check_labels("y", std::vector<float>{1, 0.5f}, 10); });
   throws("y: expected class numbers from 0 to 9, found nan at sample 0 [E4004]",
-         [] { sc::check_labels("y", std::vector<double>{std::numeric_limits<double>::quiet_NaN()}, 10); });
+         [] { sc::trainers::check_labels("y", std::vector<double>{std::numeric_limits<double>::quiet_NaN()}, 10); });
   throws("y: expected class numbers from 0 to 9, found 4294967296 at sample 0 [E4004]",
-         [] { sc::check_labels("y", std::vector<std::int64_t>{4294967296}, 10); });
+         [] { sc::trainers::check_labels("y", std::vector<std::int64_t>{4294967296}, 10); });
 }
 
 TEST_CASE("E4005: sample weights") {
-  sc::check_sample_weight("sample_weight", {}, 5);
-  sc::check_sample_weight("sample_weight", zeros({5}), 5);
-  sc::check_sample_weight("sample_weight", zeros({5, 1}), 5);
+  sc::trainers::check_sample_weight("sample_weight", {}, 5);
+  sc::trainers::check_sample_weight("sample_weight", zeros({5}), 5);
+  sc::trainers::check_sample_weight("sample_weight", zeros({5, 1}), 5);
   throws("sample_weight: expected 5 numbers, one per sample, found 4 [E4005]",
-         [] { sc::check_sample_weight("sample_weight", zeros({4}), 5); });
+         [] { sc::trainers::check_sample_weight("sample_weight", zeros({4}), 5); });
   throws("sample_weight: expected one number per sample, found samples of shape (2,) [E4005]",
-         [] { sc::check_sample_weight("sample_weight", zeros({5, 2}), 5); });
+         [] { sc::trainers::check_sample_weight("sample_weight", zeros({5, 2}), 5); });
 }
 
 TEST_CASE("E4006: class weights") {
   std::vector<int> const y{0, 1, 1};
   xt::xarray<float> const one_hot = zeros({3, 2});
-  sc::check_class_weight({}, {});
-  sc::check_class_weight({{1, 2.0f}, {0, 1.0f}}, y);
-  sc::check_class_weight({{1, 2.0f}, {0, 1.0f}}, one_hot);
-  sc::check_class_weight({{0, 1.0f}, {1, 2.0f}, {2, 9.0f}}, y);  // a class that does not occur
+  sc::trainers::check_class_weight({}, {});
+  sc::trainers::check_class_weight({{1, 2.0f}, {0, 1.0f}}, y);
+  sc::trainers::check_class_weight({{1, 2.0f}, {0, 1.0f}}, one_hot);
+  sc::trainers::check_class_weight({{0, 1.0f}, {1, 2.0f}, {2, 9.0f}}, y);  // a class that does not occur
   throws("class_weight: expected the classes from 0 to 1, as there are 2, found 2 [E4006]",
-         [&] { sc::check_class_weight({{0, 1.0f}, {2, 1.0f}}, y); });
+         [&] { sc::trainers::check_class_weight({{0, 1.0f}, {2, 1.0f}}, y); });
   throws("class_weight: expected one weight for each class, found 2 for class 0 [E4006]",
-         [&] { sc::check_class_weight({{0, 1.0f}, {0, 2.0f}}, y); });
+         [&] { sc::trainers::check_class_weight({{0, 1.0f}, {0, 2.0f}}, y); });
   throws("class_weight: expected targets from 0 to 0, found 1 at sample 1 [E4006]",
-         [&] { sc::check_class_weight({{0, 1.0f}}, y); });
+         [&] { sc::trainers::check_class_weight({{0, 1.0f}}, y); });
   throws("class_weight: expected targets from 0 to 1, found 3 at sample 1 [E4006]",
-         [&] { sc::check_class_weight({{0, 1.0f}, {1, 1.0f}}, std::vector<float>{0.4f, 3}); });
+         [&] { sc::trainers::check_class_weight({{0, 1.0f}, {1, 1.0f}}, std::vector<float>{0.4f, 3}); });
 }
 
 TEST_CASE("E4007: validation_split keeps the last part, as Keras counts it") {
-  CHECK(sc::training_count(100, 0) == 100);
-  CHECK(sc::training_count(100, 0.2) == 80);
-  CHECK(sc::training_count(10, 0.1) == 9);
-  CHECK(sc::training_count(7, 0.5) == 3);
-  CHECK(sc::training_count(1000, 0.9) == 99);  // floor(1000 * (1 - 0.9)) in double arithmetic, as in Python
+  CHECK(sc::trainers::training_count(100, 0) == 100);
+  CHECK(sc::trainers::training_count(100, 0.2) == 80);
+  CHECK(sc::trainers::training_count(10, 0.1) == 9);
+  CHECK(sc::trainers::training_count(7, 0.5) == 3);
+  CHECK(sc::trainers::training_count(1000, 0.9) == 99);  // floor(1000 * (1 - 0.9)) in double arithmetic, as in Python
   throws("validation_split: expected a number from 0 to below 1, found 1 [E4007]",
-         [] { static_cast<void>(sc::training_count(10, 1)); });
+         [] { static_cast<void>(sc::trainers::training_count(10, 1)); });
   throws("validation_split: expected a number from 0 to below 1, found -0.5 [E4007]",
-         [] { static_cast<void>(sc::training_count(10, -0.5)); });
+         [] { static_cast<void>(sc::trainers::training_count(10, -0.5)); });
   throws("validation_split: 0.5 of 1 samples leaves none to train with [E4007]",
-         [] { static_cast<void>(sc::training_count(1, 0.5)); });
+         [] { static_cast<void>(sc::trainers::training_count(1, 0.5)); });
 }
 
 TEST_CASE("E4008: batch sizes") {
-  CHECK(sc::batch_size_to_use(0, 32) == 32);
-  CHECK(sc::batch_size_to_use(5, 32) == 5);
+  CHECK(sc::trainers::batch_size_to_use(0, 32) == 32);
+  CHECK(sc::trainers::batch_size_to_use(5, 32) == 5);
   throws("batch_size: expected 1 to 32, the description's batch_size, found 64 [E4008]",
-         [] { static_cast<void>(sc::batch_size_to_use(64, 32)); });
+         [] { static_cast<void>(sc::trainers::batch_size_to_use(64, 32)); });
   throws("batch_size: expected 1 to 32, the description's batch_size, found -1 [E4008]",
-         [] { static_cast<void>(sc::batch_size_to_use(-1, 32)); });
+         [] { static_cast<void>(sc::trainers::batch_size_to_use(-1, 32)); });
 }
 
 TEST_CASE("E4011: numbers among the options") {
-  sc::check_options({});
-  throws("epochs: expected at least 0, found -1 [E4011]", [] { sc::check_options({.epochs = -1}); });
-  throws("validation_freq: expected at least 1, found 0 [E4011]", [] { sc::check_options({.validation_freq = 0}); });
-  throws("verbose: expected at least 0, found -1 [E4011]", [] { sc::check_options({.verbose = -1}); });
+  sc::trainers::check_options({});
+  throws("epochs: expected at least 0, found -1 [E4011]", [] { sc::trainers::check_options({.epochs = -1}); });
+  throws("validation_freq: expected at least 1, found 0 [E4011]",
+         [] { sc::trainers::check_options({.validation_freq = 0}); });
+  throws("verbose: expected at least 0, found -1 [E4011]", [] { sc::trainers::check_options({.verbose = -1}); });
 }

@@ -10,23 +10,23 @@
 
 namespace sc = stagecraft;
 
-static_assert(sc::SampleData<xt::xtensor<float, 2>>);
-static_assert(sc::SampleData<xt::xarray<std::uint8_t> const&>);
-static_assert(sc::SampleData<std::vector<int>>);
-static_assert(sc::SampleData<std::span<double const>>);
-static_assert(!sc::SampleData<std::string>);
-static_assert(!sc::SampleData<std::vector<std::string>>);
-static_assert(!sc::SampleData<int>);
+static_assert(sc::trainers::SampleData<xt::xtensor<float, 2>>);
+static_assert(sc::trainers::SampleData<xt::xarray<std::uint8_t> const&>);
+static_assert(sc::trainers::SampleData<std::vector<int>>);
+static_assert(sc::trainers::SampleData<std::span<double const>>);
+static_assert(!sc::trainers::SampleData<std::string>);
+static_assert(!sc::trainers::SampleData<std::vector<std::string>>);
+static_assert(!sc::trainers::SampleData<int>);
 
 namespace {
 
-std::vector<float> numbers_of(sc::sample_source const& source) {
+std::vector<float> numbers_of(sc::trainers::sample_source const& source) {
   std::vector<float> numbers(static_cast<std::size_t>(source.count() * source.sample_size()));
   source.gather(0, source.count(), numbers.data());
   return numbers;
 }
 
-std::vector<float> gathered(sc::sample_source const& source, std::vector<std::int32_t> const& rows) {
+std::vector<float> gathered(sc::trainers::sample_source const& source, std::vector<std::int32_t> const& rows) {
   std::vector<float> numbers(rows.size() * static_cast<std::size_t>(source.sample_size()));
   source.gather(rows, numbers.data());
   return numbers;
@@ -41,7 +41,7 @@ struct labelled {
 
 TEST_CASE("containers are used in place, whatever their numbers") {
   xt::xtensor<float, 2> x{{1, 2}, {3, 4}, {5, 6}};
-  sc::sample_source source(x);
+  sc::trainers::sample_source source(x);
   CHECK(source.given());
   CHECK(source.count() == 3);
   CHECK(source.sample_shape() == sc::shape(2));
@@ -51,10 +51,10 @@ TEST_CASE("containers are used in place, whatever their numbers") {
   CHECK(source.at(1, 1) == 4);
 
   xt::xarray<std::uint8_t> const bytes{{0, 255}, {128, 1}};
-  sc::sample_source const from_bytes(bytes);
+  sc::trainers::sample_source const from_bytes(bytes);
   CHECK(numbers_of(from_bytes) == std::vector<float>{0, 255, 128, 1});
   xt::xtensor<double, 1> const numbers{0.5, 1.5};
-  sc::sample_source const from_doubles(numbers);
+  sc::trainers::sample_source const from_doubles(numbers);
   CHECK(from_doubles.sample_shape().rank() == 0);
   CHECK(from_doubles.sample_size() == 1);
   CHECK(numbers_of(from_doubles) == std::vector<float>{0.5f, 1.5f});
@@ -84,7 +84,7 @@ TEST_CASE("other orders and views give the same samples") {
 
   // A view of the first axis is not copied.
   xt::xtensor<float, 2> changing = x;
-  sc::sample_source const last(xt::view(changing, xt::range(1, 3)));
+  sc::trainers::sample_source const last(xt::view(changing, xt::range(1, 3)));
   changing(2, 2) = 10;
   CHECK(last.at(1, 2) == 10);
 }
@@ -92,8 +92,8 @@ TEST_CASE("other orders and views give the same samples") {
 TEST_CASE("lazy expressions are evaluated once") {
   xt::xtensor<float, 2> x{{2, 4}, {6, 8}};
   auto const half = x / 2.f;
-  sc::sample_source const source(half);
-  sc::sample_source const temporary(x + 1.f);
+  sc::trainers::sample_source const source(half);
+  sc::trainers::sample_source const temporary(x + 1.f);
   x(0, 0) = 100;
   CHECK(numbers_of(source) == std::vector<float>{1, 2, 3, 4});
   CHECK(numbers_of(temporary) == std::vector<float>{3, 5, 7, 9});
@@ -101,19 +101,19 @@ TEST_CASE("lazy expressions are evaluated once") {
 
 TEST_CASE("temporaries are kept, also by copies and slices") {
   auto const make = [] {
-    sc::sample_source source(xt::xtensor<int, 2>{{1, 2}, {3, 4}, {5, 6}});
+    sc::trainers::sample_source source(xt::xtensor<int, 2>{{1, 2}, {3, 4}, {5, 6}});
     return source.slice(1, 2);
   };
-  sc::sample_source const source = make();
+  sc::trainers::sample_source const source = make();
   CHECK(source.count() == 2);
   CHECK(numbers_of(source) == std::vector<float>{3, 4, 5, 6});
   CHECK(gathered(source, {1}) == std::vector<float>{5, 6});
-  CHECK(numbers_of(sc::sample_source(std::vector<double>{1, 2})) == std::vector<float>{1, 2});
+  CHECK(numbers_of(sc::trainers::sample_source(std::vector<double>{1, 2})) == std::vector<float>{1, 2});
 }
 
 TEST_CASE("sequences are one number per sample, also as class numbers") {
   std::vector<std::int64_t> const labels{3, 1, 2};
-  sc::sample_source const source(labels);
+  sc::trainers::sample_source const source(labels);
   std::int32_t whole[3];
   source.gather(0, 3, whole);
   CHECK(whole[0] == 3);
@@ -127,15 +127,15 @@ TEST_CASE("sequences are one number per sample, also as class numbers") {
   float storage[] = {1, 2, 3, 4};
   float* const raw = storage;
   auto const adapted = xt::adapt(raw, 4, xt::no_ownership(), std::vector<std::size_t>{2, 2});
-  CHECK(sc::sample_source(adapted).sample_shape() == sc::shape(2));
+  CHECK(sc::trainers::sample_source(adapted).sample_shape() == sc::shape(2));
 }
 
 TEST_CASE("too many dimensions are refused") {
   xt::xarray<float> const number(1.f);
-  CHECK_THROWS_AS(sc::sample_source{number}, sc::data_error);
+  CHECK_THROWS_AS(sc::trainers::sample_source{number}, sc::data_error);
   xt::xarray<float> const deep = xt::xarray<float>::from_shape({1, 1, 1, 1, 1, 1, 1, 1});
   CHECK_THROWS_WITH_AS(
-      sc::sample_source{deep},
+      sc::trainers::sample_source{deep},
       "data: expected an array of samples with at most 6 dimensions each, found an array of 8 dimensions "
       "[E4016]",
       sc::data_error);
@@ -186,18 +186,19 @@ TEST_CASE("weights of rows are sample weight times class weight") {
   xt::xtensor<float, 2> const one_hot{{1, 0}, {0, 1}, {0, 1}, {1, 0}};
   std::int32_t const rows[] = {3, 1};
   float weights[2];
-  sc::row_weights const none;
+  sc::trainers::row_weights const none;
   CHECK_FALSE(none.given());
   none.gather(rows, weights);
   CHECK(weights[0] == 1);
-  for (sc::sample_source const& targets : {sc::sample_source(labels), sc::sample_source(one_hot)}) {
-    sc::row_weights const both(by_sample, {{1, 10.0f}, {0, 0.5f}}, targets);
+  for (sc::trainers::sample_source const& targets :
+       {sc::trainers::sample_source(labels), sc::trainers::sample_source(one_hot)}) {
+    sc::trainers::row_weights const both(by_sample, {{1, 10.0f}, {0, 0.5f}}, targets);
     CHECK(both.given());
     both.gather(rows, weights);
     CHECK(weights[0] == 2);
     CHECK(weights[1] == 20);
   }
-  sc::row_weights const classes({}, {{0, 0.5f}, {1, 3}}, labels);
+  sc::trainers::row_weights const classes({}, {{0, 0.5f}, {1, 3}}, labels);
   classes.gather(rows, weights);
   CHECK(weights[0] == 0.5f);
   CHECK(weights[1] == 3);

@@ -11,7 +11,7 @@ namespace sc = stagecraft;
 // The order is part of the library's promise of determinism: the compiler finds it, too.
 constexpr std::array<std::int32_t, 8> shuffled(std::uint64_t seed, std::uint64_t epoch) {
   std::array<std::int32_t, 8> order{};
-  sc::shuffle_order(order, seed, epoch);
+  sc::trainers::shuffle_order(order, seed, epoch);
   return order;
 }
 static_assert(shuffled(1, 0) == shuffled(1, 0));
@@ -24,7 +24,7 @@ TEST_CASE("an order is a permutation, and each place gets each sample equally of
   int hits[size][size] = {};
   std::vector<std::int32_t> order(size);
   for (int epoch = 0; epoch < rounds; ++epoch) {
-    sc::shuffle_order(order, 42, static_cast<std::uint64_t>(epoch));
+    sc::trainers::shuffle_order(order, 42, static_cast<std::uint64_t>(epoch));
     unsigned seen = 0;
     for (int place = 0; place < size; ++place) {
       seen |= 1u << order[static_cast<std::size_t>(place)];
@@ -37,7 +37,7 @@ TEST_CASE("an order is a permutation, and each place gets each sample equally of
 }
 
 TEST_CASE("epochs cut their order into batches, the last one may be short") {
-  sc::epoch_order plain(10, false, 7);
+  sc::trainers::epoch_order plain(10, false, 7);
   plain.begin_epoch(3);
   CHECK(plain.batches(4) == 3);
   CHECK(plain.batches(4, true) == 2);
@@ -47,7 +47,7 @@ TEST_CASE("epochs cut their order into batches, the last one may be short") {
   CHECK(plain.batch(2, 4, 3).size() == 2);
   CHECK(plain.batch(2, 4, 3)[1] == 9);
 
-  sc::epoch_order shuffled_order(100, true, 7), again(100, true, 7);
+  sc::trainers::epoch_order shuffled_order(100, true, 7), again(100, true, 7);
   shuffled_order.begin_epoch(0);
   shuffled_order.begin_epoch(5);
   again.begin_epoch(5);
@@ -61,7 +61,7 @@ TEST_CASE("epochs cut their order into batches, the last one may be short") {
 
 TEST_CASE("epochs of a given length go on in the data") {
   constexpr int size = 4, batches = 3, steps = 2;  // 10 samples
-  sc::epoch_order whole(10, true, 7), parts(10, true, 7);
+  sc::trainers::epoch_order whole(10, true, 7), parts(10, true, 7);
   for (int epoch = 0; epoch < 6; ++epoch) {
     parts.continue_epoch(epoch, steps, batches);
     for (int step = 0; step < steps; ++step) {

@@ -33,7 +33,7 @@ struct sample_of_element<batch_of<Sample>> {
 
 /// A part that is a number, a list of numbers or a tensor; not a tuple of such.
 template <class Part>
-concept ArrayPart = std::is_arithmetic_v<Part> || SampleData<Part>;
+concept ArrayPart = std::is_arithmetic_v<Part> || trainers::SampleData<Part>;
 
 /// One of a sample's extents, by which `numbers` are multiplied; both are an int.
 [[nodiscard]] inline int extent_of_part(std::size_t extent, std::size_t& numbers) {
@@ -47,14 +47,14 @@ concept ArrayPart = std::is_arithmetic_v<Part> || SampleData<Part>;
 template <ArrayPart Part>
 [[nodiscard]] shape shape_of_part(Part const& part) {
   shape result;
-  if constexpr (TensorData<Part>) {
+  if constexpr (trainers::TensorData<Part>) {
     if (part.dimension() > shape::max_rank)
       stagecraft::detail::throw_data_error("E4016", "dataset: expected samples of at most %d dimensions, found %zu",
                                            static_cast<int>(shape::max_rank), part.dimension());
     std::size_t numbers = 1;
     for (std::size_t axis = 0; axis < part.dimension(); ++axis)
       result.push_back(extent_of_part(static_cast<std::size_t>(part.shape()[axis]), numbers));
-  } else if constexpr (SequenceData<Part>) {
+  } else if constexpr (trainers::SequenceData<Part>) {
     std::size_t numbers = 1;
     result.push_back(extent_of_part(part.size(), numbers));
   }
@@ -65,7 +65,7 @@ template <ArrayPart Part>
 void write_part(Part const& part, float* to) {
   if constexpr (std::is_arithmetic_v<Part>) {
     *to = static_cast<float>(part);
-  } else if constexpr (SequenceData<Part>) {
+  } else if constexpr (trainers::SequenceData<Part>) {
     std::transform(part.data(), part.data() + part.size(), to, [](auto number) { return static_cast<float>(number); });
   } else {
     using number = std::remove_cv_t<typename Part::value_type>;
@@ -79,7 +79,7 @@ void write_part(Part const& part, float* to) {
 /// E4086: several sample weights.
 template <class Weight>
 constexpr void check_weight() {
-  if constexpr (SampleTuple<Weight>)
+  if constexpr (trainers::SampleTuple<Weight>)
     if constexpr (std::tuple_size_v<Weight> > 1)
       static_assert(stagecraft::detail::report<stagecraft::detail::no_data_problem<Weight>>());
 }
@@ -91,12 +91,12 @@ void visit_parts(Sample const& sample, Visit const& visit) {
     using type = std::remove_cvref_t<decltype(value)>;
     if constexpr (ArrayPart<type>)
       visit(set, value);
-    else if constexpr (SampleTuple<type>)
+    else if constexpr (trainers::SampleTuple<type>)
       std::apply([&](auto const&... parts) { (visit(set, parts), ...); }, value);
     else
       static_assert(stagecraft::detail::report<stagecraft::detail::no_data_problem<type>>());
   };
-  if constexpr (ArrayPart<Sample> || !SampleTuple<Sample>) {
+  if constexpr (ArrayPart<Sample> || !trainers::SampleTuple<Sample>) {
     visit_set(0, sample);
   } else {
     constexpr std::size_t sets = std::tuple_size_v<Sample>;

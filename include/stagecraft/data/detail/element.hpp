@@ -26,7 +26,7 @@ template <class Shape>
 inline constexpr std::size_t rank_of_shape = dynamic_rank;
 template <class Extent, std::size_t Rank>
 inline constexpr std::size_t rank_of_shape<std::array<Extent, Rank>> = Rank;
-template <TensorData Tensor>
+template <trainers::TensorData Tensor>
 inline constexpr std::size_t rank_of = rank_of_shape<typename Tensor::shape_type>;
 
 /// Numbers, tensors and whatever is no array stay as they are; of tuples each part.
@@ -35,13 +35,13 @@ template <class Value>
   using type = std::remove_cvref_t<Value>;
   if constexpr (is_tensor<type>) {
     return type(std::forward<Value>(value));
-  } else if constexpr (TensorData<type>) {
+  } else if constexpr (trainers::TensorData<type>) {
     using number = std::remove_cv_t<typename type::value_type>;
     if constexpr (rank_of<type> != dynamic_rank)
       return xt::xtensor<number, rank_of<type>>(value);
     else
       return xt::xarray<number>(value);
-  } else if constexpr (SampleTuple<type>) {
+  } else if constexpr (trainers::SampleTuple<type>) {
     return std::apply([](auto&&... parts) { return std::tuple(owned(std::forward<decltype(parts)>(parts))...); },
                       std::forward<Value>(value));
   } else {

@@ -168,8 +168,8 @@ class prefetched_stream final : public stream<Element> {
   };
 
   fill_element fill_;
-  infeed_queue<std::optional<Element>> queue_;
-  running<infeed_queue<std::optional<Element>>> reading_;
+  threads::infeed_queue<std::optional<Element>> queue_;
+  threads::running<threads::infeed_queue<std::optional<Element>>> reading_;
   std::int64_t number_ = 0;
   bool is_over_ = false;
 };

@@ -3,6 +3,7 @@
 // which thread and in which memory; a policy carries out each of these things.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
 #include <stagecraft/threads/share.hpp>
@@ -11,7 +12,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::engine {
 
 /// The policy of a machine: `type`. A machine's policy is said by a specialisation, which has to be included wherever
 /// models are run on that machine; without one, the machine can be described and profiled, but carries out nothing
@@ -27,7 +28,9 @@ using policy_of = typename policy_of_machine<Machine>::type;
 template <class Machine>
 inline constexpr bool is_carried_out = !std::is_void_v<policy_of<Machine>>;
 
-namespace detail {
+}  // namespace stagecraft::engine
+
+namespace stagecraft::detail {
 
 /// What policies are asked with in the concept below: `on_host` carries out on the host what the policy is asked for.
 struct any_host_step {
@@ -38,7 +41,9 @@ struct any_host_loss {
   float operator()() const { return 0; }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::engine {
 
 /// What an engine asks of a machine. All functions are static; `Plan` is the plan of a pass (step_plan) and
 /// `Sizes` the sizes of a replica's memory (pipeline_sizes). Where a function takes `on_host`, that carries the same
@@ -117,4 +122,4 @@ concept ExecutionPolicy = requires(typename Policy::template replica_memory<Size
   Policy::template given_weights<Plan>(values);
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

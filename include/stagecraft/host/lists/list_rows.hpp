@@ -2,13 +2,14 @@
 // Operations of a list that work along rows, of which several may be carried out for some rows after the others.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/lists/list_values.hpp>
 #include <stagecraft/kernels/elementwise/row_groups.hpp>
 #include <stagecraft/kernels/reduction/reduce.hpp>
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// Says of an operation what it does along rows: those of the last axis.
 template <class Arch>
@@ -137,4 +138,4 @@ class list_rows : protected list_values<Arch> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

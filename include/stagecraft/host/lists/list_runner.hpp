@@ -2,6 +2,7 @@
 // Carries out a list of operations on floats in memory. It is compiled once, whatever the lists are.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/lists/list_rows.hpp>
 #include <stagecraft/host/lists/list_workspace.hpp>
 #include <stagecraft/host/lists/pooling_kernels.hpp>
@@ -18,7 +19,7 @@
 #include <cstring>
 #include <span>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies: of the whole batch, unless
 /// its place is storage::samples.
@@ -351,4 +352,4 @@ class list_runner : list_rows<Arch> {
   kernels::row_groups<Arch> groups_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -2,13 +2,14 @@
 // Where the operations of a list that is carried out read and write, and the loops that run.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/operations/plan/value_places.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// Samples [first, first + count) of a batch.
 struct batch_part {
@@ -96,4 +97,4 @@ class list_values {
   int depth_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

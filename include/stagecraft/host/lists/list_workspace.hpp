@@ -2,12 +2,13 @@
 // How many floats the operations of a list need beside their values.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/kernels/product/product.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <cstdint>
 #include <span>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// The workspace of a `list_runner`.
 template <class Arch>
@@ -78,4 +79,4 @@ class list_workspace {
  private:
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

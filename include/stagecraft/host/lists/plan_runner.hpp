@@ -2,13 +2,14 @@
 // Carries out a plan of few numbers, on memory of the caller's: a row of a loss, or what becomes of a weight.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/lists/list_runner.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <class Arch = kernels::default_architecture>
 class plan_runner {
@@ -69,4 +70,4 @@ class plan_runner {
   std::uint64_t seed_, stream_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -2,6 +2,7 @@
 // Kernels for the poolings among a plan's operations, each made for its shape.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/kernels/pooling/average_pooling.hpp>
 #include <stagecraft/kernels/pooling/max_pooling.hpp>
 #include <stagecraft/operations/operation_list.hpp>
@@ -10,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// How a pooling or the gradient of one is carried out for so many samples; null if there is no kernel for it.
 struct pooling_kernel {
@@ -19,7 +20,9 @@ struct pooling_kernel {
   void (*backward)(float const* x, float const* dy, float* dx, float* workspace, int samples) = nullptr;
 };
 
-namespace detail {
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::detail {
 
 /// The shape of a pooling of images of these extents. Kernels know up to two axes, and no window that is all padding.
 constexpr bool find_pooling_shape(operations::windows const& windows, operations::extents const& image,
@@ -91,7 +94,9 @@ constexpr pooling_kernel find_pooling_kernel() {
   return {};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 /// One for each operation of a frozen plan; none at all if none is a pooling.
 template <auto const& Plan, class Arch>
@@ -106,4 +111,4 @@ inline constexpr auto pooling_kernels = [] {
   }(std::make_index_sequence<has_some ? Plan.nodes.size() : 0>{});
 }();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

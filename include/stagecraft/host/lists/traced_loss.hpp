@@ -2,6 +2,7 @@
 // How a loss that is written as a `call` is computed, row by row.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/lists/plan_runner.hpp>
 #include <stagecraft/kernels/loss/loss_row.hpp>
 #include <stagecraft/losses/loss_plan.hpp>
@@ -10,7 +11,7 @@
 #include <cstring>
 #include <span>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// Carries out the plan of a row of a loss (plan_of_loss), on memory of the caller's.
 template <class Arch = kernels::default_architecture>
@@ -47,7 +48,7 @@ class traced_loss_row {
   plan_runner<Arch> runner_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu
 
 namespace stagecraft::kernels {
 
@@ -61,9 +62,9 @@ struct loss_row<Loss, Columns, Arch, Type> {
   }
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
     constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
-    alignas(64) std::array<float, static_cast<std::size_t>(traced_loss_row<Arch>::floats(plan)) + 1> memory;
+    alignas(64) std::array<float, static_cast<std::size_t>(cpu::traced_loss_row<Arch>::floats(plan)) + 1> memory;
     std::array<float*, plan.nodes.size()> addresses;
-    return traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
+    return cpu::traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
   }
 };
 

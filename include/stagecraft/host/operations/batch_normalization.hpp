@@ -3,6 +3,7 @@
 // joined by each thread for itself.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/folded_normalization.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/host/steps/step_epilogue.hpp>
@@ -15,7 +16,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::batch_normalization> {
@@ -282,4 +283,4 @@ struct operation<layers::batch_normalization> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

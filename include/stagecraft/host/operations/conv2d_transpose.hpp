@@ -3,6 +3,7 @@
 // other direction.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/operations/activation_epilogue.hpp>
 #include <stagecraft/host/operations/convolution_shapes.hpp>
 #include <stagecraft/host/steps/operation.hpp>
@@ -13,7 +14,7 @@
 #include <stagecraft/layers/conv2d_transpose.hpp>
 #include <algorithm>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::conv2d_transpose> {
@@ -73,4 +74,4 @@ struct operation<layers::conv2d_transpose> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

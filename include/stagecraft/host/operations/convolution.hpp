@@ -2,6 +2,7 @@
 // The steps of conv1d and conv2d on the host.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/operations/activation_epilogue.hpp>
 #include <stagecraft/host/operations/convolution_shapes.hpp>
 #include <stagecraft/host/steps/operation.hpp>
@@ -14,9 +15,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 struct convolution_operation {
   static constexpr bool has_phases = true;
@@ -77,11 +76,13 @@ struct convolution_operation {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::conv1d> : detail::convolution_operation {};
 template <>
 struct operation<layers::conv2d> : detail::convolution_operation {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -2,6 +2,7 @@
 // The steps of dense on the host.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/operations/activation_epilogue.hpp>
 #include <stagecraft/host/operations/update_in_registers.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
@@ -12,7 +13,7 @@
 #include <stagecraft/layers/dense.hpp>
 #include <algorithm>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::dense> {
@@ -142,4 +143,4 @@ struct operation<layers::dense> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -2,6 +2,7 @@
 // The steps of depthwise_conv2d on the host.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/operations/activation_epilogue.hpp>
 #include <stagecraft/host/operations/convolution_shapes.hpp>
 #include <stagecraft/host/steps/operation.hpp>
@@ -11,7 +12,7 @@
 #include <stagecraft/layers/depthwise_conv2d.hpp>
 #include <algorithm>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::depthwise_conv2d> {
@@ -69,4 +70,4 @@ struct operation<layers::depthwise_conv2d> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -2,14 +2,13 @@
 // The steps of the layers on the host that take the largest value of all positions of a sample.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/pooling/global_pooling.hpp>
 #include <stagecraft/layers/global_max_pooling1d.hpp>
 #include <stagecraft/layers/global_max_pooling2d.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 struct global_max_pooling_operation {
   static constexpr bool divides = true;
@@ -40,11 +39,13 @@ struct global_max_pooling_operation {
   static constexpr int positions = Call::input_shape(0).size() / channels<Call>;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::global_max_pooling2d> : detail::global_max_pooling_operation {};
 template <>
 struct operation<layers::global_max_pooling1d> : detail::global_max_pooling_operation {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -2,6 +2,7 @@
 // The steps of layer_normalization on the host: rows are divided among threads.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/normalization/channel_rows.hpp>
@@ -9,7 +10,7 @@
 #include <stagecraft/layers/layer_normalization.hpp>
 #include <algorithm>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::layer_normalization> {
@@ -86,4 +87,4 @@ struct operation<layers::layer_normalization> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -3,6 +3,7 @@
 // average_pooling2d.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/elementwise/activation.hpp>
 #include <stagecraft/kernels/pooling/average_pooling.hpp>
@@ -12,9 +13,7 @@
 #include <stagecraft/layers/max_pooling1d.hpp>
 #include <stagecraft/layers/max_pooling2d.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Call>
 inline constexpr kernels::pooling_shape pooling_shape_of = [] {
@@ -93,7 +92,9 @@ struct average_pooling_operation {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::max_pooling2d> : detail::max_pooling_operation {};
@@ -104,4 +105,4 @@ struct operation<layers::average_pooling2d> : detail::average_pooling_operation 
 template <>
 struct operation<layers::average_pooling1d> : detail::average_pooling_operation {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

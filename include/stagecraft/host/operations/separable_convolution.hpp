@@ -3,6 +3,7 @@
 // pointwise kernel.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/operations/activation_epilogue.hpp>
 #include <stagecraft/host/operations/convolution_shapes.hpp>
 #include <stagecraft/host/steps/operation.hpp>
@@ -15,9 +16,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 struct separable_convolution_operation {
   static constexpr bool has_phases = true;
@@ -98,11 +97,13 @@ struct separable_convolution_operation {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::separable_conv1d> : detail::separable_convolution_operation {};
 template <>
 struct operation<layers::separable_conv2d> : detail::separable_convolution_operation {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

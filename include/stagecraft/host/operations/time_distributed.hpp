@@ -2,12 +2,11 @@
 // The steps of time_distributed on the host: those of its layer, to which all steps of the batch are samples.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/layers/time_distributed.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// `Call` is a host_call of time_distributed, or has its interface.
 template <class Call>
@@ -47,7 +46,9 @@ struct call_of_steps<Call> : steps_as_samples<Call> {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <class Each>
 struct operation<layers::time_distributed<Each>> {
@@ -68,4 +69,4 @@ struct operation<layers::time_distributed<Each>> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

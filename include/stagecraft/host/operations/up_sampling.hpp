@@ -2,11 +2,12 @@
 // The steps of bilinear up-sampling on the host; repetition is what the layer's call says.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/pooling/up_sampling.hpp>
 #include <stagecraft/layers/up_sampling2d.hpp>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::up_sampling2d> : detail::call_operation {
@@ -47,4 +48,4 @@ struct operation<layers::up_sampling2d> : detail::call_operation {
                                                     .factor_width = Call::layer.size.width};
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -2,15 +2,16 @@
 // Layers without steps on the host: inputs are filled from outside, checkpoints are views.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/layers/recomputation_checkpoint.hpp>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::input> : view_operation {};
 template <>
 struct operation<layers::recomputation_checkpoint> : view_operation {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

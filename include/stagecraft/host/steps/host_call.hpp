@@ -3,13 +3,14 @@
 #pragma once
 
 #include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/widened_step.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
 template <class Plan, int Call>
@@ -140,4 +141,4 @@ struct host_call {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -2,6 +2,7 @@
 // The memory that the host's steps work on.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/share.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
 #include <cstddef>
@@ -10,7 +11,7 @@
 #include <new>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// A block of zeros, aligned for every architecture, with room to read (not to write) one register beyond its end.
 class aligned_block {
@@ -41,8 +42,16 @@ class aligned_block {
   float* data_;
 };
 
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::tiles {
+
 struct operation_cost;
 class tile_machine;
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::cpu {
 
 /// What a step finds at run time, on one thread. All else is constant.
 struct host_memory {
@@ -66,15 +75,17 @@ struct host_memory {
   kernels::share share = {};               ///< which part of the work this is
   sharing_team::member* member = nullptr;  ///< null if there is one thread only
   // Of emulated IPUs.
-  operation_cost* counted = nullptr;  ///< of the pass or the weight update
-  tile_machine* tiles = nullptr;      ///< of the device, if steps run tile by tile
-  float* held_gradients = nullptr;    ///< room of the device, where gradients are rounded before they are added
+  tiles::operation_cost* counted = nullptr;  ///< of the pass or the weight update
+  tiles::tile_machine* tiles = nullptr;      ///< of the device, if steps run tile by tile
+  float* held_gradients = nullptr;           ///< room of the device, where gradients are rounded before they are added
 
   /// A workspace that all threads of a step see.
   [[nodiscard]] float* shared_workspace() const { return first_workspace != nullptr ? first_workspace : workspace; }
 };
 
-namespace detail {
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::detail {
 
 /// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
 struct loss_gradient {
@@ -100,6 +111,4 @@ void divide(host_memory const& memory, Part const& part) {
   });
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/host/steps/elementwise_layer.hpp>
@@ -15,7 +16,7 @@
 #include <span>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
 /// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
@@ -138,7 +139,9 @@ struct operation {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::detail {
 
 /// The steps of a layer that is written as a `call`.
 struct call_operation {
@@ -182,13 +185,17 @@ struct call_operation {
                                          elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 template <class L>
   requires detail::HasCall<L>
 struct operation<L> : detail::call_operation {};
 
-namespace detail {
+}  // namespace stagecraft::cpu
+
+namespace stagecraft::detail {
 
 /// How threads share the steps of an operation.
 template <class Operation>
@@ -206,7 +213,9 @@ inline constexpr bool has_phases = [] {
     return false;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 /// The steps of a layer whose output is its input's memory: there are none.
 struct view_operation {
@@ -220,4 +229,4 @@ struct view_operation {
   static void backward(Call const&) {}
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

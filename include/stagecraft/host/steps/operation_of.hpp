@@ -2,9 +2,10 @@
 // Which operation carries out the steps of a call.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 template <class L>
 struct operation;
@@ -15,4 +16,4 @@ template <class Call>
 using operation_of =
     std::conditional_t<Call::planned.needs.view, view_operation, operation<std::remove_cvref_t<decltype(Call::layer)>>>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/description/weight_plans.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/lists/plan_runner.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/weight_storage.hpp>
@@ -14,7 +15,7 @@
 #include <span>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::cpu {
 
 /// The weights of a model in one block, each where weight_storage_of says.
 template <Model M, class Arch>
@@ -85,4 +86,4 @@ struct weight_layout {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

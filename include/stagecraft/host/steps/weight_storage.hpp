@@ -3,15 +3,14 @@
 // only.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/kernels/product/packed_groups.hpp>
 #include <stagecraft/plan/program.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class M, std::size_t Parameter, class Arch>
 constexpr long long floats_of_weight() {
@@ -22,7 +21,9 @@ constexpr long long floats_of_weight() {
     return (weight.size() + 63LL) / 64 * 64;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
 
 /// Where a model's weights lie in one block, in floats. Gradients and each slot of the optimizer's state have the same
 /// layout.
@@ -73,4 +74,4 @@ template <class Job, class Arch>
 inline constexpr gradient_storage<typename Job::model, Arch> gradient_storage_of{
     program_for<typename Job::in_training>};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::cpu

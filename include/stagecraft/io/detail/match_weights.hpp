@@ -42,9 +42,10 @@ namespace stagecraft::io {
 
 /// Replaces the values of `weights`, whose names in files are `paths`, by those of the file: of all of them or, by
 /// name, layer by layer. Throws file_error E5021 with all differences, before anything is changed; E5022.
-inline loaded_weights match_weights(std::vector<weight_array>& weights, std::vector<std::string> const& own_paths,
-                                    tensor_file const& file, std::string const& path, std::string_view model,
-                                    load_weights_options const& options) {
+inline trainers::loaded_weights match_weights(std::vector<weight_array>& weights,
+                                              std::vector<std::string> const& own_paths, tensor_file const& file,
+                                              std::string const& path, std::string_view model,
+                                              load_weights_options const& options) {
   if (options.skip_mismatch && !options.by_name)
     refuse("E5022", path, "load_weights is given skip_mismatch without by_name, without which no weight is skipped");
   std::map<std::string_view, stored_tensor const*, std::less<>> tensors;
@@ -84,7 +85,7 @@ inline loaded_weights match_weights(std::vector<weight_array>& weights, std::vec
   }
   if (!options.skip_mismatch) differences.raise("E5021", path, model);
 
-  loaded_weights result;
+  trainers::loaded_weights result;
   std::size_t next = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     bool const has_tensor = next < found.size() && found[next].first == &weights[i];

@@ -23,7 +23,7 @@ inline constexpr char const* output_shapes_key = "output_shapes";
 /// Writes the models of a graph. `options` has those of each layer.
 class model_writer {
  public:
-  model_writer(graph_view const& graph, std::vector<json> const& options)
+  model_writer(tracing::graph_view const& graph, std::vector<json> const& options)
       : graph_(graph),
         options_(options),
         records_{graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs} {}
@@ -32,7 +32,7 @@ class model_writer {
   [[nodiscard]] json write(int model) const {
     auto const& info = graph_.nested_models[model];
     json config{{"name", std::string(info.name.view())}, {"layers", json::array()}};
-    bool const is_sequential = info.kind == model_kind::sequential;
+    bool const is_sequential = info.kind == tracing::model_kind::sequential;
     auto& layers = config["layers"];
     if (is_sequential && model == 0) layers.push_back(layer_entry(graph_.order.empty() ? 0 : first_input(), false));
     if (is_sequential && model > 0 && has_own_input(model))
@@ -70,7 +70,7 @@ class model_writer {
   /// The nodes of a model's own level in the order of Keras's `model.layers`: a call, or -1 - a nested model.
   [[nodiscard]] std::vector<int> nodes_of(int model) const {
     std::vector<int> nodes;
-    if (graph_.nested_models[model].kind == model_kind::functional) {
+    if (graph_.nested_models[model].kind == tracing::model_kind::functional) {
       for (int const node : stagecraft::detail::post_order(records_).layers(model)) nodes.push_back(node);
       return nodes;
     }
@@ -90,7 +90,7 @@ class model_writer {
 
  private:
   [[nodiscard]] bool has_own_input(int model) const {
-    if (graph_.nested_models[model].kind != model_kind::sequential) return true;
+    if (graph_.nested_models[model].kind != tracing::model_kind::sequential) return true;
     auto const inputs = graph_.nested_inputs_of(model);
     return !inputs.empty() && !inputs[0].name.empty();
   }
@@ -100,14 +100,14 @@ class model_writer {
     return 0;
   }
 
-  [[nodiscard]] json input_config(std::string const& name, call_info const& call) const {
+  [[nodiscard]] json input_config(std::string const& name, tracing::call_info const& call) const {
     return json_of_class("InputLayer", {{"batch_input_shape", dimensions_of(call.shape)},
                                         {"dtype", std::string(stagecraft::name(call.type))},
                                         {"sparse", false},
                                         {"ragged", false},
                                         {"name", name}});
   }
-  [[nodiscard]] json nested_input_entry(int model, nested_input_info const& input) const {
+  [[nodiscard]] json nested_input_entry(int model, tracing::nested_input_info const& input) const {
     auto const name = input.name.empty() ? std::string(graph_.nested_models[model].name.view()) + "_input"
                                          : std::string(input.name.view());
     return input_config(name, graph_.call(input.call));
@@ -238,7 +238,7 @@ class model_writer {
     return result;
   }
 
-  graph_view const& graph_;
+  tracing::graph_view const& graph_;
   std::vector<json> const& options_;
   stagecraft::detail::graph_records records_;
 };

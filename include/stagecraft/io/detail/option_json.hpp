@@ -56,8 +56,8 @@ inline constexpr std::size_t most_enumerators = 16;
 }
 
 /// The members of something of the user's own: numbers of four bytes, whatever they stand for.
-[[nodiscard]] inline json json_of_own(own_options const& options) {
-  std::size_t count = own_options::most;
+[[nodiscard]] inline json json_of_own(diagnostics::own_options const& options) {
+  std::size_t count = diagnostics::own_options::most;
   while (count > 0 && options.words[count - 1] == 0) --count;
   auto words = json::array();
   for (std::size_t i = 0; i < count; ++i) words.push_back(options.words[i]);
@@ -210,8 +210,8 @@ template <class T>
     stagecraft::detail::for_each_field(
         value, [&](std::string_view name, auto const& field) { fields[std::string(name)] = json_of(field); });
     return fields;
-  } else if constexpr (requires { value.append_to(std::declval<message&>()); }) {
-    message text;
+  } else if constexpr (requires { value.append_to(std::declval<diagnostics::message&>()); }) {
+    diagnostics::message text;
     value.append_to(text);
     return std::string(text.view());
   } else {

@@ -36,7 +36,7 @@ template <class Staged, auto Training>
 void add_graphcore_options(json& config) {
   constexpr auto const& graph = graph_of<Staged>;
   static constexpr auto training = Training;
-  constexpr auto options = options_of<Staged, Training>;
+  constexpr auto options = jobs::options_of<Staged, Training>;
   auto const steps = options.gradient_accumulation_steps_per_replica == 0
                          ? json()
                          : json(options.gradient_accumulation_steps_per_replica);
@@ -76,7 +76,7 @@ void add_graphcore_options(json& config) {
              (nodes[static_cast<std::size_t>(index)] < 0 ||
               graph.call(nodes[static_cast<std::size_t>(index)]).layer != info.layer))
         ++index;
-      if (graph.kind() == model_kind::sequential)
+      if (graph.kind() == tracing::model_kind::sequential)
         assignment.push_back(stage);
       else
         assignment.push_back({index, info.node_index, stage});
@@ -84,7 +84,7 @@ void add_graphcore_options(json& config) {
     if (is_nested) assignment = json::array();
   }
   config["pipeline_stage_assignment"] = std::move(assignment);
-  if (graph.kind() == model_kind::sequential) config["pipeline_stage_assignment_valid"] = pipelined;
+  if (graph.kind() == tracing::model_kind::sequential) config["pipeline_stage_assignment_valid"] = pipelined;
   config["pipeline_stages"] = std::move(stages);
 }
 

@@ -3,13 +3,14 @@
 // poplin's Plan.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The vertex that computes partial sums: poplin's Plan::Method. Of namespace `vertices`, under the same names.
 enum class convolution_vertex : unsigned char {
@@ -183,4 +184,4 @@ struct convolution_plan {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,13 +3,14 @@
 // outputs.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/cycles/reduce_partials.hpp>
 #include <stagecraft/ipu/machine/exchange.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Tiles, `depth` of them, have partial sums of the same outputs. Each becomes responsible for a part of the outputs,
 /// receives the others' partial sums of it and adds them up. A deep reduction does that in stages, each for groups of
@@ -74,4 +75,4 @@ struct convolution_reduction {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,11 +2,12 @@
 // What a convolution or matrix product computes, in numbers: the counterpart of poplin's ConvParams.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Rows and columns.
 struct field_size {
@@ -16,6 +17,10 @@ struct field_size {
   [[nodiscard]] constexpr std::int64_t elements() const noexcept { return height * width; }
   friend constexpr bool operator==(field_size const&, field_size const&) = default;
 };
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft {
 
 /// Which of the three convolutions of a layer this is. Data of the other two are laid out for the first.
 enum class convolution_pass : unsigned char { forward, input_gradient, filter_gradient };
@@ -37,13 +42,14 @@ struct convolution_shape {
   std::int64_t num_conv_groups = 1;
   std::int64_t input_channels_per_conv_group = 1;
   std::int64_t output_channels_per_conv_group = 1;
-  field_size input_field;
-  field_size kernel;
-  field_size output_field;
-  field_size stride;
-  field_size kernel_dilation;
-  field_size input_dilation;                          ///< zeros between input elements: 2 puts one between each two
-  field_size padding_lower{.height = 0, .width = 0};  ///< zeros above and to the left; negative cuts the input off
+  tiles::field_size input_field;
+  tiles::field_size kernel;
+  tiles::field_size output_field;
+  tiles::field_size stride;
+  tiles::field_size kernel_dilation;
+  tiles::field_size input_dilation;  ///< zeros between input elements: 2 puts one between each two
+  tiles::field_size padding_lower{.height = 0,
+                                  .width = 0};  ///< zeros above and to the left; negative cuts the input off
 
   friend constexpr bool operator==(convolution_shape const&, convolution_shape const&) = default;
 

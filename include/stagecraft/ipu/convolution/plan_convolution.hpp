@@ -23,8 +23,9 @@ namespace stagecraft {
 ///
 /// Source: poplibs, lib/poplin/ConvPlan.cpp. What it may choose from is less: one IPU, operands swapped only where the
 /// field is flat, groups of channels as large as the units.
-[[nodiscard]] constexpr convolution_plan plan_convolution(convolution_shape const& shape, ipu_target const& target,
-                                                          poplar_options const& options = {}) {
+[[nodiscard]] constexpr tiles::convolution_plan plan_convolution(convolution_shape const& shape,
+                                                                 ipu_target const& target,
+                                                                 poplar_options const& options = {}) {
   detail::convolution_problem const problem{
       .shape = shape, .target = target, .use_128bit_conv_unit_load = options.use_128bit_conv_unit_load};
   dtype const partials = shape.operand() == dtype::float16 ? options.partials_type : dtype::float32;

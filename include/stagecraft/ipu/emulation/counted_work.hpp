@@ -2,12 +2,13 @@
 // What emulated IPUs have done: cycles as they were counted, pass by pass.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Of one replica's pass or of a device's weight updates: all its runs together.
 struct counted_pass {
@@ -17,11 +18,15 @@ struct counted_pass {
   friend constexpr bool operator==(counted_pass const&, counted_pass const&) = default;
 };
 
+}  // namespace stagecraft::tiles
+
+namespace stagecraft {
+
 /// Of one replica since it was made.
 struct counted_work {
-  std::vector<counted_pass> training;   ///< by passes of the training timetable
-  std::vector<counted_pass> inference;  ///< by stages
-  std::vector<counted_pass> updates;    ///< by devices
+  std::vector<tiles::counted_pass> training;   ///< by passes of the training timetable
+  std::vector<tiles::counted_pass> inference;  ///< by stages
+  std::vector<tiles::counted_pass> updates;    ///< by devices
 };
 
 }  // namespace stagecraft

@@ -3,6 +3,7 @@
 // checked ones.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/ipu/emulation/counted_work.hpp>
@@ -11,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The IPUs of a replica.
 template <class Sizes>
@@ -25,7 +26,7 @@ struct emulated_devices {
   std::vector<aligned_block> held_gradients;           ///< of each device
 
   emulated_devices() {
-    using plan = step_plan<typename Sizes::job::template in<Sizes::main_mode>, 0>;
+    using plan = engine::step_plan<typename Sizes::job::template in<Sizes::main_mode>, 0>;
     for (int device = 0; device < Sizes::devices; ++device)
       held_gradients.emplace_back(ipu_arithmetic<plan>::held_floats());
     if constexpr (machine::checked)
@@ -41,4 +42,4 @@ struct emulated_devices {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/machine/ipu_config.hpp>
 #include <stagecraft/kernels/simd/special_values.hpp>
 #include <cfenv>
@@ -11,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Where a step belongs, for the text of an error.
 struct watched_step {
@@ -79,4 +80,4 @@ class floating_point_watch {
   bool divided_ = false, overflowed_ = false;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

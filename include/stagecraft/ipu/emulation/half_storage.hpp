@@ -3,6 +3,7 @@
 // those of halves.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/ipu/machine/ipu_config.hpp>
@@ -14,7 +15,7 @@
 #include <array>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What random numbers round, which tells their sequences apart.
 enum class rounded_value : unsigned char {
@@ -105,4 +106,4 @@ struct half_storage {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 // stops where floating_point_behaviour does.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/loss_step.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
@@ -22,7 +23,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// `Plan` is that of a pass.
 template <class Plan>
@@ -67,9 +68,8 @@ class ipu_arithmetic {
     results.end();
     too_large |= stores.overflowed();
     if constexpr (watch::is_on) {
-      auto const look_at = [&](float const* x, long long n) { results.look_at_result(x, n); };
-      for_each_result<Call, Backward>(memory, [&](float* x, long long n, auto...) { look_at(x, n); });
-      if constexpr (Backward) look_at(gradients_of<Call>(memory), floats_of_layer(Call));
+      for_each_result<Call, Backward>(memory, [&](float* x, long long n, auto...) { results.look_at_result(x, n); });
+      if constexpr (Backward) results.look_at_result(gradients_of<Call>(memory), floats_of_layer(Call));
       if (results.suspects(too_large)) look_at_operands<Call, Backward>(call{memory}, results);
     }
     if constexpr (!runs_on_tiles<Plan> && (rounds<Call> || detail::has_own_types<typename Plan::job>))
@@ -397,4 +397,4 @@ class ipu_arithmetic {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

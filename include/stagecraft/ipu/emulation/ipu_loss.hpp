@@ -2,6 +2,7 @@
 // The loss of an output, and its gradient, on an emulated IPU; and what becomes of logits afterwards.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/loss_step.hpp>
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
@@ -11,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What it costs is added to `memory.counted`.
 template <class Plan, std::size_t Output>
@@ -97,4 +98,4 @@ class ipu_output {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/host/host.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The type behind `ipu<...>`.
 template <ipu_config Config, int Threads, class Arch>
@@ -19,6 +20,10 @@ struct ipu_machine : ipu_devices<Config> {
   /// Whether steps run tile by tile.
   static constexpr bool checked = ipu_devices<Config>::config.ipu_model.checked;
 };
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft {
 
 /// IPUs that are emulated on the host, by up to `Threads` of its threads: a device is the work of one. Stages and
 /// replicas run on IPUs of their own. Results in float32 have the bits of `host<>`, for any number of threads; with
@@ -32,6 +37,6 @@ struct ipu_machine : ipu_devices<Config> {
 /// Errors: E3001 to E3009, `ipu_config`; E4033 unless Threads is 1 to 1024; E3010 where a model is run that does not
 /// fit; E4092 where it is run without <stagecraft/ipu.hpp>.
 template <ipu_config Config = ipu_config{}, int Threads = 1>
-using ipu = ipu_machine<Config, Threads, kernels::default_architecture>;
+using ipu = tiles::ipu_machine<Config, Threads, kernels::default_architecture>;
 
 }  // namespace stagecraft

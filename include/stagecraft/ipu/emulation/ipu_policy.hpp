@@ -3,6 +3,7 @@
 // do is counted, and stored as an IPU stores it (ipu_arithmetic.hpp).
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/ipu/emulation/emulated_devices.hpp>
@@ -17,7 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// See ExecutionPolicy. Each function wraps what the host does in one guard, ipu_arithmetic, which watches floating
 /// point numbers and rounds to half precision; tiles that compute for themselves (`ipu_model.checked`) do without what
@@ -122,9 +123,13 @@ struct ipu_policy : host_policy {
   }
 };
 
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::engine {
+
 template <ipu_config Config, int Threads, class Arch>
 struct policy_of_machine<ipu_machine<Config, Threads, Arch>> {
   using type = ipu_policy;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::engine

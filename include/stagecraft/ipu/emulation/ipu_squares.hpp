@@ -2,6 +2,7 @@
 // What a weight contributes to norms over all weights, on an emulated IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
@@ -9,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What it costs is added to `memory.counted`. As in the update, checked IPUs carry it out tile by tile unless
 /// gradients are accumulated in halves or replicas share the work, and find the gradient in the place of the first
@@ -59,4 +60,4 @@ class ipu_squares {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,11 +3,12 @@
 // the other in the device's block, or tile by tile.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What it costs is added to `memory.counted`.
 template <class Plan, int Call, bool Backward>
@@ -53,4 +54,4 @@ void count_addition(host_memory const& memory, pass_addition const& added) {
   *memory.counted += cost_of(step, step.operations[0], Plan::machine::target);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // Which tensors of a plan an emulated IPU has in half precision, and the inputs that it casts.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/ipu/emulation/half_storage.hpp>
 #include <stagecraft/plan/value_types.hpp>
@@ -9,7 +10,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// `Plan` is that of a pass.
 template <class Plan>
@@ -61,4 +62,4 @@ struct ipu_types {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // The update of a weight on an emulated IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
@@ -9,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What it costs is added to `memory.counted`. The gradients of a layer's calls have been added up before, and those of
 /// replicas; checked IPUs find the sum in the place of the first call's, and zeros in those of the others.
@@ -63,4 +64,4 @@ class ipu_update {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // Functions of a weight on an emulated IPU: its constraint, or what a penalty of the user's own adds to its gradient.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
@@ -9,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What it costs is added to `memory.counted`. Checked IPUs carry it out tile by tile, unless replicas share weights or
 /// state, or gradients are accumulated in halves: then they have another layout, or another type.
@@ -71,4 +72,4 @@ class ipu_weight_step {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

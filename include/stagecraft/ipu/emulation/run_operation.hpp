@@ -2,6 +2,7 @@
 // Carries out any operation of a lowered step on an emulated IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/tiles/codelets/convolution.hpp>
 #include <stagecraft/ipu/tiles/codelets/custom.hpp>
 #include <stagecraft/ipu/tiles/codelets/map.hpp>
@@ -14,7 +15,7 @@
 #include <stagecraft/ipu/tiles/codelets/update.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// All families but `custom`, which needs the call of its layer.
 inline void run_operation(tile_machine& machine, tile_operation const& operation) {
@@ -32,4 +33,4 @@ inline void run_operation(tile_machine& machine, tile_operation const& operation
   }
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

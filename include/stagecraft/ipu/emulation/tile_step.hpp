@@ -3,6 +3,7 @@
 // in all tiles' memories together, and go back there.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/emulation/run_operation.hpp>
@@ -16,9 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Which tensors of a step its operations write.
 constexpr auto written_tensors(lowered_step const& step) {
@@ -45,7 +44,9 @@ void with_constant(int index, Function const& function) {
   }(std::make_index_sequence<Count>{});
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The offsets of a step's tensors: `place(tensor)` of each but temporary ones.
 template <class Place>
@@ -215,4 +216,4 @@ class tile_step {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <stagecraft/activations/activation_formula.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The activation behind a layer's sums (with its bias), into Call::output. The sums may be the output already, or
 /// Call::saved. While training they are kept from float number `saved_offset` of what is saved on, if the activation's
@@ -52,4 +53,4 @@ constexpr int append_activation_gradient(lowered_step& step, activation const& f
   return gradient;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/description/job.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/losses/per_output.hpp>
@@ -16,7 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Tensors: the output (input 0), targets (class numbers as float32), the rows' scales, the loss as one number, and in
 /// training the gradient of the output, to which this is added if another loss has written it. It is scaled by the
@@ -82,4 +83,4 @@ constexpr lowered_step lower_output() {
   return step;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -4,6 +4,7 @@
 
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/stage_options_checks.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/models/queries.hpp>
@@ -13,12 +14,14 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 template <class L>
 struct lowering;
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// The mapping that the plan of a layer's forward step gives to a weight; null: it is mapped linearly.
 template <class Lowering, class Call>
@@ -29,7 +32,9 @@ constexpr weight_mapping const* planned_weight(int index) {
     return nullptr;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// What a model's stages and options change in the steps of its calls.
 struct step_variant {
@@ -167,7 +172,9 @@ struct lowered_call_variant {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// A model without its stages: its calls are lowered alike, whatever stages they are in.
 template <class M>
@@ -247,7 +254,9 @@ constexpr step_variant find_step_variant() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A call in a pass (pipeline_program.hpp), which decides only where gradients are added to others, and which options
 /// of Poplar hold.
@@ -257,4 +266,4 @@ using lowered_call =
                              template on<detail::machine_of_pass<Job, Pass>>,
                          detail::find_step_variant<Job, Pass, Call>(), Call, detail::machine_of_weights<Job, Call>>;
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

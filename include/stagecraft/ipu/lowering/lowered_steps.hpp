@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/loss.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/lowering/lowerings.hpp>
@@ -10,9 +11,7 @@
 #include <stagecraft/ipu/operations/step_cost.hpp>
 #include <cstddef>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Call, bool Backward>
 constexpr lowered_step lower() {
@@ -39,7 +38,9 @@ constexpr lowered_step part_of_replica(lowered_step step) {
   return step;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A call's forward step in the forward pass of its stage, or its backward step in the backward pass. A forward step
 /// that is carried out again is the same. Inputs and views have none.
@@ -95,4 +96,4 @@ inline constexpr step_cost constraint_cost_of{lowered_constraint_of<typename Job
 template <class Job, std::size_t Parameter>
 inline constexpr step_cost update_cost_of{lowered_update_of<Job, Parameter>, Job::machine::target};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,12 +3,13 @@
 // beside this file; a layer of the user's own runs on one tile.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/operations/custom.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The operations of a layer that is no view: `forward<Call>(step)` and `backward<Call>(step)` append them to a step,
 /// where `Call` is a lowered_call. A backward step writes Call::input_gradient for each input whose gradient is wanted,
@@ -27,7 +28,9 @@ struct lowering {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Inputs of another type come first.
 template <class Call>
@@ -76,6 +79,4 @@ constexpr lowered_step lower_backward() {
   return step;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -2,6 +2,7 @@
 // Lowering of normalizations: statistics in two passes, mean first, in float32.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/reduce.hpp>
@@ -10,9 +11,7 @@
 #include <stagecraft/layers/layer_normalization.hpp>
 #include <cstdint>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Where a normalization keeps an array of so many numbers: rows of whole cache lines, as on the host.
 constexpr int saved_array(std::int64_t numbers) { return static_cast<int>((numbers + 15) / 16 * 16); }
@@ -37,7 +36,9 @@ constexpr void append_rest_of_gradient(lowered_step& step, int gradient, int dev
   append_map(step, map_function::subtract, deviations, {{gradient}, {deviations}});
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <>
 struct lowering<layers::batch_normalization> {
@@ -235,4 +236,4 @@ struct lowering<layers::layer_normalization> {
   };
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // Lowering of the pooling layers with windows: max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/pool.hpp>
@@ -10,9 +11,7 @@
 #include <stagecraft/layers/max_pooling1d.hpp>
 #include <stagecraft/layers/max_pooling2d.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 constexpr pool_axis pool_axis_of(sliding_window const& window) {
   return {.input = window.input,
@@ -71,7 +70,9 @@ struct average_pooling_lowering {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <>
 struct lowering<layers::max_pooling2d> : detail::max_pooling_lowering {};
@@ -82,4 +83,4 @@ struct lowering<layers::average_pooling2d> : detail::average_pooling_lowering {}
 template <>
 struct lowering<layers::average_pooling1d> : detail::average_pooling_lowering {};
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,12 +2,11 @@
 // Lowering of time_distributed: that of its layer, to which all steps of the batch are samples.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/layers/time_distributed.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// What the lowering of the layer inside sees of a call.
 template <class Call>
@@ -25,7 +24,9 @@ struct lowered_call_of_steps : Call {
   static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Each>
 struct lowering<layers::time_distributed<Each>> {
@@ -43,4 +44,4 @@ struct lowering<layers::time_distributed<Each>> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,14 +3,13 @@
 // operations on all tiles; one vertex on tile 0 where a layer has an operation that tiles do not know.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/elementwise.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/lowering/program_of_call.hpp>
 #include <stagecraft/ipu/lowering/sums.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Names a program's tensors by those of the step around it.
 template <class Call>
@@ -63,7 +62,9 @@ constexpr void append_call(lowered_step& step) {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class L>
   requires detail::HasCall<L>
@@ -90,4 +91,4 @@ struct lowering<L> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // Lowering of up-sampling.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/operations/pool.hpp>
 #include <stagecraft/ipu/operations/rearrange.hpp>
@@ -9,9 +10,7 @@
 #include <stagecraft/layers/up_sampling2d.hpp>
 #include <cstdint>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Repetition; its gradient sums over the repetitions.
 struct nearest_up_sampling_lowering {
@@ -37,7 +36,9 @@ struct nearest_up_sampling_lowering {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <>
 struct lowering<layers::up_sampling1d> : private detail::nearest_up_sampling_lowering {
@@ -92,4 +93,4 @@ struct lowering<layers::up_sampling2d> : private detail::nearest_up_sampling_low
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -6,6 +6,7 @@
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/description/weight_plans.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/planned_weights.hpp>
 #include <stagecraft/ipu/lowering/weight_plan.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
@@ -17,9 +18,7 @@
 #include <span>
 #include <utility>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// The calls of a weight's layer that have a gradient, and so an accumulator.
 template <class Job, std::size_t Parameter>
@@ -78,7 +77,9 @@ constexpr bool sums_calls_before(dtype accumulator) {
   return norms_of<Optimizer>.has_global() && accumulator == dtype::float32;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Tensors: the weight (0) and the optimizer's state, by slots, in the type of the layer's variables; an accumulator
 /// for each call of the layer. The sum of these is a weight's gradient, which is the first accumulator's value
@@ -189,4 +190,4 @@ constexpr lowered_step lower_constraint() {
   return step;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

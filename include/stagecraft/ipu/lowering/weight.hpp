@@ -2,10 +2,11 @@
 // A layer's weights in the type in which its step computes.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The number of a weight's tensor of Call::type: the stored weight itself, or a temporary copy, rounded to that type.
 /// Ask once per step and weight.
@@ -18,4 +19,4 @@ constexpr int append_weight(lowered_step& step, int index) {
   return copy;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 // the host and streaming memory.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
@@ -34,6 +35,10 @@ namespace stagecraft {
                         detail::ceil_div(nanoseconds * (target.tile_clock_frequency / 1000), 1'000'000));
 }
 
+}  // namespace stagecraft
+
+namespace stagecraft::tiles {
+
 /// What one IPU sends to another.
 struct ipu_transfer {
   int from = 0;
@@ -41,7 +46,9 @@ struct ipu_transfer {
   std::int64_t bytes = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Cycles for bytes at a speed, of both in thousands so that products fit: up to 5 * 10^12 bytes.
 [[nodiscard]] constexpr std::int64_t cycles_at(ipu_target const& target, std::int64_t bytes,
@@ -74,13 +81,15 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// Cycles of an exchange phase between IPUs: those of the link with most to carry, without the sync. IPUs 0 and 1 are a
 /// pair, 2 and 3 the next; pairs stand one above the other, and each IPU has links to the one above and below.
 /// Source: poplibs, lib/poplibs_test/Util.cpp, addGlobalExchangeConstraints.
 [[nodiscard]] constexpr std::int64_t inter_ipu_cycles(ipu_target const& target, int num_ipus,
-                                                      std::span<ipu_transfer const> transfers) noexcept {
+                                                      std::span<tiles::ipu_transfer const> transfers) noexcept {
   using detail::ipu_link;
   std::int64_t longest = 0;
   for (auto const link : {ipu_link::within_pair, ipu_link::across_ladder, ipu_link::up, ipu_link::down})
@@ -96,7 +105,8 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
 }
 
 /// Cycles of one transfer between IPUs alone.
-[[nodiscard]] constexpr std::int64_t inter_ipu_cycles(ipu_target const& target, ipu_transfer const& transfer) noexcept {
+[[nodiscard]] constexpr std::int64_t inter_ipu_cycles(ipu_target const& target,
+                                                      tiles::ipu_transfer const& transfer) noexcept {
   if (transfer.from == transfer.to) return 0;
   // All links are as good as those to the other of a pair, or as the narrowest on the way.
   using detail::ipu_link;
@@ -115,6 +125,10 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
   return target.host_latency_cycles + detail::cycles_at(target, bytes, target.host_bytes_per_second);
 }
 
+}  // namespace stagecraft
+
+namespace stagecraft::tiles {
+
 /// Cycles of a transfer between streaming memory and IPU, in either direction; none for 0 bytes.
 [[nodiscard]] constexpr std::int64_t streaming_memory_cycles(ipu_target const& target, std::int64_t bytes) noexcept {
   if (bytes == 0) return 0;
@@ -122,4 +136,4 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
          detail::cycles_at(target, bytes, target.streaming_memory_bytes_per_second);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,16 +3,19 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/machine/ipu_config.hpp>
 #include <cstdint>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// How many IPUs a system has at most: as many as the largest that was sold as one (Bow Pod256).
 inline constexpr int max_ipus = 256;
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// E3008: no IPU is like that, and formulas would divide by zero.
 constexpr void check_ipu_target(ipu_target const& ipu, diagnostic& problem) {
@@ -96,11 +99,13 @@ constexpr void check_tiles(ipu_config const& config, diagnostic& problem) {
                    config.target().tiles_per_ipu, " tiles; at least one must be left to compute");
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The first rule that a configuration breaks; its code is 0 if there is none.
 ///
-///     static_assert(!stagecraft::ipu_config_problem({.auto_select_ipus = 4}).failed());
+///     static_assert(!stagecraft::tiles::ipu_config_problem({.auto_select_ipus = 4}).failed());
 [[nodiscard]] constexpr diagnostic ipu_config_problem(ipu_config const& config) {
   diagnostic problem;
   detail::check_number_of_ipus(config.auto_select_ipus, problem);
@@ -116,4 +121,4 @@ constexpr void check_tiles(ipu_config const& config, diagnostic& problem) {
   return problem;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

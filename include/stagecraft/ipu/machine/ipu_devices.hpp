@@ -3,14 +3,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/ipu/machine/ipu_config.hpp>
 #include <stagecraft/ipu/machine/ipu_config_problem.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// What remains of a configuration if it is not asked how many IPUs there are, and what happens while a program runs.
 [[nodiscard]] constexpr ipu_config config_of_one_ipu(ipu_config config) {
@@ -29,7 +28,9 @@ inline constexpr diagnostic problem_of_ipu_config = ipu_config_problem(Config);
 template <ipu_config Config>
 inline constexpr ipu_config config_to_use = problem_of_ipu_config<Config>.failed() ? ipu_config{} : Config;
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// The IPUs that a configuration describes.
 /// Errors: E3001 to E3009, `ipu_config_problem`.
@@ -47,8 +48,12 @@ struct ipu_devices {
   static constexpr int io_tiles = config.io_tiles.num_io_tiles;
 };
 
+}  // namespace stagecraft
+
+namespace stagecraft::tiles {
+
 /// Whether a machine emulates IPUs.
 template <class Machine>
 inline constexpr bool is_ipu = requires { Machine::io_tiles; };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // Convolutions and matrix products on many tiles, by the plan that is best for them: poplin's convolution and matMul.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
@@ -12,9 +13,7 @@
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/weight_mapping.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Found once for all convolutions that are alike.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options>
@@ -45,14 +44,18 @@ inline constexpr convolution_plan best_plan = plan_convolution(Shape, Target, Op
   return target;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The plan of a convolution or matrix product.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options>
 inline constexpr convolution_plan const& plan_of =
     detail::best_plan<Shape, detail::target_for_plans(Target), detail::options_for(Shape, Options)>;
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// `Shape` is that of a forward pass. Transposed: its input gradient's, which is the forward pass of a transposed one.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed>
@@ -61,7 +64,9 @@ inline constexpr weight_mapping best_weight_mapping{
     best_plan<Transposed ? Shape.input_gradient() : Shape, Target, Options>,
     Transposed ? convolution_strides::input_gradient(Shape) : convolution_strides::forward(Shape), Target};
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// How the weights of a convolution or matrix product lie, by its plan.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed = false>
@@ -69,7 +74,9 @@ inline constexpr weight_mapping const& weight_mapping_of =
     detail::best_weight_mapping<Shape, detail::target_for_plans(Target), detail::options_for(Shape, Options),
                                 Transposed>;
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr void append_planned(lowered_step& step, convolution_shape const& shape, convolution_plan const& plan,
                               poplar_options const& options, convolution_strides const& strides, int inputs,
@@ -83,7 +90,9 @@ constexpr void append_planned(lowered_step& step, convolution_shape const& shape
   operation.sizes[convolution_strides::count + 1] = mapping != nullptr && mapping->serves(shape, plan, strides) ? 1 : 0;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// result = input * kernel. `Shape` is that of the forward pass. The input is (batch, rows, columns, channels), the
 /// kernel (rows, columns, input channels of a group, output channels), the result as the input. A matrix product is
@@ -113,4 +122,4 @@ constexpr void append_convolution_filter_gradient(lowered_step& step, int input,
                          detail::convolution_strides::filter_gradient(Shape), input, result_gradient, kernel_gradient);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // What a convolution or matrix product costs, from where its operands lie to where its result shall lie.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_division.hpp>
 #include <stagecraft/ipu/convolution/convolution_memory.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
@@ -12,9 +13,7 @@
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// The phases of a convolution in their order, each for the tile with most.
 struct convolution_phases {
@@ -82,7 +81,9 @@ struct convolution_phases {
           operation.sizes[convolution_strides::count] != 0, operation.sizes[convolution_strides::count + 1] != 0};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Of an operation of the family `convolution`. Operands come from where they lie to the tiles that multiply them,
 /// serial part after serial part: through an even share for each tile where they have to be laid out for the plan.
@@ -117,4 +118,4 @@ struct convolution_phases {
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

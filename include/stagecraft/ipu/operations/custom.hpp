@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
@@ -13,7 +14,7 @@
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Which step of the layer. Sizes of the operation: cycles of the worker, floating point operations.
 enum class custom_function : int {
@@ -22,7 +23,9 @@ enum class custom_function : int {
   more_tensors = detail::named_tensors::only_names
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr void append_custom(lowered_step& step, custom_function function, named_tensors const& tensors,
                              std::int64_t cycles, std::int64_t flops) {
@@ -63,7 +66,9 @@ constexpr std::int64_t custom_flops(bool backward) {
   return Call::flops() * (backward ? 2 : 1);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A layer's forward step. `Call` is a lowered_call.
 template <class Call>
@@ -100,7 +105,9 @@ constexpr void append_custom_backward(lowered_step& step) {
                         detail::custom_flops<Call>(true));
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// The user's code computes with float32 in any case: tensors of float16 are converted before and after it, by all
 /// workers of the tile.
@@ -117,7 +124,9 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
   return cycles;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Tile 0 receives all inputs, and has room for them and for the results, of float16 in both types.
 [[nodiscard]] constexpr operation_cost cost_of_custom(lowered_step const& step, tile_operation const& operation,
@@ -147,4 +156,4 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

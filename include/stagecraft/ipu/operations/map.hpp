@@ -4,13 +4,14 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/map_cost.hpp>
 #include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <cstdint>
 #include <initializer_list>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What element e of the result reads of an operand: element (e / inner) % count. With a count of 0, element e itself,
 /// which lies on the same tile if both are mapped alike, and is received otherwise, as is all that has a count.
@@ -35,7 +36,9 @@ constexpr tile_operation& append_map(lowered_step& step, map_function function, 
   return operation;
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr void set_activation(tile_operation& operation, activation const& function) {
   operation.sizes[map_activation_kind] = static_cast<std::int64_t>(function.kind);
@@ -44,7 +47,9 @@ constexpr void set_activation(tile_operation& operation, activation const& funct
   operation.scalars[2] = function.threshold;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// y = f(x) for an elementwise activation; y may be x. One of the user's own has a formula.
 constexpr void append_activation_map(lowered_step& step, activation const& function, int x, int y,
@@ -106,4 +111,4 @@ constexpr void append_accumulate(lowered_step& step, int accumulator, int gradie
   append_map(step, map_function::accumulate, accumulator, {{accumulator}, {gradient}}, {running_mean ? 1.0F : 0.0F});
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
@@ -15,9 +16,7 @@
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 [[nodiscard]] constexpr activation activation_of(tile_operation const& operation) noexcept {
   return {static_cast<activation_kind>(operation.sizes[map_activation_kind]), operation.scalars[0],
@@ -150,7 +149,9 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
   return work;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Tile 0 receives most.
 [[nodiscard]] constexpr operation_cost cost_of_map(lowered_step const& step, tile_operation const& operation,
@@ -173,4 +174,4 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

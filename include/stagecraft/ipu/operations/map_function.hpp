@@ -2,9 +2,10 @@
 // The functions of elementwise operations, and where an operation keeps what they need.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/operations/kinds/map.hpp>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What becomes of elements a, b, c of the operands, in their order, and scalar s0.
 enum class map_function : int {
@@ -40,7 +41,9 @@ enum class map_function : int {
                                            static_cast<int>(map_function::first_of_operations));
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 // Where an operation keeps numbers behind those of its operands.
 inline constexpr int map_activation_kind = 16;
@@ -52,6 +55,4 @@ inline constexpr int map_draws = 21;    ///< whether a formula is given a random
 inline constexpr int map_iota_inner = 17, map_iota_count = 18;
 inline constexpr int map_random_first = 18;  ///< the number of the first random number
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -2,6 +2,7 @@
 // What any operation costs on the tiles of an IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/operations/custom.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
@@ -14,7 +15,7 @@
 #include <stagecraft/ipu/operations/update.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Cycles, bytes and floating point operations of one operation of a step.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
@@ -33,4 +34,4 @@ namespace stagecraft {
   }
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 // needs.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/pool_split.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
@@ -11,7 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Cuts the result into boxes for the tiles of `target`. Each tile receives what it needs for its box, computes it and
 /// sends it to where it lies.
@@ -40,7 +41,9 @@ constexpr void append_pool(lowered_step& step, pool_function function, std::init
   for (std::int64_t const part : work.part) *size++ = part;
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 [[nodiscard]] constexpr pool_work work_of_pool(tile_operation const& operation) noexcept {
   std::int64_t const* const sizes = operation.sizes;
@@ -68,7 +71,9 @@ namespace detail {
   return work.result_of(0).elements() * pool_elements_each(step.output_of(operation, output), work);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr operation_cost cost_of_pool(lowered_step const& step, tile_operation const& operation,
                                                     ipu_target const& target) {
@@ -95,4 +100,4 @@ namespace detail {
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 // transpositions. What popops and poputil do by views and copies.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/operations/rearranged_box.hpp>
 #include <stagecraft/ipu/operations/repeated_field.hpp>
@@ -12,7 +13,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Copies into a box of the result; what becomes of its elements outside the box.
 enum class rearrange_function : int {
@@ -67,7 +68,9 @@ struct moving_box {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const& first, box_axes const& result_axes) {
   rearranged_box box{.extents = result_axes, .first = first, .counts = input_axes};
@@ -75,7 +78,9 @@ constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const&
   return box;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The part of the result that begins at `first` becomes the input, with zeros around it.
 constexpr void append_pad(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
@@ -93,7 +98,9 @@ constexpr void append_repeat(lowered_step& step, int input, int result, repeated
     *size++ = number;
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 [[nodiscard]] constexpr rearranged_box box_of(tile_operation const& operation) noexcept {
   rearranged_box box;
@@ -118,7 +125,9 @@ namespace detail {
   return ceil_div(elements * size_of(type), target.memcpy_bytes_per_cycle);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr operation_cost cost_of_rearrange(lowered_step const& step, tile_operation const& operation,
                                                          ipu_target const& target) {
@@ -136,4 +145,4 @@ namespace detail {
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

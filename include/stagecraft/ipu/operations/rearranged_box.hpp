@@ -2,11 +2,12 @@
 // Which element of its input each element of a rearranged tensor is.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Numbers for each of up to four axes, the outermost first; shorter tensors have leading axes of length 1.
 struct box_axes {
@@ -124,4 +125,4 @@ struct rearranged_box {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,13 +2,14 @@
 // Reductions over an axis, on many tiles: popops::reduceMany.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/reduce_cost.hpp>
 #include <stagecraft/ipu/operations/reduce_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <cstdint>
 #include <initializer_list>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// (outer, reduced, inner) -> (outer, inner): reduces the middle one of three axes, and multiplies the result with
 /// `scale`. Partial results are float32.
@@ -25,4 +26,4 @@ constexpr void append_reduce(lowered_step& step, reduce_function function, std::
   operation.scalars[0] = scale;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // What reductions cost: partial results where the elements lie, perhaps on the way, and where the results lie.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/broadcast_op.hpp>
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>
@@ -211,11 +212,11 @@ struct reduce_plan {
 
 }  // namespace stagecraft::detail
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr operation_cost cost_of_reduce(lowered_step const& step, tile_operation const& operation,
                                                       ipu_target const& target) noexcept {
   return detail::cost_of_plan(operation, detail::plan_reduce(step, operation, target), target);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

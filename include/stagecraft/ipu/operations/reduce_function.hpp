@@ -2,7 +2,9 @@
 // What reductions make of the elements along an axis.
 #pragma once
 
-namespace stagecraft {
+#include <stagecraft/diagnostics/rooms.hpp>
+
+namespace stagecraft::tiles {
 
 enum class reduce_function : int {
   sum,
@@ -12,4 +14,4 @@ enum class reduce_function : int {
   maximum
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,11 +2,12 @@
 // Which element of its input each element of a field with repeated rows and columns is.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Channels-last images of a batch whose pixels stand `across` times beside each other and `down` times below each
 /// other in the result.
@@ -76,4 +77,4 @@ struct repeated_field {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // The losses of the library as operations on rows know them, and what they cost.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/broadcast_op.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
@@ -20,7 +21,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 enum class loss_kind : int {
   sparse_categorical_crossentropy,
@@ -90,7 +91,9 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
   return rule;
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// popnn has a vertex for cross entropy behind softmax and one for squared differences, which give losses and
 /// gradients: loss_transform. What else the definitions ask for is put together from popops' operations:
@@ -198,6 +201,4 @@ constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t 
   return work;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

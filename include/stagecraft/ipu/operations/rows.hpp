@@ -2,6 +2,7 @@
 // Functions of whole rows: softmax and its gradient, losses and theirs.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/cycles/unary_op.hpp>
@@ -13,7 +14,7 @@
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What is done with each row. Sizes of an operation: outer, columns, inner, and of a loss what `loss_rule` keeps
 /// there. Rows go to the tiles in equal shares: a tile receives its rows, works on them without asking others, and the
@@ -69,7 +70,9 @@ constexpr void append_loss(lowered_step& step, loss_rule const& loss, int predic
   loss.write_to(operation);
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Softmax as popnn makes it of popops' operations: differences from each row's maximum, exponents, and products with
 /// one inverse for each row of their sums, which are float32. Source: poplibs, lib/popnn/NonLinearity.cpp, softmaxImpl.
@@ -119,7 +122,9 @@ constexpr std::int64_t row_elements(lowered_step const& step, tile_operation con
   return step.input_of(operation, input).elements / (operation.sizes[0] * operation.sizes[2]);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A tile's copies: its rows of all operands, of which the first becomes the result; of a loss, the sum over its rows,
 /// and on tile 0 what all tiles have found, which is added up there.
@@ -155,4 +160,4 @@ constexpr std::int64_t row_elements(lowered_step const& step, tile_operation con
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,11 +2,12 @@
 // What a lowered step costs.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What a lowered step costs on one IPU.
 struct step_cost {
@@ -31,4 +32,4 @@ struct step_cost {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

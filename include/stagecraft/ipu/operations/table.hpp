@@ -3,6 +3,7 @@
 // multiUpdateAdd.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/multi_slice.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
@@ -13,14 +14,16 @@
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 enum class table_function : int {
   gather,      ///< table (rows, columns), numbers -> (numbers, columns); zeros for a number that no row has
   scatter_add  ///< (numbers, columns), numbers -> table (rows, columns): zeros, and the sums of what goes to a row
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// How the table is cut: into parts of its rows, and each into parts of its columns. A tile has one of these, and looks
 /// at all numbers. What `parts_of_rows` tiles have found for a number is added up where the result lies.
@@ -131,7 +134,9 @@ struct table_division {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// `in` is the table, or what is added to it, of the result's type. Tensors are as `table_function` says.
 constexpr void append_table(lowered_step& step, table_function function, int in, int numbers, int result, dtype type,
@@ -148,4 +153,4 @@ constexpr void append_table(lowered_step& step, table_function function, int in,
   return detail::table_division::of(step, operation).cost(target);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,11 +3,12 @@
 // of them.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/named_tensors.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/tile_program.hpp>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The operation `program`, or one before it that only names tensors.
 enum class traced_function : int { program, more_tensors = detail::named_tensors::only_names };
@@ -24,4 +25,4 @@ constexpr void append_program(lowered_step& step, tile_program_view const& progr
   return operation.program == nullptr ? operation_cost{} : operation.program->cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 // moving statistics of batch_normalization.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
@@ -13,16 +14,16 @@
 #include <cstdint>
 #include <span>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
   operation.scalars[update_l1] = penalty.l1;
   operation.scalars[update_l2] = penalty.l2;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A norm that an optimizer's step reads: a tensor of one number, and its place among what is given everywhere.
 struct given_norm {
@@ -30,7 +31,9 @@ struct given_norm {
   int number;
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr void write_norms(tile_operation& operation, std::span<given_norm const> norms) {
   operation.sizes[update_norms] = static_cast<std::int64_t>(norms.size());
@@ -40,7 +43,9 @@ constexpr void write_norms(tile_operation& operation, std::span<given_norm const
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// An optimizer's step on a weight and its state: `state` names a tensor of the weight's type for each slot. The
 /// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate, number of the update
@@ -101,7 +106,9 @@ constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t
       values_per_sample;
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// What tile 0 does with the sums of all tiles.
 constexpr vertex_work added_sums(tile_operation const& operation, int tiles, ipu_target const& target) {
@@ -118,7 +125,9 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
   return lie_alike(step.input_of(operation), step.input_of(operation, input), target);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
 /// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.
@@ -158,4 +167,4 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
   return cost;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/planned_weights.hpp>
 #include <stagecraft/ipu/placement/saved_on_tiles.hpp>
 #include <stagecraft/ipu/placement/tile_place.hpp>
@@ -14,7 +15,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The places on one IPU: by calls, edges, outputs and weights of the graph. What stands in streaming memory, or on
 /// another IPU, has none.
@@ -38,7 +39,9 @@ struct device_tiles {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Which variables of a training stand on the IPU, and what they take on a tile.
 template <class Job>
@@ -120,7 +123,7 @@ template <class Job, std::size_t Output>
 constexpr std::int64_t batch_bytes_of_output(tensor_role role) {
   constexpr auto const& step = lowered_loss_of<Job, Output>;
   for (int i = 0; i < step.tensor_count; ++i)
-    if (step.tensors[i].role == role) return stagecraft::bytes_on_tile(step.tensors[i], Job::machine::target);
+    if (step.tensors[i].role == role) return stagecraft::tiles::bytes_on_tile(step.tensors[i], Job::machine::target);
   return 0;
 }
 
@@ -215,9 +218,11 @@ class device_tile_planner {
   tile_ring_allocator all_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job, int Device>
 inline constexpr auto device_tiles_of = detail::device_tile_planner<Job, Device>().make();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

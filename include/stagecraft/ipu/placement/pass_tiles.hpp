@@ -3,6 +3,7 @@
 // alone, and variables that it fetches from streaming memory.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/placement/device_tiles.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
@@ -11,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Where a pass finds and leaves its tensors, by calls, edges, outputs and weights of the graph.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs, std::size_t Weights, std::size_t Steps>
@@ -29,7 +30,9 @@ struct pass_tiles {
   [[nodiscard]] constexpr std::int64_t end_of(int step) const noexcept { return end[step + 1]; }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, int Pass>
 class pass_tile_planner {
@@ -143,9 +146,11 @@ class pass_tile_planner {
   growing_array<tile_place*> owners_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job, int Pass>
 inline constexpr auto pass_tiles_of = detail::pass_tile_planner<Job, Pass>().make();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

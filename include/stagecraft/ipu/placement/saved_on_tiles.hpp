@@ -2,13 +2,14 @@
 // What a call's forward step keeps for its backward step on the tiles of an IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/placement/tile_place.hpp>
 #include <stagecraft/plan/timetable_of.hpp>
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The tensors with the role `saved` of a call, one behind the other.
 struct saved_on_tiles {
@@ -28,7 +29,9 @@ struct saved_on_tiles {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_target const& target) {
   for (int i = 0; i < step.tensor_count; ++i) {
@@ -36,7 +39,7 @@ constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_targ
     if (tensor.role != tensor_role::saved || all.offset_of(tensor.index) >= 0) continue;
     all.tensors[all.count] = tensor;
     all.offset[all.count++] = all.bytes;
-    all.bytes += stagecraft::bytes_on_tile(tensor, target);
+    all.bytes += stagecraft::tiles::bytes_on_tile(tensor, target);
     all.data_bytes += tensor.elements * size_of(tensor.type);
   }
 }
@@ -55,9 +58,11 @@ constexpr saved_on_tiles find_saved() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job, int Call>
 inline constexpr saved_on_tiles saved_on_tiles_of = detail::find_saved<Job, Call>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

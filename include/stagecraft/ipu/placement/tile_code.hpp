@@ -2,6 +2,7 @@
 // How much of a tile's memory is not data: code of vertices, their state, and the code of exchanges.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
@@ -12,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Assumptions: Graphcore publishes no sizes, and the emulation has no instructions that could be counted.
 struct tile_code_assumptions {
@@ -130,4 +131,4 @@ class tile_code {
   growing_array<std::uint64_t> known_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

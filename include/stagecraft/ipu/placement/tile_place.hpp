@@ -2,10 +2,11 @@
 // Where a tensor lies in the memory of every tile of an IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// A ring of places, one for each micro-batch that is alive at once: bytes from the begin of a tile's memory, the same
 /// on all tiles. Tile 0 has most of every tensor, so that what it needs is kept free on all.
@@ -31,7 +32,9 @@ struct tile_place {
   return bytes_on_tile(tile_tensor{tensor_role::temporary, 0, type, elements, planned}, target);
 }
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Puts rings one behind the other.
 class tile_ring_allocator {
@@ -47,6 +50,4 @@ class tile_ring_allocator {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -3,13 +3,14 @@
 // linker gives.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/placement/device_tiles.hpp>
 #include <stagecraft/ipu/placement/pass_tiles.hpp>
 #include <stagecraft/ipu/placement/update_tiles.hpp>
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Offsets are bytes from the begin of a tile's memory, the same on all tiles of an IPU and in all replicas; those of
 /// vertices and their code are not counted. First lies what lies there all the time (device_tiles), behind it what a
@@ -100,4 +101,4 @@ struct tile_places {
   static constexpr int root(int call) { return program_for<Job>.calls[call].root; }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

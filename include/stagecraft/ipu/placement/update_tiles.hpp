@@ -2,12 +2,13 @@
 // Where the update of a weight finds the weight, its gradients and the optimizer's numbers in the memory of every tile.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/placement/device_tiles.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What stands in streaming memory lies behind all else, as long as the update of this weight takes.
 template <std::size_t CallsOfLayer>
@@ -23,7 +24,9 @@ struct update_tiles {
   std::int64_t end = 0;
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// The layers that the weights belong to, by their numbers.
 template <class M>
@@ -76,9 +79,11 @@ constexpr auto place_update() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job, std::size_t Weight>
 inline constexpr auto update_tiles_of = detail::place_update<Job, Weight>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_on.hpp>
@@ -38,7 +39,9 @@ struct auto_pipeline_options {
   friend constexpr bool operator==(auto_pipeline_options const&, auto_pipeline_options const&) = default;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::detail {
 
 /// E3022: stages are to be chosen for a machine of which it is not known what a layer costs.
 template <class Machine>
@@ -163,7 +166,9 @@ constexpr partition auto_partition_on() {
     return {};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// How `auto_pipeline` cuts a model: the positions of its calls in Keras's order, the cycles of the slowest stage and
 /// of the slowest cut, the memory of the fullest tile. A model that may stay on one IPU, and fits, has one stage.
@@ -171,7 +176,9 @@ constexpr partition auto_partition_on() {
 template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{}>
 inline constexpr partition auto_partition = detail::auto_partition_on<job_on<M, Training, Machine>, Options>();
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// The assignment that auto_pipeline makes.
 template <auto Training, class Machine, auto_pipeline_options Options>
@@ -223,7 +230,9 @@ struct auto_pipelined<M, Training, Machine, Options, Devices, true> {
   using type = M;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// A model divided into stages for the IPUs of a machine, by what its layers cost there while it is trained (or while
 /// it predicts, with a description of an inference): contiguous in Keras's order, so that the slowest stage and the

@@ -2,13 +2,14 @@
 // What the tiles of an IPU need of their memory.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/profile/time_profile.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Bytes of the tile with most, which is tile 0 (tile_mapping). All but the last is there all the time.
 struct tile_memory_profile {
@@ -51,7 +52,9 @@ struct device_memory_profile {
   std::int64_t streaming_bytes = 0;  ///< in streaming memory: what is offloaded
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, int Device>
 class memory_profiler {
@@ -153,7 +156,9 @@ class memory_profiler {
   device_memory_profile result_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job, int Device>
 inline constexpr device_memory_profile device_memory_profile_of = detail::memory_profiler<Job, Device>().make();
@@ -165,4 +170,4 @@ inline constexpr std::int64_t bytes_of_tile = detail::larger(
     device_memory_profile_of<typename Job::template in<Job::described::mode>, Device>.tile.high_water_mark(),
     device_memory_profile_of<typename Job::in_inference, Device>.tile.high_water_mark());
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 // constant per step and per pass.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/machine/exchange.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
@@ -18,7 +19,7 @@
 #include <span>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// A layer's step in a pass, or a loss behind the steps.
 struct profiled_step {
@@ -67,7 +68,9 @@ struct pass_profile {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// What one number of a call's value, or of a gradient of it, takes of what goes between IPUs; 0: no IPU has it.
 template <class Job>
@@ -165,7 +168,9 @@ struct priced_pass {
   using output_numbers = std::make_index_sequence<has_losses ? count_outputs_with_own_step() : 0>;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The steps of a pass with their costs; behind those of the last forward pass, the losses, and what makes outputs of
 /// the logits that these have taken.
@@ -175,7 +180,9 @@ inline constexpr auto profiled_steps_of = [] {
   return pass::list(typename pass::step_numbers{}, typename pass::loss_numbers{}, typename pass::output_numbers{});
 }();
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, int Pass>
 class pass_profiler {
@@ -343,10 +350,12 @@ template <class Job>
 inline constexpr auto profiled_steps =
     list_profiled_steps<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// What a pass costs, over one micro-batch.
 template <class Job, int Pass>
 inline constexpr pass_profile pass_profile_of = detail::pass_profiler<Job, Pass>().make();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

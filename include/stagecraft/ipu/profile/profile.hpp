@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_checks.hpp>
@@ -16,7 +17,7 @@
 #include <span>
 #include <string_view>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What a stage does with one micro-batch.
 struct stage_profile {
@@ -38,7 +39,9 @@ struct stage_profile {
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return forward.work().flops + backward.work().flops; }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// E3011: a profile of something that is no IPU.
 template <class Machine>
@@ -77,7 +80,9 @@ constexpr bool has_profile() {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// The profile of a training or, with execution_mode::inference or a description of an inference, of predictions. All
 /// questions can be asked at compile time; each part of the answer is a constant of its own, made when it is asked for
@@ -247,6 +252,10 @@ class model_profile {
   static constexpr device_memory_profile const& device(int ipu) { return detail::memory_profiles<Job>[ipu]; }
 };
 
+}  // namespace stagecraft::tiles
+
+namespace stagecraft {
+
 /// A model's profile, with the training as it holds on the machine (training_on).
 ///
 ///     using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 2}>;
@@ -254,6 +263,6 @@ class model_profile {
 ///     static_assert(profile.fits());
 ///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr model_profile<job_on<M, Training, Machine, Mode>> profile{};
+inline constexpr tiles::model_profile<jobs::job_on<M, Training, Machine, Mode>> profile{};
 
 }  // namespace stagecraft

@@ -3,6 +3,7 @@
 // to each other. One constant for a few slots each.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/machine/exchange.hpp>
 #include <stagecraft/ipu/profile/pass_profile.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
@@ -11,7 +12,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// A slot, by the devices of a replica.
 template <std::size_t Devices>
@@ -27,7 +28,9 @@ struct slot_time {
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept { return longest + inter_ipu + sync; }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// What a pass does in one slot.
 struct pass_share {
@@ -191,7 +194,9 @@ template <class Job>
 inline constexpr auto slot_times = list_slot_times<Job>(
     std::make_index_sequence<ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once)>{});
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// A slot of the timetable, or, of a long one, of short_timetable_of.
 template <class Job>
@@ -199,4 +204,4 @@ constexpr auto const& slot_time_of(int slot) {
   return (*detail::slot_times<Job>[slot / detail::slots_at_once])[slot % detail::slots_at_once];
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

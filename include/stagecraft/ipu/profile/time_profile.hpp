@@ -2,6 +2,7 @@
 // The time of a weight update, or of an execution without training, on IPUs.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/profile/slot_times.hpp>
 #include <stagecraft/ipu/profile/update_profile.hpp>
 #include <array>
@@ -9,7 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// On what one IPU spends its cycles.
 struct ipu_cycles {
@@ -44,7 +45,9 @@ struct time_profile {
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept { return slots + update; }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// What is in a number of slots.
 template <std::size_t Devices>
@@ -191,9 +194,11 @@ class time_profiler {
   time_profile<devices> result_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Job>
 inline constexpr auto time_profile_of = detail::time_profiler<Job>().make();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // What the weight update costs on an IPU, and what the replicas say to each other in it.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/placement/tile_code.hpp>
 #include <stagecraft/ipu/placement/update_tiles.hpp>
@@ -12,7 +13,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The update of one weight.
 struct weight_profile {
@@ -46,7 +47,9 @@ struct update_profile {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, std::size_t Weight>
 constexpr weight_profile profile_weight() {
@@ -102,13 +105,17 @@ constexpr weight_profile profile_weight() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// What the update of a weight takes.
 template <class Job, std::size_t Weight>
 inline constexpr weight_profile weight_profile_of = detail::profile_weight<Job, Weight>();
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, std::size_t... Weight>
 constexpr auto list_weight_profiles(std::index_sequence<Weight...>) {
@@ -150,13 +157,17 @@ constexpr update_profile profile_update() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// One IPU's weight update.
 template <class Job, int Device>
 inline constexpr update_profile update_profile_of = detail::profile_update<Job, Device>();
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 template <class Job, std::size_t... Device>
 constexpr auto list_update_profiles(std::index_sequence<Device...>) {
@@ -212,7 +223,9 @@ constexpr std::int64_t count_collective_cycles() {
   return shares ? reduced + phases([](update_profile const& device) { return device.gathered_bytes; }) : 2 * reduced;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Cycles of all that IPUs send to each other in a weight update: the gradients of replicas are reduced in a ring, each
 /// replica a part of them, and then either the sums are gathered by all, or, where each updates a part of the weights,
@@ -221,4 +234,4 @@ template <class Job>
 inline constexpr std::int64_t collective_cycles_of =
     detail::count_collective_cycles<Job>() + detail::count_norm_cycles<Job>();
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

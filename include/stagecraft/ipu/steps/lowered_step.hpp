@@ -2,6 +2,7 @@
 // A layer's forward or backward step, or a weight's update, as operations on the tiles of an IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/steps/tile_operation.hpp>
@@ -9,15 +10,15 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 // No constant evaluation can call these: compilers then print their names.
 inline void step_has_more_tensors_than_there_is_room_for() {}
 inline void step_has_more_operations_than_there_is_room_for() {}
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Operations in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
 /// `cost_of` (ipu/operations/), carried out by ipu/emulation/.
@@ -78,4 +79,4 @@ struct lowered_step {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

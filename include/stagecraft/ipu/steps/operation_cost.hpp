@@ -2,12 +2,13 @@
 // What an operation costs on the tiles of one IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/machine/exchange.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Cycles of one IPU: in each compute set and each exchange those of the tile that takes longest. Sums of costs are
 /// those of one operation after the other, which need their temporary memory one after the other.
@@ -57,4 +58,4 @@ struct operation_cost {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,12 +3,13 @@
 // tile.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Whole loads of the data path, which pieces of tensors and copies take.
 [[nodiscard]] constexpr std::int64_t rounded_bytes(std::int64_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
@@ -71,4 +72,4 @@ struct step_layout {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

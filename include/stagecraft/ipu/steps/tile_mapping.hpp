@@ -3,6 +3,7 @@
 // convolution's plan wants its weights.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
@@ -26,7 +27,7 @@ struct tile_mapping {
       : elements(count),
         elements_per_tile(detail::ceil_div(detail::ceil_div(count, target.vector_width(type)), target.tiles_per_ipu) *
                           target.vector_width(type)) {}
-  constexpr tile_mapping(tile_tensor const& tensor, ipu_target const& target) noexcept
+  constexpr tile_mapping(tiles::tile_tensor const& tensor, ipu_target const& target) noexcept
       : tile_mapping(tensor.planned == nullptr ? tile_mapping(tensor.elements, tensor.type, target)
                                                : tile_mapping(*tensor.planned, tensor.elements)) {}
 
@@ -48,11 +49,15 @@ struct tile_mapping {
 
  private:
   /// A replica that has a part of a weight only has that part of each tile's piece.
-  constexpr tile_mapping(weight_mapping const& planned, std::int64_t count) noexcept
+  constexpr tile_mapping(tiles::weight_mapping const& planned, std::int64_t count) noexcept
       : elements_per_tile(count == 0 ? 0 : planned.part_of_tile(detail::ceil_div(planned.elements, count))) {
     elements = planned.tiles * elements_per_tile;
   }
 };
+
+}  // namespace stagecraft
+
+namespace stagecraft::tiles {
 
 /// Whether the elements of two tensors of one size lie side by side on the same tiles.
 [[nodiscard]] constexpr bool lie_alike(tile_tensor const& a, tile_tensor const& b, ipu_target const& target) noexcept {
@@ -60,4 +65,4 @@ struct tile_mapping {
          tile_mapping(a, target).elements_per_tile == tile_mapping(b, target).elements_per_tile;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

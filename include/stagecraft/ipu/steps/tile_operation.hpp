@@ -2,6 +2,7 @@
 // One operation of a lowered step: compute sets of vertices on tiles and the exchanges between them.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <cstdint>
 #include <string_view>
 
@@ -10,7 +11,7 @@ struct formula_view;
 struct plan_view;
 }  // namespace stagecraft::operations
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 struct tile_program_view;
 
@@ -47,4 +48,4 @@ struct tile_operation {
   tile_program_view const* program = nullptr;         ///< of a traced layer: what it consists of
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 // exact length.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <array>
@@ -10,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// A loop: operations [begin, end) are carried out `trips` times.
 struct tile_loop {
@@ -76,4 +77,4 @@ class step_of_operation {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

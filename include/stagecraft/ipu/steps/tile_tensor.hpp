@@ -2,10 +2,11 @@
 // A tensor of a lowered step: what it is to the layer, its type and size.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 struct weight_mapping;
 
@@ -38,4 +39,4 @@ struct tile_tensor {
   friend constexpr bool operator==(tile_tensor const&, tile_tensor const&) = default;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 // and createMatMulInputRHS have it.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_division.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>
@@ -11,7 +12,7 @@
 #include <stagecraft/ipu/steps/convolution_strides.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The mapping of a weight by a plan. Each tile has the slices that it multiplies, one for each serial part, in the
 /// order in which its vertex reads them: channels in whole groups, of which the last may be filled up with zeros. Where
@@ -45,4 +46,4 @@ struct weight_mapping {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

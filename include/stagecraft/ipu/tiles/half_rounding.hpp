@@ -2,12 +2,13 @@
 // How an emulated IPU's thread rounds what its tiles store in half precision.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/tiles/half_number.hpp>
 #include <stagecraft/kernels/random/random.hpp>
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// IPUConfig's `floating_point_behaviour.nanoo` and `esr`, and which random numbers are drawn.
 struct half_rounding_rules {
@@ -16,7 +17,9 @@ struct half_rounding_rules {
   kernels::random_key key{0, 0};
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 struct half_rounding_state {
   half_rounding_rules rules = {};
@@ -24,7 +27,9 @@ struct half_rounding_state {
   bool overflowed = false;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// While it lives, the halves that this thread stores in tiles' memories follow its rules; in the order in which they
 /// are stored, each takes a random number. Without any, they are rounded to the nearest, and not above the largest.
@@ -55,4 +60,4 @@ class half_rounding {
   detail::half_rounding_state before_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 // that reach nothing but their own tile. Counts cycles and memory as they are used.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
@@ -17,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// What a step finds at run time besides tensors.
 struct step_values {
@@ -217,4 +218,4 @@ class tile_machine {
   std::int64_t operation_offset_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // The memory of one emulated tile.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <cstddef>
@@ -9,7 +10,7 @@
 #include <memory>
 #include <string>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// An arena: tensors of a step lie at places that the plan gives, copies of an operation behind them, one after the
 /// other, until the operation ends. Remembers how far it was used.
@@ -55,4 +56,4 @@ class tile_memory {
   std::int64_t most_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/ipu/tiles/half_number.hpp>
 #include <stagecraft/ipu/tiles/half_rounding.hpp>
@@ -11,7 +12,7 @@
 #include <cstring>
 #include <string>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The vertex that runs on a thread.
 struct vertex_scope {
@@ -97,4 +98,4 @@ class tile_view {
   int tile_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

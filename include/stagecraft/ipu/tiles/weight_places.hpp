@@ -2,6 +2,7 @@
 // Which element of a weight lies at which place, where a plan decides.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/steps/weight_mapping.hpp>
 #include <stagecraft/ipu/tiles/convolution_boxes.hpp>
 #include <stagecraft/ipu/tiles/convolution_elements.hpp>
@@ -9,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Places are those of weight_mapping, tile by tile.
 class weight_places {
@@ -53,4 +54,4 @@ class weight_places {
   std::vector<std::int64_t> place_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,10 +3,11 @@
 // round.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Numbers from `first` to below `last`; none if `last` is not above `first`.
 struct pool_range {
@@ -79,4 +80,4 @@ struct pool_axis {
   [[nodiscard]] constexpr std::int64_t outputs_beside_input() const noexcept { return 2 * stride - stride % 2; }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // Which part of a pooled field each tile makes, what it needs for that, and how long it takes.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/pooling.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
@@ -10,7 +11,7 @@
 #include <stagecraft/ipu/vertices/pool_axis.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// The functions of windows and places of a field.
 enum class pool_function : int {
@@ -195,4 +196,4 @@ struct pool_work {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // What a tile does in the update of a weight.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/cycles/broadcast_op.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
@@ -11,7 +12,7 @@
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 enum class update_function : int {
   optimizer,  ///< weight, gradient, slots, norms -> weight, slots: the operation's formula
@@ -23,7 +24,9 @@ enum class update_function : int {
   clear_filling    ///< (batch, ...) -> the same, with zeros behind the valid samples
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// Where an operation keeps the factors of a weight's penalty.
 inline constexpr int update_l1 = 6, update_l2 = 7;
@@ -117,6 +120,4 @@ constexpr vertex_work update_work(lowered_step const& step, tile_operation const
   return vertices.work;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -2,6 +2,7 @@
 // What vertices do on one tile, and on all tiles where each has an equal share of something.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/cycles/broadcast_op.hpp>
 #include <stagecraft/ipu/cycles/reduce_to_scalar.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
@@ -9,7 +10,7 @@
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <cstdint>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Cycles of a tile, and floating point operations.
 struct vertex_work {
@@ -30,7 +31,9 @@ struct vertex_work {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
 
 /// `count` things, cut into equal shares for the tiles one after the other. The last tile that has something may have
 /// less; those behind it have nothing.
@@ -97,6 +100,4 @@ constexpr vertex_work added_partials(int tiles, ipu_target const& target) noexce
   return {target.num_worker_contexts * vertex.worker_cycles(target), vertex.flops()};
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

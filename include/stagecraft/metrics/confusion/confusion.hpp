@@ -77,7 +77,7 @@ struct confusion {
 
 template <class Metric>
 struct result_of_confusion {
-  static double call(own_options const& options, metric_sums const& sums) {
+  static double call(diagnostics::own_options const& options, metric_sums const& sums) {
     return Metric::result(confusion{stagecraft::detail::own_from<confusion_options>(options), sums.values});
   }
   static constexpr metric_result value{Metric::name, &call};

@@ -23,7 +23,7 @@ struct mean_io_u {
   }
 
  private:
-  static double mean(own_options const& options, metric_sums const& sums) {
+  static double mean(diagnostics::own_options const& options, metric_sums const& sums) {
     int const classes = stagecraft::detail::own_from<int>(options);
     double total = 0;
     int valid = 0;

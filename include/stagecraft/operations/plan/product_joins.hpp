@@ -26,12 +26,12 @@ struct product_join {
 /// The joins of a step.
 class product_joins {
  public:
-  growing_array<product_join> joins;
+  tracing::growing_array<product_join> joins;
 
   /// `is_free(id)`: whether no other step reads the value of an operation of this one.
   template <class IsFree>
-  constexpr product_joins(operation_list const& list, growing_array<int> const& order,
-                          growing_array<segment> const& segments, IsFree const& is_free)
+  constexpr product_joins(operation_list const& list, tracing::growing_array<int> const& order,
+                          tracing::growing_array<segment> const& segments, IsFree const& is_free)
       : list_(&list), readers_(list.nodes.size(), 0), positions_(list.nodes.size(), -1) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       positions_[order[i]] = static_cast<int>(i);
@@ -51,7 +51,6 @@ class product_joins {
   }
 
  private:
-
   /// `behind`: what comes after the product in its segment.
   template <class IsFree>
   constexpr void join(int id, std::span<int const> behind, IsFree const& is_free) {
@@ -90,7 +89,7 @@ class product_joins {
   }
 
   operation_list const* list_;
-  growing_array<int> readers_, positions_;
+  tracing::growing_array<int> readers_, positions_;
 };
 
 }  // namespace stagecraft::operations

@@ -58,11 +58,11 @@ class step_segments {
   }
 
  public:
-  growing_array<int> order;  ///< of the operations
-  growing_array<segment> segments;
+  tracing::growing_array<int> order;  ///< of the operations
+  tracing::growing_array<segment> segments;
 
   /// `batch`: 1 or less if nothing is to be divided.
-  constexpr step_segments(operation_list const& list, growing_array<int> const& order_of_list, int batch)
+  constexpr step_segments(operation_list const& list, tracing::growing_array<int> const& order_of_list, int batch)
       : order(order_of_list), list_(&list), batch_(batch), made_in_(list.nodes.size(), -1) {
     if (batch > 1) sort();
     for (int i = 0; i < count(); i = next_) {
@@ -86,8 +86,8 @@ class step_segments {
 
   constexpr void sort() {
     enum class turn : char { first, middle, last };
-    growing_array<turn> turns(list_->nodes.size(), turn::first);
-    growing_array<int> sorted[3];
+    tracing::growing_array<turn> turns(list_->nodes.size(), turn::first);
+    tracing::growing_array<int> sorted[3];
     for (int i = 0, end = 0; i < count(); i = end) {
       end = end_of(i);
       // Behind what it reads.
@@ -219,8 +219,8 @@ class step_segments {
 
   operation_list const* list_;
   int batch_, next_ = 0;
-  bool is_idle_ = false;        // whether the last segment has no work yet: then it may be of any kind
-  growing_array<int> made_in_;  // the segment of each operation
+  bool is_idle_ = false;                 // whether the last segment has no work yet: then it may be of any kind
+  tracing::growing_array<int> made_in_;  // the segment of each operation
 };
 
 }  // namespace stagecraft::operations

@@ -11,19 +11,19 @@ namespace stagecraft::operations {
 /// backward step; sums, products, rows of tables and the states of loops are kept.
 class steps {
  public:
-  growing_array<int> forward, backward;  ///< operations in their order
-  growing_array<int> kept;               ///< operations of the forward step whose results the backward step reads
+  tracing::growing_array<int> forward, backward;  ///< operations in their order
+  tracing::growing_array<int> kept;  ///< operations of the forward step whose results the backward step reads
   /// A weight that the forward step changes, and the copy of it that the backward step reads.
   struct old_weight {
     int weight, copy;
   };
-  growing_array<old_weight> old_weights;
+  tracing::growing_array<old_weight> old_weights;
   bool backward_reads_output = false;  ///< the value of the call's output, which is not kept once more
 
   /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
   constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
     auto const count = traced.list.nodes.size();
-    growing_array<char> live(count, 0);
+    tracing::growing_array<char> live(count, 0);
     find_output();
     if (trains) {
       for (int const id : traced.gradients)
@@ -82,8 +82,8 @@ class steps {
     return -1;
   }
   /// Marks what `id` needs, whose operands stand before it.
-  constexpr void need(int id, growing_array<char>& live, bool is_backward) {
-    growing_array<int> open{id};
+  constexpr void need(int id, tracing::growing_array<char>& live, bool is_backward) {
+    tracing::growing_array<int> open{id};
     while (!open.empty()) {
       int const next = open.back();
       open.pop_back();
@@ -112,9 +112,9 @@ class steps {
     }
   }
   /// A loop that gives something runs with all of its states.
-  constexpr void close_loops(growing_array<char>& live, bool is_backward) {
+  constexpr void close_loops(tracing::growing_array<char>& live, bool is_backward) {
     int const first = is_backward ? traced_->forward_count : 0;
-    growing_array<int> ends;  // and what states become
+    tracing::growing_array<int> ends;  // and what states become
     for (int id = first; id < traced_->list.size(); ++id) {
       auto const& what = traced_->list.node_of(id).what;
       if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
@@ -130,7 +130,7 @@ class steps {
   }
 
   trace const* traced_;
-  growing_array<char> is_output_;
+  tracing::growing_array<char> is_output_;
 };
 
 }  // namespace stagecraft::operations

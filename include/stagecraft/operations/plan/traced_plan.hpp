@@ -31,11 +31,11 @@ struct traced_plan {
   using frozen = frozen_plan<Sizes>;
 
   trace traced;
-  growing_array<int> forward, backward;                  ///< operations in their order
-  growing_array<place> forward_places, backward_places;  ///< of the values of all operations
-  growing_array<segment> forward_segments, backward_segments;
-  growing_array<product_join> forward_joins, backward_joins;
-  growing_array<weight_update> updates;
+  tracing::growing_array<int> forward, backward;                  ///< operations in their order
+  tracing::growing_array<place> forward_places, backward_places;  ///< of the values of all operations
+  tracing::growing_array<segment> forward_segments, backward_segments;
+  tracing::growing_array<product_join> forward_joins, backward_joins;
+  tracing::growing_array<weight_update> updates;
   std::int64_t kept_floats = 0;                                        ///< from the forward step to the backward step
   std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
   std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample that is worked on
@@ -63,7 +63,7 @@ struct traced_plan {
     forward = whole.forward;
     kept_floats = value_places::kept_floats(traced.list, whole.kept);
 
-    growing_array<int> results = traced.outputs;
+    tracing::growing_array<int> results = traced.outputs;
     for (int const id : forward)
       if (traced.list.node_of(id).what.is<update>()) {
         int const value = traced.list.operand(id, 1);

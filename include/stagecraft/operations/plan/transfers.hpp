@@ -99,13 +99,14 @@ struct transfer_list {
   template <std::size_t Parts>
   using frozen = frozen_transfers<Parts>;
 
-  growing_array<transfer> parts;  ///< of a sample
-  std::int64_t sample = 0;        ///< its elements
-  std::int64_t unit = 0;          ///< so many elements are written together: a part of the sample's
-  bool overlaps = false;          ///< whether an element may be written by several walks, which are added
+  tracing::growing_array<transfer> parts;  ///< of a sample
+  std::int64_t sample = 0;                 ///< its elements
+  std::int64_t unit = 0;                   ///< so many elements are written together: a part of the sample's
+  bool overlaps = false;                   ///< whether an element may be written by several walks, which are added
 
   /// `parts`: of a batch.
-  constexpr transfer_list(growing_array<transfer>&& of_batch, bool overlaps_, std::int64_t sample_, std::int64_t row)
+  constexpr transfer_list(tracing::growing_array<transfer>&& of_batch, bool overlaps_, std::int64_t sample_,
+                          std::int64_t row)
       : parts(std::move(of_batch)), sample(sample_), unit(sample_), overlaps(overlaps_) {
     bool splits = row >= cache_line && !(sample <= small_sample && is_simple(row));
     for (transfer const& part : parts) {
@@ -149,7 +150,7 @@ struct transfer_list {
 class transfers {
  public:
   bool holds = false;
-  growing_array<transfer> parts;  ///< of a sample
+  tracing::growing_array<transfer> parts;  ///< of a sample
 
   constexpr explicit transfers(trace const& of) : traced_(&of) {
     if (of.list.problem.failed() || of.outputs.size() != 1) return;
@@ -160,11 +161,11 @@ class transfers {
 
   /// The walks that write the result, whose sample has rows of so many elements.
   [[nodiscard]] constexpr transfer_list forward(std::int64_t row) const {
-    return {growing_array<transfer>(parts), false, sample_of(traced_->outputs[0]), row};
+    return {tracing::growing_array<transfer>(parts), false, sample_of(traced_->outputs[0]), row};
   }
   /// The walks that write the gradient of an input from that of the result.
   [[nodiscard]] constexpr transfer_list backward(int input, std::int64_t row) const {
-    growing_array<transfer> own;
+    tracing::growing_array<transfer> own;
     for (transfer const& part : parts)
       if (part.input == input) own.push_back(part.reversed());
     bool const overlaps = own.size() > 1;
@@ -181,12 +182,12 @@ class transfers {
     for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
     return product;
   }
-  constexpr growing_array<transfer> fail() {
+  constexpr tracing::growing_array<transfer> fail() {
     holds = false;
     return {};
   }
 
-  constexpr growing_array<transfer> find(int id) {
+  constexpr tracing::growing_array<transfer> find(int id) {
     if (!holds) return {};
     node const& here = traced_->list.node_of(id);
     auto const& what = here.what;
@@ -205,7 +206,7 @@ class transfers {
     if (auto const* wider = what.if_is<pad>())
       return moved(find(source), from, here.shape, wider->axis, wider->begin, wider->step);
     if (auto const* joint = what.if_is<concatenate>()) {
-      growing_array<transfer> all;
+      tracing::growing_array<transfer> all;
       for (int i = 0, begin = 0; i < here.operand_count; ++i) {
         int const operand = traced_->list.operand(id, i);
         for (auto const& each : moved(find(operand), shape_of(operand), here.shape, joint->axis, begin, 1))
@@ -237,8 +238,8 @@ class transfers {
   }
 
   /// Walks to a tensor of a shape, in which they now have other strides along each axis.
-  constexpr growing_array<transfer> restrided(growing_array<transfer>&& all, extents const& shape,
-                                              std::int64_t const* strides, std::int64_t offset) {
+  constexpr tracing::growing_array<transfer> restrided(tracing::growing_array<transfer>&& all, extents const& shape,
+                                                       std::int64_t const* strides, std::int64_t offset) {
     for (transfer& each : all) {
       std::int64_t to = offset;
       for (int axis = 0; axis < shape.rank; ++axis) {
@@ -261,15 +262,15 @@ class transfers {
     return axis;
   }
   /// To places of an axis of a longer tensor.
-  constexpr growing_array<transfer> moved(growing_array<transfer>&& all, extents const& shape, extents const& wide,
-                                          int axis, int begin, int step) {
+  constexpr tracing::growing_array<transfer> moved(tracing::growing_array<transfer>&& all, extents const& shape,
+                                                   extents const& wide, int axis, int begin, int step) {
     std::int64_t strides[extents::max_rank]{};
     for (int i = 0; i < shape.rank; ++i) strides[i] = stride(wide, i) * (i == axis ? step : 1);
     return restrided(std::move(all), shape, strides, begin * stride(wide, axis));
   }
-  constexpr growing_array<transfer> sliced(growing_array<transfer>&& all, extents const& shape, extents const& narrow,
-                                           int axis, int begin) {
-    growing_array<transfer> kept;
+  constexpr tracing::growing_array<transfer> sliced(tracing::growing_array<transfer>&& all, extents const& shape,
+                                                    extents const& narrow, int axis, int begin) {
+    tracing::growing_array<transfer> kept;
     std::int64_t const own = stride(shape, axis);
     for (transfer& each : all) {
       for (int i = 0; i < shape.rank; ++i)
@@ -299,7 +300,8 @@ class transfers {
     for (int i = 0; i < shape.rank; ++i) strides[i] = stride(narrow, i);
     return restrided(std::move(kept), shape, strides, -begin * stride(narrow, axis));
   }
-  constexpr growing_array<transfer> repeated(growing_array<transfer>&& all, extents const& shape, extents const& wide) {
+  constexpr tracing::growing_array<transfer> repeated(tracing::growing_array<transfer>&& all, extents const& shape,
+                                                      extents const& wide) {
     std::int64_t strides[extents::max_rank]{};
     for (int i = 0; i < shape.rank; ++i) strides[i] = stride(wide, i + wide.rank - shape.rank);
     auto result = restrided(std::move(all), shape, strides, 0);

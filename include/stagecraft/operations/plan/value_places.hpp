@@ -37,17 +37,17 @@ struct place {
 /// The places of all values of one step.
 class value_places {
  public:
-  growing_array<place> places;     ///< of each operation; `nowhere` if the step does not compute it
-  std::int64_t workspace = 0;      ///< floats
-  std::int64_t sample_floats = 0;  ///< floats for each sample that is worked on
-  growing_array<product_join> joins;
+  tracing::growing_array<place> places;  ///< of each operation; `nowhere` if the step does not compute it
+  std::int64_t workspace = 0;            ///< floats
+  std::int64_t sample_floats = 0;        ///< floats for each sample that is worked on
+  tracing::growing_array<product_join> joins;
 
   /// `written`: whether the gradient of an input (then of a weight) is to be written to its memory, where others are
   /// added to what is there, or unwanted. `order`: the operations of the step; `results`: what is read when it has
   /// ended; `carried_out`: both steps.
-  constexpr value_places(trace const& traced, growing_array<int> const& order, growing_array<int> const& results,
-                         steps const& carried_out, bool is_forward, growing_array<segment> const& segments, int batch,
-                         std::span<bool const> written = {})
+  constexpr value_places(trace const& traced, tracing::growing_array<int> const& order,
+                         tracing::growing_array<int> const& results, steps const& carried_out, bool is_forward,
+                         tracing::growing_array<segment> const& segments, int batch, std::span<bool const> written = {})
       : places(traced.list.nodes.size()), list_(&traced.list), order_(&order), segments_(&segments), batch_(batch) {
     positions_.assign(places.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) positions_[order[i]] = static_cast<int>(i);
@@ -77,7 +77,7 @@ class value_places {
   }
 
   /// Floats of all kept values.
-  static constexpr std::int64_t kept_floats(operation_list const& list, growing_array<int> const& kept) {
+  static constexpr std::int64_t kept_floats(operation_list const& list, tracing::growing_array<int> const& kept) {
     std::int64_t sum = 0;
     for (int const id : kept) sum += rounded(list.node_of(id).shape.size());
     return sum;
@@ -141,13 +141,13 @@ class value_places {
     int first, last;
   };
 
-  constexpr void place_others(growing_array<int> const& results) {
-    growing_array<region> loops;
+  constexpr void place_others(tracing::growing_array<int> const& results) {
+    tracing::growing_array<region> loops;
     for (int const id : *order_)
       if (list_->node_of(id).what.is<loop_end>()) loops.push_back({positions_[list_->operand(id, 0)], positions_[id]});
 
-    growing_array<lifetime> lives;
-    growing_array<int> live_of(places.size(), -1);
+    tracing::growing_array<lifetime> lives;
+    tracing::growing_array<int> live_of(places.size(), -1);
     for (int const id : *order_) {
       auto const& what = list_->node_of(id).what;
       if (places[id].in != storage::nowhere || root(id) != id || what.is<loop>() || what.is<loop_end>() ||
@@ -202,8 +202,8 @@ class value_places {
     if (last != nullptr) life.last = last->end - 1;
   }
   /// Gives memory to the values whose lives are of one kind.
-  constexpr void assign(growing_array<lifetime> const& lives, bool of_samples, std::int64_t& floats) {
-    growing_array<block> blocks;
+  constexpr void assign(tracing::growing_array<lifetime> const& lives, bool of_samples, std::int64_t& floats) {
+    tracing::growing_array<block> blocks;
     for (auto const& life : lives) {
       if (life.is_of_samples != of_samples) continue;
       // The first block that is free by then; few steps count more here than few floats, since compilers limit them.
@@ -223,10 +223,10 @@ class value_places {
     return what.is<carry>() || what.is<next>() || what.is<stack>();
   }
   operation_list const* list_;
-  growing_array<int> const* order_;
-  growing_array<segment> const* segments_;
+  tracing::growing_array<int> const* order_;
+  tracing::growing_array<segment> const* segments_;
   int batch_;
-  growing_array<int> positions_;
+  tracing::growing_array<int> positions_;
 };
 
 }  // namespace stagecraft::operations

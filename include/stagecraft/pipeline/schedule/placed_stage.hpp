@@ -2,7 +2,9 @@
 // Where a stage of a pipeline is: its device, and whether another stage works at the same time.
 #pragma once
 
-namespace stagecraft {
+#include <stagecraft/diagnostics/rooms.hpp>
+
+namespace stagecraft::pipeline {
 
 /// A stage as a timetable sees it.
 struct placed_stage {
@@ -12,4 +14,4 @@ struct placed_stage {
   bool is_beside = false;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

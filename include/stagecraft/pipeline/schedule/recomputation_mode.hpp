@@ -2,6 +2,7 @@
 // Graphcore's RecomputationMode: what a backward pass finds of its stage's forward pass.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/pipeline/schedule/schedule.hpp>
 #include <string_view>
 
@@ -33,6 +34,10 @@ enum class recomputation_mode : unsigned char {
   }
 }
 
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
+
 /// The mode that `automatic` stands for in a schedule; any other mode is itself.
 [[nodiscard]] constexpr recomputation_mode mode_in(schedule order, recomputation_mode mode) noexcept {
   if (mode != recomputation_mode::automatic) return mode;
@@ -40,4 +45,4 @@ enum class recomputation_mode : unsigned char {
                                        : recomputation_mode::recompute_then_backpropagate;
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

@@ -56,12 +56,13 @@ class timetable {
       : schedule_(schedule),
         trains_(trains),
         overlaps_io_(overlaps_io),
-        recomputation_(trains ? mode_in(schedule, recomputation) : recomputation_mode::none) {
+        recomputation_(trains ? pipeline::mode_in(schedule, recomputation) : recomputation_mode::none) {
     if (stages > 0) stages_ = stages < capacity ? static_cast<int>(stages) : capacity;
     micro_batches_ = micro_batches < 1 ? 1 : micro_batches;
     if (schedule == stagecraft::schedule::sequential && batch_serialization > 1) serialized_ = batch_serialization;
     for (int stage = 0; stage < stages_; ++stage) {
-      placed_stage const own = stages > 0 ? stage_at(static_cast<std::size_t>(stage)) : placed_stage{};
+      pipeline::placed_stage const own =
+          stages > 0 ? stage_at(static_cast<std::size_t>(stage)) : pipeline::placed_stage{};
       device_of_stage_[stage] = own.device;
       if (own.device >= devices_) devices_ = own.device + 1;
       if (stage > 0 && !own.is_beside) ++places_;
@@ -93,7 +94,7 @@ class timetable {
                       bool trains, int batch_serialization = 1,
                       recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
       : timetable(schedule, device_of_stage.size(), micro_batches, trains, batch_serialization, recomputation,
-                  overlaps_io, [&](std::size_t stage) { return placed_stage{device_of_stage[stage]}; }) {}
+                  overlaps_io, [&](std::size_t stage) { return pipeline::placed_stage{device_of_stage[stage]}; }) {}
   /// Likewise, of stages that may be beside each other.
   template <class Stages>
     requires requires(Stages const& stages) { stages[0].is_beside; }
@@ -211,10 +212,10 @@ class timetable {
     return recomputes(stage) ? micro_batch_at(backward_pass(stage), slot + (recomputes_ahead(stage) ? 1 : 0)) : -1;
   }
   /// What a device does in a slot, in order; in slot `slots()` it updates its weights.
-  [[nodiscard]] constexpr timetable_steps<timetable> steps(int slot, int device) const& {
+  [[nodiscard]] constexpr pipeline::timetable_steps<timetable> steps(int slot, int device) const& {
     return {*this, slot, device};
   }
-  timetable_steps<timetable> steps(int slot, int device) const&& = delete;
+  pipeline::timetable_steps<timetable> steps(int slot, int device) const&& = delete;
 
   // What the schedule costs.
   /// Micro-batches that are in flight at once, between ramp-up and ramp-down: 2 S (grouped, training), S (grouped,

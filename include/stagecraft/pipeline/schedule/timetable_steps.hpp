@@ -2,6 +2,7 @@
 // What one device does in one slot of a pipeline's timetable.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/pipeline/schedule/pass_kind.hpp>
 #include <cstddef>
 
@@ -16,6 +17,10 @@ struct timetable_step {
 
   friend constexpr bool operator==(timetable_step const&, timetable_step const&) = default;
 };
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
 
 /// The steps of one device in one slot, in the order in which it carries them out: infeed, backward passes in ascending
 /// order of stages, forward passes likewise, what is recomputed for the next slot, what is sent to other devices,
@@ -145,4 +150,4 @@ class timetable_steps {
   int first_stage_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

@@ -25,7 +25,7 @@ class callback {
 
   /// Called before anything else of a run.
   virtual void set_params(callback_params const& params) { params_ = params; }
-  virtual void set_model(trainable& model) { model_ = &model; }
+  virtual void set_model(trainers::trainable& model) { model_ = &model; }
 
   /// Called at the start and at the end of `fit`. At the end, logs are those of the last epoch.
   virtual void on_train_begin(logs&) {}
@@ -68,11 +68,11 @@ class callback {
 
   [[nodiscard]] callback_params const& params() const noexcept { return params_; }
   /// The model in training; valid from `set_model` on, that is in every hook.
-  [[nodiscard]] trainable& model() const noexcept { return *model_; }
+  [[nodiscard]] trainers::trainable& model() const noexcept { return *model_; }
 
  private:
   callback_params params_;
-  trainable* model_ = nullptr;
+  trainers::trainable* model_ = nullptr;
 };
 
 }  // namespace stagecraft

@@ -3,13 +3,14 @@
 // Keras counterpart: tf.keras.callbacks.CallbackList.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/run_kind.hpp>
 
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Calls each hook of its callbacks, in the order in which they were added. It does not own them.
 class callback_list {
@@ -87,4 +88,4 @@ class callback_list {
   std::vector<callback*> callbacks_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
 
@@ -11,9 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Given>
 concept CallbackValue = std::derived_from<std::remove_cvref_t<Given>, callback>;
@@ -27,7 +26,9 @@ inline constexpr diagnostic callback_value_problem = [] {
   return problem;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself.
 struct callback_pointers : std::vector<callback*> {
@@ -45,4 +46,4 @@ struct callback_pointers : std::vector<callback*> {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

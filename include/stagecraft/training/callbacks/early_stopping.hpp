@@ -27,7 +27,7 @@ struct early_stopping_options {
   double baseline = std::numeric_limits<double>::quiet_NaN();  ///< value that has to be beaten; NaN: none
   bool restore_best_weights = false;  ///< whether the weights of the best epoch are put back at the stop
   /// Where messages go: standard output, unless it is given.
-  text_output output{};
+  trainers::text_output output{};
 };
 
 /// Counts the epochs in which the monitored value did not improve, and stops training at `patience` of them.

@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.callbacks.History.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
 
@@ -11,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// One sequence of numbers per name, in the order in which the names appeared.
 class named_series {
@@ -79,4 +80,4 @@ class training_history : public callback {
   }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -19,7 +19,7 @@ namespace stagecraft::callbacks {
 struct learning_rate_scheduler_options {
   int verbose = 0;  ///< 1: prints the rate of each epoch
   /// Where messages go: standard output, unless it is given.
-  text_output output{};
+  trainers::text_output output{};
 };
 
 /// Asks a function for the learning rate: `schedule(epoch, rate so far)` or `schedule(epoch)`, epochs from 0. Adds the

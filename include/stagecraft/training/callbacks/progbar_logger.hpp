@@ -77,7 +77,7 @@ class progbar_logger : public callback {
     bar_.update(bar_.target(), true);
   }
 
-  text_output output_;
+  trainers::text_output output_;
   progress_bar bar_;
   int target_ = 0;
   int seen_ = 0;

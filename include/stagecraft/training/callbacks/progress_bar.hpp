@@ -34,9 +34,9 @@ struct progress_bar_options {
   /// Whether the bar is redrawn in place or written line by line.
   display_mode display = display_mode::automatic;
   /// Where messages go: standard output, unless it is given.
-  text_output output{};
+  trainers::text_output output{};
   /// The clock: the real one, unless it is given.
-  time_source time{};
+  trainers::time_source time{};
 };
 
 /// Shows how far a loop of steps is, with an estimate of the time that is left and the values given so far:

@@ -30,7 +30,7 @@ struct reduce_lr_on_plateau_options {
   int cooldown = 0;         ///< epochs after a change in which nothing is counted
   double min_lr = 0;        ///< the rate never gets lower
   /// Where messages go: standard output, unless it is given.
-  text_output output{};
+  trainers::text_output output{};
 };
 
 /// Multiplies the learning rate by `factor` after `patience` epochs without improvement of the monitored value. Adds

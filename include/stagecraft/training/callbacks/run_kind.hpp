@@ -2,9 +2,11 @@
 // What steps are carried out for. Keras counterpart: ModeKeys.
 #pragma once
 
-namespace stagecraft {
+#include <stagecraft/diagnostics/rooms.hpp>
+
+namespace stagecraft::trainers {
 
 /// Steps of `fit`, of `evaluate` (and of validation), or of `predict`.
 enum class run_kind : unsigned char { training, evaluation, prediction };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

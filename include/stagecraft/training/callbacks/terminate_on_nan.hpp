@@ -14,7 +14,7 @@ namespace stagecraft::callbacks {
 /// Stops training after a batch whose "loss" is NaN or infinite, and says so.
 class terminate_on_nan : public callback {
  public:
-  explicit terminate_on_nan(text_output output = {}) : output_(output) {}
+  explicit terminate_on_nan(trainers::text_output output = {}) : output_(output) {}
 
   void on_batch_end(int batch, logs& values) override {
     double const* const loss = values.find("loss");
@@ -26,7 +26,7 @@ class terminate_on_nan : public callback {
   }
 
  private:
-  text_output output_;
+  trainers::text_output output_;
 };
 
 }  // namespace stagecraft::callbacks

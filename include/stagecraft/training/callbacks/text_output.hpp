@@ -2,12 +2,13 @@
 // Where the text of progress bars and callbacks goes, and where their time comes from.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <cstdio>
 #include <ctime>
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Receives text. Made from any callable that takes a std::string_view; it keeps a reference, so the callable must be
 /// an lvalue that lives longer. By default text goes to stdout, which is flushed each time.
@@ -59,4 +60,4 @@ class time_source {
   double (*seconds_)(void*) = time_of_day;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

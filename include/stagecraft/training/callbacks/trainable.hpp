@@ -3,12 +3,13 @@
 // Keras counterpart: `self.model` of a callback.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/callbacks/weight_array.hpp>
 
 #include <string_view>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// A model in training, without its type. Trainers implement it.
 class trainable {
@@ -39,4 +40,4 @@ class trainable {
   trainable& operator=(trainable const&) = default;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -2,6 +2,7 @@
 // Which samples each step of each replica takes, and how they get there.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/threads/infeed_queue.hpp>
 #include <stagecraft/training/callbacks/run_kind.hpp>
@@ -11,14 +12,14 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// In place of a queue, or of what runs in the background.
 struct no_queue {};
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
 ///
@@ -105,4 +106,4 @@ class batch_feed {
   decltype(make_queue(0)) queue_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/description/output_masks.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/training/data/data.hpp>
@@ -15,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
 /// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
@@ -132,4 +133,4 @@ class batch_loader {
   row_weights weights_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

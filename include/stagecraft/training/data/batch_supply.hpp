@@ -3,11 +3,12 @@
 // <stagecraft/data/...> are to a run.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Arrays for one batch, which are filled again for each one. One thread at a time asks.
 class batch_supply {
@@ -28,4 +29,4 @@ class batch_supply {
   [[nodiscard]] virtual std::ptrdiff_t first_sample(int number) const = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -3,7 +3,9 @@
 // Keras counterpart: the `class_weight` dictionary of fit.
 #pragma once
 
-namespace stagecraft {
+#include <stagecraft/diagnostics/rooms.hpp>
+
+namespace stagecraft::trainers {
 
 /// One entry of `.class_weight = {{0, 1.0f}, {1, 5.0f}}`.
 struct class_weight_entry {
@@ -11,4 +13,4 @@ struct class_weight_entry {
   float weight = 1;  ///< the factor of its samples' losses
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -25,6 +25,7 @@
 //   E4042  weights asked for while steps run (trainer)
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/shape.hpp>
@@ -38,9 +39,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// A shape as Python prints a tuple.
 struct shape_text {
@@ -73,7 +72,9 @@ struct array_name {
   return true;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing
 /// or too many, as in Keras.
@@ -233,4 +234,4 @@ inline void check_steps(char const* option, int steps, int batches) {
     detail::throw_data_error("E4003", "%s: expected data for %d batches, found %d", option, steps, batches);
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -21,13 +21,13 @@ struct fit_options {
   int verbose = 1;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line per epoch
   /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar. Data are not searched
   /// for NaN: `callbacks::terminate_on_nan no_nan;` and `{&no_nan}` stop a training whose loss becomes NaN.
-  callback_pointers callbacks{};
-  double validation_split = 0;         ///< the last part of the data, before any shuffling, that is kept for validation
-  labelled_samples validation_data{};  ///< takes precedence over validation_split
-  bool shuffle = true;                 ///< whether each epoch visits the samples in another order
-  std::vector<class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
-  sample_source sample_weight{};                   ///< one number per sample
-  int initial_epoch = 0;                           ///< number of the first epoch, from 0; to continue a training
+  trainers::callback_pointers callbacks{};
+  double validation_split = 0;  ///< the last part of the data, before any shuffling, that is kept for validation
+  trainers::labelled_samples validation_data{};              ///< takes precedence over validation_split
+  bool shuffle = true;                                       ///< whether each epoch visits the samples in another order
+  std::vector<trainers::class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
+  trainers::sample_source sample_weight{};                   ///< one number per sample
+  int initial_epoch = 0;  ///< number of the first epoch, from 0; to continue a training
   /// Batches per epoch, of all replicas together. Each epoch goes on in the data where the one before has ended. 0:
   /// all.
   int steps_per_epoch = 0;
@@ -44,12 +44,12 @@ struct fit_options {
 
 /// Options of `evaluate`; names, order and defaults are Keras's. Each can be left out.
 struct evaluate_options {
-  int batch_size = 0;             ///< samples per step; 0: the training description's
-  int verbose = 1;                ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
-  sample_source sample_weight{};  ///< one number per sample
-  int steps = 0;                  ///< batches, of all replicas together; 0: all of them
+  int batch_size = 0;                       ///< samples per step; 0: the training description's
+  int verbose = 1;                          ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  trainers::sample_source sample_weight{};  ///< one number per sample
+  int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
-  callback_pointers callbacks{};
+  trainers::callback_pointers callbacks{};
 
   /// The names above, in the order that C++ demands.
   static constexpr std::string_view order = "batch_size, verbose, sample_weight, steps, callbacks";
@@ -61,7 +61,7 @@ struct predict_options {
   int verbose = 0;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
   int steps = 0;       ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
-  callback_pointers callbacks{};
+  trainers::callback_pointers callbacks{};
 
   /// The names above, in the order that C++ demands.
   static constexpr std::string_view order = "batch_size, verbose, steps, callbacks";

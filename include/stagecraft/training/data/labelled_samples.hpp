@@ -3,12 +3,13 @@
 // Keras counterpart: the tuples (x, y) and (x, y, sample_weight) of `validation_data`.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/data/sample_set.hpp>
 
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Anything with members x and y, as the data sets of this library are.
 template <class Data>
@@ -36,4 +37,4 @@ struct labelled_samples {
   [[nodiscard]] bool given() const noexcept { return x.given(); }
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

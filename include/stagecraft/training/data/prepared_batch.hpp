@@ -2,13 +2,14 @@
 // A batch that waits for its step.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <array>
 #include <cstddef>
 #include <cstring>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Memory for one batch as a session takes it: samples, targets, the rows' weights in the losses.
 template <class Session>
@@ -71,4 +72,4 @@ class prepared_batch {
   int valid_samples_ = 0;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -3,6 +3,7 @@
 // Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/data/class_weight.hpp>
 #include <stagecraft/training/data/sample_source.hpp>
@@ -13,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// The weights of the rows of a batch: sample weight times class weight. Check both first (data_checks.hpp).
 class row_weights {
@@ -68,4 +69,4 @@ class row_weights {
   std::vector<float> by_class_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/training/data/sample_source.hpp>
 
@@ -13,12 +14,14 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 template <class Data>
 concept SampleTuple = !SampleData<Data> && requires { std::tuple_size<std::remove_cvref_t<Data>>::value; };
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 /// E4086: something that is no array, above all a vector of vectors.
 template <class Data>
@@ -34,7 +37,9 @@ inline constexpr diagnostic no_data_problem = [] {
   return problem;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft {
 
 /// What `fit`, `evaluate` and `predict` take as x or y: one array, or several for a model with several inputs or
 /// outputs. Made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or std::pair of
@@ -43,27 +48,29 @@ inline constexpr diagnostic no_data_problem = [] {
 class sample_set {
  public:
   sample_set() = default;
-  sample_set(sample_source source) { add(std::move(source)); }
-  explicit sample_set(std::vector<sample_source> sources) {
-    for (sample_source& source : sources) add(std::move(source));
+  sample_set(trainers::sample_source source) { add(std::move(source)); }
+  explicit sample_set(std::vector<trainers::sample_source> sources) {
+    for (trainers::sample_source& source : sources) add(std::move(source));
   }
 
   template <class Data>
-    requires(SampleData<Data>)
+    requires(trainers::SampleData<Data>)
   sample_set(Data&& data) {
-    add(sample_source(std::forward<Data>(data)));
+    add(trainers::sample_source(std::forward<Data>(data)));
   }
 
   template <class Tuple>
-    requires(SampleTuple<Tuple>)
+    requires(trainers::SampleTuple<Tuple>)
   sample_set(Tuple&& tuple) {
-    std::apply([this](auto&&... arrays) { (add(sample_source(std::forward<decltype(arrays)>(arrays))), ...); },
-               std::forward<Tuple>(tuple));
+    std::apply(
+        [this](auto&&... arrays) { (add(trainers::sample_source(std::forward<decltype(arrays)>(arrays))), ...); },
+        std::forward<Tuple>(tuple));
   }
 
   /// Anything else: E4086.
   template <class Data>
-    requires(!SampleData<Data> && !SampleTuple<Data> && !std::is_convertible_v<Data, sample_source> &&
+    requires(!trainers::SampleData<Data> && !trainers::SampleTuple<Data> &&
+             !std::is_convertible_v<Data, trainers::sample_source> &&
              !std::is_same_v<std::remove_cvref_t<Data>, sample_set>)
   sample_set(Data const&) {
     static_assert(detail::report<detail::no_data_problem<Data>>());
@@ -72,9 +79,11 @@ class sample_set {
   [[nodiscard]] bool given() const noexcept { return size_ != 0; }
   /// Number of arrays.
   [[nodiscard]] int size() const noexcept { return static_cast<int>(size_); }
-  [[nodiscard]] sample_source const& operator[](int index) const { return begin()[index]; }
-  [[nodiscard]] sample_source const* begin() const noexcept { return size_ > few_.size() ? many_.data() : few_.data(); }
-  [[nodiscard]] sample_source const* end() const noexcept { return begin() + size_; }
+  [[nodiscard]] trainers::sample_source const& operator[](int index) const { return begin()[index]; }
+  [[nodiscard]] trainers::sample_source const* begin() const noexcept {
+    return size_ > few_.size() ? many_.data() : few_.data();
+  }
+  [[nodiscard]] trainers::sample_source const* end() const noexcept { return begin() + size_; }
 
   /// Number of samples of the first array; 0 when there is none.
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return size_ == 0 ? 0 : begin()->count(); }
@@ -82,12 +91,12 @@ class sample_set {
   /// `count` samples of every array, from sample `first` on, in place.
   [[nodiscard]] sample_set slice(std::ptrdiff_t first, std::ptrdiff_t count) const {
     sample_set parts;
-    for (sample_source const& source : *this) parts.add(source.slice(first, count));
+    for (trainers::sample_source const& source : *this) parts.add(source.slice(first, count));
     return parts;
   }
 
   /// One more array.
-  [[gnu::cold, gnu::noinline]] void add(sample_source source) {
+  [[gnu::cold, gnu::noinline]] void add(trainers::sample_source source) {
     if (size_ < few_.size()) {
       few_[size_++] = std::move(source);
       return;
@@ -98,21 +107,21 @@ class sample_set {
   }
 
  private:
-  std::array<sample_source, 4> few_;
-  std::vector<sample_source> many_;  ///< all of them, when they are more
+  std::array<trainers::sample_source, 4> few_;
+  std::vector<trainers::sample_source> many_;  ///< all of them, when they are more
   std::size_t size_ = 0;
 };
 
 /// The arrays of a model with several inputs, in the order of its inputs: `model.fit(sc::inputs(images, sizes), y)`.
-template <SampleData... Arrays>
+template <trainers::SampleData... Arrays>
 [[nodiscard]] sample_set inputs(Arrays&&... arrays) {
   sample_set result;
-  (result.add(sample_source(std::forward<Arrays>(arrays))), ...);
+  (result.add(trainers::sample_source(std::forward<Arrays>(arrays))), ...);
   return result;
 }
 
 /// The same, for the targets of a model with several outputs.
-template <SampleData... Arrays>
+template <trainers::SampleData... Arrays>
 [[nodiscard]] sample_set targets(Arrays&&... arrays) {
   return inputs(std::forward<Arrays>(arrays)...);
 }

@@ -3,6 +3,7 @@
 // Keras counterpart: data_adapter's TensorLikeDataAdapter.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/training/data/xtensor.hpp>
@@ -15,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft {
+namespace stagecraft::trainers {
 
 /// Any xtensor container, adaptor, view or lazy expression of numbers; its first axis counts samples.
 template <class Data>
@@ -37,7 +38,9 @@ concept SequenceData = !TensorData<Data> && requires(Data const& data) {
 template <class Data>
 concept SampleData = TensorData<std::remove_cvref_t<Data>> || SequenceData<std::remove_cvref_t<Data>>;
 
-namespace detail {
+}  // namespace stagecraft::trainers
+
+namespace stagecraft::detail {
 
 /// How to read numbers of one type. There is one table per type, so that reading is one indirect call per sample.
 struct number_reader {
@@ -85,7 +88,9 @@ auto row_major_numbers(Tensor const& data) -> typename Tensor::value_type const*
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// Refers to an array of samples, without its type. An lvalue that is contiguous in row-major order (any xtensor
 /// container, most views of its first axis, std::vector, std::span) is used in place and must outlive this object; an
@@ -216,4 +221,4 @@ class sample_source {
   std::shared_ptr<void const> kept_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

@@ -3,15 +3,14 @@
 // Keras counterpart: the shuffle of fit; the order itself is this library's own, the same on every platform.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/data/batch_supply.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// SplitMix64: one 64-bit number per call, from a counter.
 class order_generator {
@@ -38,7 +37,9 @@ class order_generator {
   std::uint64_t state_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
 
 /// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
 constexpr void shuffle_order(std::span<std::int32_t> order, std::uint64_t seed, std::uint64_t epoch) noexcept {
@@ -115,4 +116,4 @@ class epoch_order {
   batch_supply* supply_ = nullptr;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::trainers

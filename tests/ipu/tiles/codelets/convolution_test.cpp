@@ -18,15 +18,15 @@ namespace {
 
 namespace sc = stagecraft;
 using sc::convolution_pass;
-using sc::convolution_plan;
 using sc::convolution_shape;
 using sc::dtype;
-using sc::tensor_role;
 using sc::detail::convolution_strides;
+using sc::tiles::convolution_plan;
+using sc::tiles::tensor_role;
 
 /// All that plans may do.
 struct features {
-  std::set<sc::convolution_vertex> vertices;
+  std::set<sc::tiles::convolution_vertex> vertices;
   bool swaps = false, expands_width = false, expands_all = false, takes_rows = false, groups_groups = false;
   bool serial_out = false, serial_in = false, serial_both = false, sends_once = false;
   std::set<int> stages;
@@ -75,7 +75,7 @@ void for_each_product(convolution_shape const& s, Visit const& visit) {
 /// its gradient, may lie as a plan of the forward pass wants it.
 void check_plan(convolution_shape const& forward, convolution_pass pass, sc::ipu_target const& target,
                 sc::poplar_options const& options, convolution_plan const& plan,
-                sc::weight_mapping const* kernel = nullptr) {
+                sc::tiles::weight_mapping const* kernel = nullptr) {
   auto const shape = pass == convolution_pass::forward          ? forward
                      : pass == convolution_pass::input_gradient ? forward.input_gradient()
                                                                 : forward.filter_gradient();
@@ -122,9 +122,11 @@ void check_plan(convolution_shape const& forward, convolution_pass pass, sc::ipu
   CHECK(division.inputs(part) == plan.tile.inputs);
 
   CHECK(division.kernel_is_there == (kernel != nullptr && result == 2));
-  auto const cost = sc::cost_of_convolution(test.step, test.step.operations[0], target);
+  auto const cost = sc::tiles::cost_of_convolution(test.step, test.step.operations[0], target);
   CHECK(cost.flops == plan.flops());
-  test.run([](sc::tile_machine& machine, sc::tile_operation const& op) { sc::run_convolution(machine, op); }, cost);
+  test.run([](sc::tiles::tile_machine& machine,
+              sc::tiles::tile_operation const& op) { sc::tiles::run_convolution(machine, op); },
+           cost);
   std::size_t wrong = 0;
   auto const& values = test[tensors[result]];
   auto const& right = expected[static_cast<std::size_t>(result)];
@@ -138,7 +140,7 @@ constexpr convolution_pass passes[]{convolution_pass::forward, convolution_pass:
 
 features check(convolution_shape const& forward, sc::ipu_target const& target, sc::poplar_options const& options = {}) {
   features result;
-  std::unique_ptr<sc::weight_mapping> kernel;
+  std::unique_ptr<sc::tiles::weight_mapping> kernel;
   for (auto const pass : passes) {
     auto const shape = pass == convolution_pass::forward          ? forward
                        : pass == convolution_pass::input_gradient ? forward.input_gradient()
@@ -147,7 +149,8 @@ features check(convolution_shape const& forward, sc::ipu_target const& target, s
     result.add(plan);
     check_plan(forward, pass, target, options, plan);
     if (pass == convolution_pass::forward)
-      kernel = std::make_unique<sc::weight_mapping>(forward, plan, convolution_strides::forward(forward), target);
+      kernel =
+          std::make_unique<sc::tiles::weight_mapping>(forward, plan, convolution_strides::forward(forward), target);
     check_plan(forward, pass, target, options, plan, kernel.get());
   }
   return result;
@@ -235,7 +238,8 @@ TEST_CASE("little memory asks for serial parts") {
 }
 
 /// A way to divide a convolution at random, not the best one.
-sc::convolution_partition any_partition(sc::detail::convolution_view const& view, int tiles, std::mt19937& random) {
+sc::tiles::convolution_partition any_partition(sc::detail::convolution_view const& view, int tiles,
+                                               std::mt19937& random) {
   std::int64_t left = tiles;
   auto const split = [&](std::int64_t size, bool serial = false) {
     auto const most = std::min<std::int64_t>({size, serial ? 4 : left, random() % 2 == 0 ? 8 : 200});
@@ -244,7 +248,7 @@ sc::convolution_partition any_partition(sc::detail::convolution_view const& view
     return parts;
   };
   auto const narrow = [](std::int64_t parts) { return static_cast<int>(parts); };
-  sc::convolution_partition p;
+  sc::tiles::convolution_partition p;
   int const first = static_cast<int>(random() % 3);  // what may take all tiles
   if (first == 0) p.in_chan_split = narrow(split(view.in_chan_groups));
   if (first == 1) p.kernel_split = {.height = split(view.kernel.height), .width = split(view.kernel.width)};
@@ -271,7 +275,7 @@ TEST_CASE("any division gives the same values, at its own cost") {
   auto const try_some = [&](convolution_shape forward, int tiles, dtype partials) {
     auto const target = target_of(tiles);
     sc::poplar_options const options{.partials_type = partials, .use_128bit_conv_unit_load = random() % 2 == 0};
-    std::unique_ptr<sc::weight_mapping> kernel;
+    std::unique_ptr<sc::tiles::weight_mapping> kernel;
     for (auto const pass : passes) {
       auto const shape = pass == convolution_pass::forward          ? forward
                          : pass == convolution_pass::input_gradient ? forward.input_gradient()
@@ -292,7 +296,8 @@ TEST_CASE("any division gives the same values, at its own cost") {
         check_plan(forward, pass, target, options, plan);
         // The kernel as any plan of the forward pass wants it.
         if (pass == convolution_pass::forward)
-          kernel = std::make_unique<sc::weight_mapping>(forward, plan, convolution_strides::forward(forward), target);
+          kernel =
+              std::make_unique<sc::tiles::weight_mapping>(forward, plan, convolution_strides::forward(forward), target);
         check_plan(forward, pass, target, options, plan, kernel.get());
       }
     }

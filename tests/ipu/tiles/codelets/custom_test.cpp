@@ -37,7 +37,7 @@ struct mixture : sc::layer<mixture> {
   }
   constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
     weights.add({.name = "factor", .shape = in[0], .initializer = sc::initializers::ones{}});
-    weights.add({.name = "matrix", .shape = {in[0].back(), units}, .layout = sc::parameter_layout::matrix});
+    weights.add({.name = "matrix", .shape = {in[0].back(), units}, .layout = sc::tracing::parameter_layout::matrix});
     weights.add({.name = "shift", .shape = units, .trainable = false});
   }
   template <class Call>
@@ -136,7 +136,8 @@ void check_calls(float tolerance) {
 }
 
 template <int Call>
-using lowered_on_8 = sc::lowered_call<sc::job<with_both, in_float32, training, tests::few_tiles<8>>, 0, Call>;
+using lowered_on_8 =
+    sc::tiles::lowered_call<sc::jobs::job<with_both, in_float32, training, tests::few_tiles<8>>, 0, Call>;
 
 // 100 + 3 * 6 * 3 * 4, as the layer says; and 3 for each of 7 * 6 * 3 multiply-adds, 1 for each of 6 * 3 outputs.
 static_assert(sc::detail::custom_cycles<lowered_on_8<4>>(false) == 316);

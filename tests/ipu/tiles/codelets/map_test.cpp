@@ -17,7 +17,7 @@
 namespace {
 
 namespace sc = stagecraft;
-using sc::map_function;
+using sc::tiles::map_function;
 using floats = std::vector<float>;
 
 class numbers {
@@ -43,17 +43,18 @@ float rounded(float value, sc::dtype type) {
 }
 
 /// Runs it, and compares what was counted with the cost.
-tests::run_result run(sc::lowered_step const& step, int tiles, std::vector<floats> const& values,
-                      sc::step_values const& at_run_time = {}) {
+tests::run_result run(sc::tiles::lowered_step const& step, int tiles, std::vector<floats> const& values,
+                      sc::tiles::step_values const& at_run_time = {}) {
   auto const target = tests::target_of(tiles);
-  auto result = tests::run_on_tiles(step, target, values, sc::run_map, at_run_time);
-  sc::operation_cost cost;
-  for (int i = 0; i < step.operation_count; ++i) cost += sc::cost_of_map(step, step.operations[i], target);
+  auto result = tests::run_on_tiles(step, target, values, sc::tiles::run_map, at_run_time);
+  sc::tiles::operation_cost cost;
+  for (int i = 0; i < step.operation_count; ++i) cost += sc::tiles::cost_of_map(step, step.operations[i], target);
   auto const temporary_bytes = cost.temporary_bytes;
   cost.temporary_bytes = 0;
   CHECK(result.counted == cost);
-  CHECK(sc::rounded_bytes(result.high_water_mark) <= result.tensor_bytes + temporary_bytes);
-  if (temporary_bytes > 0) CHECK(sc::rounded_bytes(result.high_water_mark) == result.tensor_bytes + temporary_bytes);
+  CHECK(sc::tiles::rounded_bytes(result.high_water_mark) <= result.tensor_bytes + temporary_bytes);
+  if (temporary_bytes > 0)
+    CHECK(sc::tiles::rounded_bytes(result.high_water_mark) == result.tensor_bytes + temporary_bytes);
   return result;
 }
 
@@ -67,8 +68,8 @@ float combined(map_function function, float a, float b) {
     case map_function::scaled_add: return a + 0.5F * b;
     default: break;
   }
-  if (function == sc::map_function_of(sc::operations::function::divide)) return a / b;
-  return (function == sc::map_function_of(sc::operations::function::maximum)) == (a > b) ? a : b;
+  if (function == sc::tiles::map_function_of(sc::operations::function::divide)) return a / b;
+  return (function == sc::tiles::map_function_of(sc::operations::function::maximum)) == (a > b) ? a : b;
 }
 
 TEST_CASE("operands may be read in any way") {
@@ -77,9 +78,9 @@ TEST_CASE("operands may be read in any way") {
                                      map_function::subtract,
                                      map_function::multiply,
                                      map_function::scaled_add,
-                                     sc::map_function_of(sc::operations::function::divide),
-                                     sc::map_function_of(sc::operations::function::maximum),
-                                     sc::map_function_of(sc::operations::function::minimum)};
+                                     sc::tiles::map_function_of(sc::operations::function::divide),
+                                     sc::tiles::map_function_of(sc::operations::function::maximum),
+                                     sc::tiles::map_function_of(sc::operations::function::minimum)};
   for (int const tiles : tile_counts)
     for (int trial = 0; trial < 60; ++trial) {
       std::int64_t const inner = random.between(1, 3) == 1 ? 1 : random.between(1, 40);
@@ -93,11 +94,12 @@ TEST_CASE("operands may be read in any way") {
       CAPTURE(tiles);
       CAPTURE(trial);
       CAPTURE(static_cast<int>(function));
-      sc::lowered_step step;
-      int const a = step.tensor(sc::tensor_role::input, 0, type, elements);
-      int const b = step.tensor(sc::tensor_role::input, 1, other, whole ? elements : count);
-      int const y = in_place ? a : step.tensor(sc::tensor_role::output, 0, type, elements);
-      sc::append_map(step, function, y, {{a}, whole ? sc::map_operand{b} : sc::map_operand{b, inner, count}}, {0.5F});
+      sc::tiles::lowered_step step;
+      int const a = step.tensor(sc::tiles::tensor_role::input, 0, type, elements);
+      int const b = step.tensor(sc::tiles::tensor_role::input, 1, other, whole ? elements : count);
+      int const y = in_place ? a : step.tensor(sc::tiles::tensor_role::output, 0, type, elements);
+      sc::tiles::append_map(step, function, y,
+                            {{a}, whole ? sc::tiles::map_operand{b} : sc::tiles::map_operand{b, inner, count}}, {0.5F});
       auto const x = random.some(elements), z = random.some(whole ? elements : count);
       auto const result = run(step, tiles, {x, z});
       bool all = true;
@@ -113,12 +115,12 @@ TEST_CASE("operands may be read in any way") {
 
 TEST_CASE("the first operand may be one for many, too") {
   for (int const tiles : tile_counts) {
-    sc::lowered_step step;
-    int const a = step.tensor(sc::tensor_role::input, 0, sc::dtype::float32, 5);
-    int const b = step.tensor(sc::tensor_role::input, 1, sc::dtype::float32, 30);
-    int const c = step.tensor(sc::tensor_role::input, 2, sc::dtype::float32, 3);
-    int const y = step.tensor(sc::tensor_role::output, 0, sc::dtype::float32, 30);
-    sc::append_map(step, map_function::multiply_add, y, {{a, 1, 5}, {b}, {c, 10, 3}});
+    sc::tiles::lowered_step step;
+    int const a = step.tensor(sc::tiles::tensor_role::input, 0, sc::dtype::float32, 5);
+    int const b = step.tensor(sc::tiles::tensor_role::input, 1, sc::dtype::float32, 30);
+    int const c = step.tensor(sc::tiles::tensor_role::input, 2, sc::dtype::float32, 3);
+    int const y = step.tensor(sc::tiles::tensor_role::output, 0, sc::dtype::float32, 30);
+    sc::tiles::append_map(step, map_function::multiply_add, y, {{a, 1, 5}, {b}, {c, 10, 3}});
     numbers random(2);
     auto const u = random.some(5), v = random.some(30), w = random.some(3);
     auto const result = run(step, tiles, {u, v, w});
@@ -136,21 +138,21 @@ TEST_CASE("functions of one operand") {
   };
   one const functions[]{
       {map_function::copy, 0, [](float a) { return a; }},
-      {sc::map_function_of(sc::operations::function::negative), 0, [](float a) { return -a; }},
-      {sc::map_function_of(sc::operations::function::sqrt), 0, [](float a) { return std::sqrt(a); }},
+      {sc::tiles::map_function_of(sc::operations::function::negative), 0, [](float a) { return -a; }},
+      {sc::tiles::map_function_of(sc::operations::function::sqrt), 0, [](float a) { return std::sqrt(a); }},
       {map_function::rsqrt, 0, [](float a) { return 1 / std::sqrt(a); }},
       {map_function::rsqrt, 0.5F, [](float a) { return 1 / std::sqrt(a + 0.5F); }},
-      {sc::map_function_of(sc::operations::function::exp), 0, [](float a) { return std::exp(a); }},
-      {sc::map_function_of(sc::operations::function::log), 0, [](float a) { return std::log(a); }},
+      {sc::tiles::map_function_of(sc::operations::function::exp), 0, [](float a) { return std::exp(a); }},
+      {sc::tiles::map_function_of(sc::operations::function::log), 0, [](float a) { return std::log(a); }},
   };
   for (int const tiles : tile_counts)
     for (auto const& function : functions)
       for (auto const from : {sc::dtype::float32, sc::dtype::float16})
         for (auto const to : {sc::dtype::float32, sc::dtype::float16}) {
-          sc::lowered_step step;
-          int const a = step.tensor(sc::tensor_role::input, 0, from, 100);
-          int const y = step.tensor(sc::tensor_role::output, 0, to, 100);
-          sc::append_map(step, function.function, y, {{a}}, {function.scalar});
+          sc::tiles::lowered_step step;
+          int const a = step.tensor(sc::tiles::tensor_role::input, 0, from, 100);
+          int const y = step.tensor(sc::tiles::tensor_role::output, 0, to, 100);
+          sc::tiles::append_map(step, function.function, y, {{a}}, {function.scalar});
           auto const result = run(step, tiles, {x});
           bool all = true;
           for (std::size_t i = 0; i < 100; ++i)
@@ -160,9 +162,9 @@ TEST_CASE("functions of one operand") {
 }
 
 TEST_CASE("fill") {
-  sc::lowered_step step;
-  int const y = step.tensor(sc::tensor_role::output, 0, sc::dtype::float32, 7);
-  sc::append_map(step, map_function::fill, y, {}, {2.5F});
+  sc::tiles::lowered_step step;
+  int const y = step.tensor(sc::tiles::tensor_role::output, 0, sc::dtype::float32, 7);
+  sc::tiles::append_map(step, map_function::fill, y, {}, {2.5F});
   CHECK(run(step, 3, {}).tensors[0] == floats(7, 2.5F));
 }
 
@@ -182,19 +184,19 @@ void compare_activation() {
       double const error = type == sc::dtype::float32 ? 1e-6 : 2e-3;
       CAPTURE(static_cast<int>(Act.kind));
       {
-        sc::lowered_step step;
-        int const from = step.tensor(sc::tensor_role::input, 0, type, 77);
-        int const to = step.tensor(sc::tensor_role::output, 0, type, 77);
-        sc::append_activation_map(step, Act, from, to);
+        sc::tiles::lowered_step step;
+        int const from = step.tensor(sc::tiles::tensor_role::input, 0, type, 77);
+        int const to = step.tensor(sc::tiles::tensor_role::output, 0, type, 77);
+        sc::tiles::append_activation_map(step, Act, from, to);
         auto const result = run(step, tiles, {x});
         for (std::size_t i = 0; i < 77; ++i)
           CHECK(std::fabs(result.tensors[1][i] - y[i]) <= error * (1 + std::fabs(y[i])));
       }
       {
-        sc::lowered_step step;
-        int const from = step.tensor(sc::tensor_role::output_gradient, 0, type, 77);
-        int const kept = step.tensor(sc::tensor_role::output, 0, type, 77);
-        sc::append_activation_gradient_map(step, Act, from, kept, from);
+        sc::tiles::lowered_step step;
+        int const from = step.tensor(sc::tiles::tensor_role::output_gradient, 0, type, 77);
+        int const kept = step.tensor(sc::tiles::tensor_role::output, 0, type, 77);
+        sc::tiles::append_activation_gradient_map(step, Act, from, kept, from);
         saved.resize(77);
         auto const result = run(step, tiles, {dy, saved});
         for (std::size_t i = 0; i < 77; ++i)
@@ -231,10 +233,10 @@ TEST_CASE("dropout draws the host's numbers") {
   for (int const tiles : tile_counts)
     for (std::uint64_t const seed : {std::uint64_t{0}, std::uint64_t{99}})
       for (bool const spatial : {false, true}) {
-        sc::lowered_step step;
-        int const from = step.tensor(sc::tensor_role::input, 0, sc::dtype::float32, elements);
-        int const to = step.tensor(sc::tensor_role::output, 0, sc::dtype::float32, elements);
-        sc::append_dropout(step, from, to, 0.3F, seed, tiles % 2 == 0, spatial ? 5 : 0, spatial ? 7 : 0);
+        sc::tiles::lowered_step step;
+        int const from = step.tensor(sc::tiles::tensor_role::input, 0, sc::dtype::float32, elements);
+        int const to = step.tensor(sc::tiles::tensor_role::output, 0, sc::dtype::float32, elements);
+        sc::tiles::append_dropout(step, from, to, 0.3F, seed, tiles % 2 == 0, spatial ? 5 : 0, spatial ? 7 : 0);
         auto const result = run(step, tiles, {x}, {.seed = 5, .step = 12, .call = 3});
         sc::kernels::random_key const key{seed == 0 ? 5U : seed, ~((std::uint64_t{12} << 16U) + 3U)};
         floats expected(elements);
@@ -255,10 +257,10 @@ TEST_CASE("accumulators take what the host's take") {
       for (auto const type : {sc::dtype::float32, sc::dtype::float16})
         for (bool const running : {false, true})
           for (int n = 0; n < 4; ++n) {
-            sc::lowered_step step;
-            int const sum = step.tensor(sc::tensor_role::accumulator, 0, stored, 37);
-            int const gradient = step.tensor(sc::tensor_role::input, 0, type, 37);
-            sc::append_accumulate(step, sum, gradient, running);
+            sc::tiles::lowered_step step;
+            int const sum = step.tensor(sc::tiles::tensor_role::accumulator, 0, stored, 37);
+            int const gradient = step.tensor(sc::tiles::tensor_role::input, 0, type, 37);
+            sc::tiles::append_accumulate(step, sum, gradient, running);
             auto const before = random.some(37), g = random.some(37);
             auto const result = run(step, tiles, {before, g}, {.accumulated = n});
             auto const factors = sc::kernels::accumulation_factors_of(

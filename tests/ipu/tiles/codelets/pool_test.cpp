@@ -11,10 +11,10 @@
 #include "step_on_tiles.hpp"
 
 namespace sc = stagecraft;
-using sc::pool_axis;
-using sc::pool_function;
-using sc::pool_shape;
-using sc::tensor_role;
+using sc::tiles::pool_axis;
+using sc::tiles::pool_function;
+using sc::tiles::pool_shape;
+using sc::tiles::tensor_role;
 
 namespace {
 
@@ -67,8 +67,8 @@ struct random_pool {
     return tiles.add(tensor_role::saved, shape.output_elements() * shape.position_bytes(), sc::dtype::uint8);
   }
   void run(pool_function function, std::initializer_list<int> inputs, std::initializer_list<int> outputs) {
-    sc::append_pool(tiles.step, function, inputs, outputs, shape, tiles.target);
-    tiles.run(sc::run_pool, sc::cost_of_pool(tiles.step, tiles.step.operations[0], tiles.target));
+    sc::tiles::append_pool(tiles.step, function, inputs, outputs, shape, tiles.target);
+    tiles.run(sc::tiles::run_pool, sc::tiles::cost_of_pool(tiles.step, tiles.step.operations[0], tiles.target));
   }
   void check(int tensor, std::vector<double> const& expected) {
     double const error = type == sc::dtype::float16 ? 1e-3 : 1e-5;

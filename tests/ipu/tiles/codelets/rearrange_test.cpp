@@ -11,8 +11,8 @@
 #include "step_on_tiles.hpp"
 
 namespace sc = stagecraft;
-using sc::box_axes;
-using sc::tensor_role;
+using sc::tiles::box_axes;
+using sc::tiles::tensor_role;
 
 namespace {
 
@@ -53,7 +53,8 @@ struct random_rearrangement {
     before = tiles[result];
   }
   void run() {
-    tiles.run(sc::run_rearrange, sc::cost_of_rearrange(tiles.step, tiles.step.operations[0], tiles.target));
+    tiles.run(sc::tiles::run_rearrange,
+              sc::tiles::cost_of_rearrange(tiles.step, tiles.step.operations[0], tiles.target));
   }
 };
 
@@ -98,7 +99,8 @@ TEST_CASE("parts of a result, with zeros around them or without") {
         result.of[i] = first[i] + input[i] + test.below(4);
       }
       test.add(input, result);
-      (clears ? sc::append_pad : tests::append_part)(test.tiles.step, test.input, test.result, input, first, result);
+      (clears ? sc::tiles::append_pad : tests::append_part)(test.tiles.step, test.input, test.result, input, first,
+                                                            result);
       test.run();
       for_each_element(result, [&](std::int64_t i, box_axes place) {
         bool inside = true;
@@ -120,7 +122,8 @@ TEST_CASE("repetitions of pixels") {
     int const down = 1 + test.below(3), across = 1 + test.below(3);
     box_axes const result(input[0], input[1] * down, input[2] * across, input[3]);
     test.add(input, result);
-    sc::append_repeat(test.tiles.step, test.input, test.result, {input[0], input[1], input[2], input[3], down, across});
+    sc::tiles::append_repeat(test.tiles.step, test.input, test.result,
+                             {input[0], input[1], input[2], input[3], down, across});
     test.run();
     for_each_element(result, [&](std::int64_t i, box_axes const& place) {
       box_axes const from(place[0], place[1] / down, place[2] / across, place[3]);

@@ -14,7 +14,7 @@
 namespace {
 
 namespace sc = stagecraft;
-using sc::reduce_function;
+using sc::tiles::reduce_function;
 using floats = std::vector<float>;
 
 float rounded(float value, sc::dtype type) {
@@ -33,23 +33,24 @@ sc::detail::reduce_plan check(reduction const& what, int tiles, unsigned seed = 
   auto const target = tests::target_of(tiles);
   auto const elements = what.outer * what.reduced * what.inner, results = what.outer * what.inner;
   bool const products = what.function == reduce_function::sum_of_products;
-  sc::lowered_step step;
-  int const a = step.tensor(sc::tensor_role::input, 0, what.from, elements);
-  int const y = step.tensor(sc::tensor_role::output, 0, what.to, results);
+  sc::tiles::lowered_step step;
+  int const a = step.tensor(sc::tiles::tensor_role::input, 0, what.from, elements);
+  int const y = step.tensor(sc::tiles::tensor_role::output, 0, what.to, results);
   if (products)
-    sc::append_reduce(step, what.function, {a, step.tensor(sc::tensor_role::input, 1, what.from, elements)}, y,
-                      what.outer, what.reduced, what.inner, what.scale);
+    sc::tiles::append_reduce(step, what.function,
+                             {a, step.tensor(sc::tiles::tensor_role::input, 1, what.from, elements)}, y, what.outer,
+                             what.reduced, what.inner, what.scale);
   else
-    sc::append_reduce(step, what.function, {a}, y, what.outer, what.reduced, what.inner, what.scale);
+    sc::tiles::append_reduce(step, what.function, {a}, y, what.outer, what.reduced, what.inner, what.scale);
   std::mt19937 engine(seed);
   floats x[2];
   for (auto& values : x)
     for (std::int64_t i = 0; i < elements; ++i) values.push_back(static_cast<float>(engine() % 9) - 4);
-  auto const result = tests::run_on_tiles(step, target, {x[0], {}, x[1]}, sc::run_reduce);
+  auto const result = tests::run_on_tiles(step, target, {x[0], {}, x[1]}, sc::tiles::run_reduce);
 
-  auto cost = sc::cost_of_reduce(step, step.operations[0], target);
-  CHECK(sc::rounded_bytes(result.high_water_mark) <= result.tensor_bytes + cost.temporary_bytes);
-  CHECK(sc::rounded_bytes(result.high_water_mark) + 8 * 3 >= result.tensor_bytes + cost.temporary_bytes);
+  auto cost = sc::tiles::cost_of_reduce(step, step.operations[0], target);
+  CHECK(sc::tiles::rounded_bytes(result.high_water_mark) <= result.tensor_bytes + cost.temporary_bytes);
+  CHECK(sc::tiles::rounded_bytes(result.high_water_mark) + 8 * 3 >= result.tensor_bytes + cost.temporary_bytes);
   cost.temporary_bytes = 0;
   CHECK(result.counted == cost);
 
@@ -123,13 +124,14 @@ TEST_CASE("many columns are received where their results lie") {
 }
 
 TEST_CASE("what is not a number stays so in a maximum") {
-  sc::lowered_step step;
-  int const x = step.tensor(sc::tensor_role::input, 0, sc::dtype::float32, 6);
-  int const y = step.tensor(sc::tensor_role::output, 0, sc::dtype::float32, 2);
-  sc::append_reduce(step, reduce_function::maximum, {x}, y, 2, 3, 1);
+  sc::tiles::lowered_step step;
+  int const x = step.tensor(sc::tiles::tensor_role::input, 0, sc::dtype::float32, 6);
+  int const y = step.tensor(sc::tiles::tensor_role::output, 0, sc::dtype::float32, 2);
+  sc::tiles::append_reduce(step, reduce_function::maximum, {x}, y, 2, 3, 1);
   auto const nan = std::numeric_limits<float>::quiet_NaN();
   for (int const tiles : {1, 3}) {
-    auto const result = tests::run_on_tiles(step, tests::target_of(tiles), {{1, nan, 2, 3, 5, 4}}, sc::run_reduce);
+    auto const result =
+        tests::run_on_tiles(step, tests::target_of(tiles), {{1, nan, 2, 3, 5, 4}}, sc::tiles::run_reduce);
     CHECK(std::isnan(result.tensors[1][0]));
     CHECK(result.tensors[1][1] == 5);
   }

@@ -35,14 +35,15 @@ void check_near(std::vector<float> const& actual, std::vector<float> const& expe
       FAIL_CHECK("element " << i << " is " << actual[i] << ", not " << expected[i]);
 }
 
-tests::run_result check_cost(sc::lowered_step const& step, sc::ipu_target const& target,
-                             std::vector<std::vector<float>> const& values, sc::step_values const& at_run_time = {}) {
-  auto const result = run_on_tiles(step, target, values, sc::run_rows, at_run_time);
+tests::run_result check_cost(sc::tiles::lowered_step const& step, sc::ipu_target const& target,
+                             std::vector<std::vector<float>> const& values,
+                             sc::tiles::step_values const& at_run_time = {}) {
+  auto const result = run_on_tiles(step, target, values, sc::tiles::run_rows, at_run_time);
   auto cost = cost_of_rows(step, step.operations[0], target);
   auto const copies = cost.temporary_bytes;
   cost.temporary_bytes = 0;
   CHECK(result.counted == cost);
-  CHECK(sc::rounded_bytes(result.high_water_mark) == result.tensor_bytes + copies);
+  CHECK(sc::tiles::rounded_bytes(result.high_water_mark) == result.tensor_bytes + copies);
   return result;
 }
 
@@ -66,21 +67,22 @@ void check_softmax(softmax_shape const& shape, dtype type, int tiles) {
       for (std::int64_t c = 0; c < shape.columns; ++c) dx[at(c)] = static_cast<float>(y[at(c)] * (dy[at(c)] - dot));
     }
   float const tolerance = type == dtype::float16 ? 2e-3F : 1e-6F;
-  sc::lowered_step forward;
-  int const in = forward.tensor(sc::tensor_role::input, 0, type, elements);
-  int const out = forward.tensor(sc::tensor_role::output, 0, type, elements);
+  sc::tiles::lowered_step forward;
+  int const in = forward.tensor(sc::tiles::tensor_role::input, 0, type, elements);
+  int const out = forward.tensor(sc::tiles::tensor_role::output, 0, type, elements);
   append_softmax(forward, in, out, shape.outer, shape.columns, shape.inner);
   check_near(check_cost(forward, target_of(tiles), {x, {}}).tensors[1], y, tolerance);
 
-  sc::lowered_step backward;
-  int const gradient = backward.tensor(sc::tensor_role::output_gradient, 0, type, elements);
-  int const output = backward.tensor(sc::tensor_role::output, 0, type, elements);
+  sc::tiles::lowered_step backward;
+  int const gradient = backward.tensor(sc::tiles::tensor_role::output_gradient, 0, type, elements);
+  int const output = backward.tensor(sc::tiles::tensor_role::output, 0, type, elements);
   append_softmax_gradient(backward, gradient, output, gradient, shape.outer, shape.columns, shape.inner);
   check_near(check_cost(backward, target_of(tiles), {dy, y}).tensors[0], dx, 2 * tolerance);
 }
 
 template <auto Loss, int Rows, int Columns>
-void check_loss(dtype type, int tiles, bool with_gradient, sc::loss_scale const& scale = {}, int accumulated = 0) {
+void check_loss(dtype type, int tiles, bool with_gradient, sc::tiles::loss_scale const& scale = {},
+                int accumulated = 0) {
   constexpr int target_columns = Loss.sparse_targets ? 1 : Columns;
   auto prediction = numbers(Rows * Columns, 3);
   // Probabilities, with some that are clipped and some that agree with the target.
@@ -105,13 +107,13 @@ void check_loss(dtype type, int tiles, bool with_gradient, sc::loss_scale const&
   float const factor = scale.factor / (scale.running_mean ? static_cast<float>(accumulated + 1) : 1.0F);
   for (auto& g : gradient) g *= factor;
 
-  sc::lowered_step step;
-  int const p = step.tensor(sc::tensor_role::input, 0, type, Rows * Columns);
-  int const t = step.tensor(sc::tensor_role::target, 0, dtype::float32, Rows * target_columns);
-  int const s = step.tensor(sc::tensor_role::sample_scale, 0, dtype::float32, Rows);
-  int const l = step.tensor(sc::tensor_role::loss, 0, dtype::float32, 1);
-  int const g = with_gradient ? step.tensor(sc::tensor_role::input_gradient, 0, type, Rows * Columns) : -1;
-  append_loss(step, sc::rule_of_loss<Loss, Columns>(with_gradient), p, t, s, l, g, Rows, Columns, scale);
+  sc::tiles::lowered_step step;
+  int const p = step.tensor(sc::tiles::tensor_role::input, 0, type, Rows * Columns);
+  int const t = step.tensor(sc::tiles::tensor_role::target, 0, dtype::float32, Rows * target_columns);
+  int const s = step.tensor(sc::tiles::tensor_role::sample_scale, 0, dtype::float32, Rows);
+  int const l = step.tensor(sc::tiles::tensor_role::loss, 0, dtype::float32, 1);
+  int const g = with_gradient ? step.tensor(sc::tiles::tensor_role::input_gradient, 0, type, Rows * Columns) : -1;
+  append_loss(step, sc::tiles::rule_of_loss<Loss, Columns>(with_gradient), p, t, s, l, g, Rows, Columns, scale);
   auto const result =
       check_cost(step, target_of(tiles), {prediction, target, scales, {}, {}}, {.accumulated = accumulated});
   CHECK(result.tensors[0] == prediction);
@@ -156,13 +158,13 @@ TEST_CASE("losses and their gradients are those of the host") {
 }
 
 TEST_CASE("a row that only fills the batch may hold anything, one with scale 0 gives NaN for NaN") {
-  sc::lowered_step step;
-  int const p = step.tensor(sc::tensor_role::input, 0, dtype::float32, 4);
-  int const t = step.tensor(sc::tensor_role::target, 0, dtype::float32, 4);
-  int const s = step.tensor(sc::tensor_role::sample_scale, 0, dtype::float32, 2);
-  int const l = step.tensor(sc::tensor_role::loss, 0, dtype::float32, 1);
-  int const g = step.tensor(sc::tensor_role::input_gradient, 0, dtype::float32, 4);
-  append_loss(step, sc::rule_of_loss<sc::losses::mean_squared_error{}, 2>(true), p, t, s, l, g, 2, 2,
+  sc::tiles::lowered_step step;
+  int const p = step.tensor(sc::tiles::tensor_role::input, 0, dtype::float32, 4);
+  int const t = step.tensor(sc::tiles::tensor_role::target, 0, dtype::float32, 4);
+  int const s = step.tensor(sc::tiles::tensor_role::sample_scale, 0, dtype::float32, 2);
+  int const l = step.tensor(sc::tiles::tensor_role::loss, 0, dtype::float32, 1);
+  int const g = step.tensor(sc::tiles::tensor_role::input_gradient, 0, dtype::float32, 4);
+  append_loss(step, sc::tiles::rule_of_loss<sc::losses::mean_squared_error{}, 2>(true), p, t, s, l, g, 2, 2,
               {.rows_per_sample = 1});
   float const nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<std::vector<float>> const values{{1, 2, nan, nan}, {0, 0, nan, 0}, {2, 0}, {}, {}};

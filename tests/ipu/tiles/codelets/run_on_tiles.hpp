@@ -22,7 +22,7 @@ inline stagecraft::ipu_target target_of(int tiles) {
 /// What came out, and what it took.
 struct run_result {
   std::vector<std::vector<float>> tensors;  ///< all of the step, as they are afterwards
-  stagecraft::operation_cost counted;
+  stagecraft::tiles::operation_cost counted;
   std::int64_t high_water_mark = 0;  ///< of tile 0 and every other
   std::int64_t tensor_bytes = 0;     ///< of the step's tensors on tile 0
 };
@@ -30,21 +30,21 @@ struct run_result {
 /// Runs operations by `run(machine, operation)`; `values` has the tensors before, in the step's order, of which
 /// temporary ones may be empty. Every tensor but the temporary ones keeps its place throughout.
 template <class Run>
-run_result run_on_tiles(stagecraft::lowered_step const& step, stagecraft::ipu_target const& target,
+run_result run_on_tiles(stagecraft::tiles::lowered_step const& step, stagecraft::ipu_target const& target,
                         std::vector<std::vector<float>> const& values, Run const& run,
-                        stagecraft::step_values const& at_run_time = {}, std::int64_t least_room = 0) {
+                        stagecraft::tiles::step_values const& at_run_time = {}, std::int64_t least_room = 0) {
   run_result result;
   std::vector<std::int64_t> offsets;
   for (int i = 0; i < step.tensor_count; ++i) {
     offsets.push_back(result.tensor_bytes);
-    if (step.tensors[i].role != stagecraft::tensor_role::temporary)
-      result.tensor_bytes += stagecraft::bytes_on_tile(step.tensors[i], target);
+    if (step.tensors[i].role != stagecraft::tiles::tensor_role::temporary)
+      result.tensor_bytes += stagecraft::tiles::bytes_on_tile(step.tensors[i], target);
   }
-  stagecraft::step_layout const layout(step, target);
+  stagecraft::tiles::step_layout const layout(step, target);
   // Room for copies: 4 MB on one tile, 16 KB on each of many, or as much as is asked for.
   auto const copies = stagecraft::detail::larger(
       least_room, stagecraft::detail::larger((std::int64_t{1} << 22) / target.tiles_per_ipu, std::int64_t{1} << 14));
-  stagecraft::tile_machine machine(target, result.tensor_bytes + layout.tensor_bytes + copies);
+  stagecraft::tiles::tile_machine machine(target, result.tensor_bytes + layout.tensor_bytes + copies);
   machine.begin_step(step, layout, offsets.data(), result.tensor_bytes, at_run_time);
   for (int i = 0; i < step.tensor_count; ++i)
     if (static_cast<std::size_t>(i) < values.size() && !values[static_cast<std::size_t>(i)].empty())

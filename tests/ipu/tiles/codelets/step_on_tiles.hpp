@@ -13,13 +13,14 @@
 namespace tests {
 
 struct step_on_tiles {
-  stagecraft::lowered_step step;
+  stagecraft::tiles::lowered_step step;
   stagecraft::ipu_target target;
   std::vector<std::vector<float>> values{};
 
   explicit step_on_tiles(int tiles) : target(target_of(tiles)) {}
 
-  int add(stagecraft::tensor_role role, std::int64_t elements, stagecraft::dtype type = stagecraft::dtype::float32) {
+  int add(stagecraft::tiles::tensor_role role, std::int64_t elements,
+          stagecraft::dtype type = stagecraft::dtype::float32) {
     values.emplace_back(static_cast<std::size_t>(elements));
     return step.tensor(role, step.tensor_count, type, elements);
   }
@@ -33,11 +34,11 @@ struct step_on_tiles {
 
   /// `run(machine, operation)` carries out the step's only operation; `cost` is what it should take.
   template <class Run>
-  void run(Run const& run, stagecraft::operation_cost const& cost) {
+  void run(Run const& run, stagecraft::tiles::operation_cost const& cost) {
     auto result = run_on_tiles(step, target, values, run, {}, cost.temporary_bytes);
     values = std::move(result.tensors);
     if (cost.temporary_bytes > 0)
-      CHECK(stagecraft::rounded_bytes(result.high_water_mark) == result.tensor_bytes + cost.temporary_bytes);
+      CHECK(stagecraft::tiles::rounded_bytes(result.high_water_mark) == result.tensor_bytes + cost.temporary_bytes);
     auto const& counted = result.counted;
     CHECK(counted.compute_cycles == cost.compute_cycles);
     CHECK(counted.exchange_cycles == cost.exchange_cycles);

@@ -10,7 +10,7 @@
 #include "step_on_tiles.hpp"
 
 namespace sc = stagecraft;
-using sc::tensor_role;
+using sc::tiles::tensor_role;
 
 namespace {
 
@@ -30,8 +30,8 @@ struct random_table {
 
   int below(int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random); }
 
-  void check(sc::table_function function) {
-    bool const is_gather = function == sc::table_function::gather;
+  void check(sc::tiles::table_function function) {
+    bool const is_gather = function == sc::tiles::table_function::gather;
     int const in = tiles.add(tensor_role::input, columns * (is_gather ? rows : numbers), type);
     int const which = tiles.add(tensor_role::saved, numbers);
     int const result = tiles.add(tensor_role::output, columns * (is_gather ? numbers : rows), type);
@@ -41,7 +41,7 @@ struct random_table {
     auto const x = tiles[in], places = tiles[which];
     append_table(tiles.step, function, in, which, result, type, sc::dtype::float32, rows, columns, numbers,
                  tiles.target);
-    tiles.run(sc::run_table, sc::cost_of_table(tiles.step, tiles.step.operations[0], tiles.target));
+    tiles.run(sc::tiles::run_table, sc::tiles::cost_of_table(tiles.step, tiles.step.operations[0], tiles.target));
 
     std::vector<float> expected(tiles[result].size());
     for (int k = 0; k < numbers; ++k) {
@@ -66,7 +66,7 @@ TEST_CASE("rows of a table, and sums of them") {
     for (unsigned seed = 0; seed < 8; ++seed) {
       CAPTURE(tiles);
       CAPTURE(seed);
-      random_table(seed, tiles).check(sc::table_function::gather);
-      random_table(seed, tiles).check(sc::table_function::scatter_add);
+      random_table(seed, tiles).check(sc::tiles::table_function::gather);
+      random_table(seed, tiles).check(sc::tiles::table_function::scatter_add);
     }
 }

@@ -17,7 +17,7 @@
 #include "run_on_tiles.hpp"
 
 namespace sc = stagecraft;
-using sc::dtype, sc::tensor_role;
+using sc::dtype, sc::tiles::tensor_role;
 using tests::run_on_tiles, tests::target_of;
 
 namespace {
@@ -39,10 +39,10 @@ void check_near(std::vector<float> const& actual, std::vector<float> const& expe
       FAIL_CHECK("element " << i << " is " << actual[i] << ", not " << expected[i]);
 }
 
-tests::run_result check_cost(sc::lowered_step const& step, sc::ipu_target const& target,
-                             std::vector<std::vector<float>> const& values, sc::step_values const& at_run_time) {
-  auto const result = run_on_tiles(step, target, values, sc::run_update, at_run_time);
-  sc::operation_cost cost;
+tests::run_result check_cost(sc::tiles::lowered_step const& step, sc::ipu_target const& target,
+                             std::vector<std::vector<float>> const& values, sc::tiles::step_values const& at_run_time) {
+  auto const result = run_on_tiles(step, target, values, sc::tiles::run_update, at_run_time);
+  sc::tiles::operation_cost cost;
   std::int64_t copies = 0;
   for (int i = 0; i < step.operation_count; ++i) {
     auto own = cost_of_update(step, step.operations[i], target);
@@ -51,7 +51,7 @@ tests::run_result check_cost(sc::lowered_step const& step, sc::ipu_target const&
     cost += own;
   }
   CHECK(result.counted == cost);
-  CHECK(sc::rounded_bytes(result.high_water_mark) == result.tensor_bytes + copies);
+  CHECK(sc::tiles::rounded_bytes(result.high_water_mark) == result.tensor_bytes + copies);
   return result;
 }
 
@@ -83,13 +83,13 @@ void check_update(std::int64_t elements, types const& type, int tiles, sc::regul
   sc::kernels::update<Optimizer>(0.125F, 3, weight.data(), summed.data(), state.data(), elements, elements,
                                  norms.data());
 
-  sc::lowered_step step;
+  sc::tiles::lowered_step step;
   int const w = step.tensor(tensor_role::weight, 0, type.weight, elements);
   int const g = step.tensor(tensor_role::accumulator, 0, type.gradient, elements);
   int slot[4]{};
   for (int i = 0; i < slots; ++i) slot[i] = step.tensor(tensor_role::optimizer_state, i, type.weight, elements);
   // Each norm on the tiles, the places of all after the other tensors.
-  std::vector<sc::given_norm> given;
+  std::vector<sc::tiles::given_norm> given;
   sc::detail::for_each_norm<Optimizer>([&]<int Norm>() {
     int const result = step.tensor(tensor_role::norm, Norm, dtype::float32, 1);
     append_norm(step, sc::detail::view_of_norms<Optimizer, 1U << Norm>, w, g, slot, slots, given, result);
@@ -151,7 +151,7 @@ TEST_CASE("penalties of weights") {
         for (auto const& penalty :
              {sc::regularizer{.l1 = 0.5F, .l2 = 0}, {.l1 = 0, .l2 = 0.25F}, {.l1 = 0.5F, .l2 = 2}}) {
           auto weight = numbers(elements, 1);
-          sc::lowered_step step;
+          sc::tiles::lowered_step step;
           int const w = step.tensor(tensor_role::weight, 0, type, elements);
           int const sum = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
           append_penalty(step, penalty, w, sum);
@@ -164,7 +164,7 @@ TEST_CASE("penalties of weights") {
 TEST_CASE("moving statistics move by the samples that are valid") {
   for (dtype const type : {dtype::float32, dtype::float16})
     for (bool const unbiased : {false, true}) {
-      sc::lowered_step step;
+      sc::tiles::lowered_step step;
       int const moving = step.tensor(tensor_role::weight, 0, type, 3);
       int const statistic = step.tensor(tensor_role::saved, 0, dtype::float32, 3);
       append_move_statistic(step, moving, statistic, 0.75F, unbiased, 2);
@@ -176,7 +176,7 @@ TEST_CASE("moving statistics move by the samples that are valid") {
 }
 
 TEST_CASE("a momentum close to 1 is taken from 1 in double, as in Keras") {
-  sc::lowered_step step;
+  sc::tiles::lowered_step step;
   int const moving = step.tensor(tensor_role::weight, 0, dtype::float32, 2);
   int const statistic = step.tensor(tensor_role::saved, 0, dtype::float32, 2);
   append_move_statistic(step, moving, statistic, 0.99999);
@@ -186,7 +186,7 @@ TEST_CASE("a momentum close to 1 is taken from 1 in double, as in Keras") {
 
 TEST_CASE("means over the samples that are valid") {
   for (int const tiles : {1, 2, 8}) {
-    sc::lowered_step step;
+    sc::tiles::lowered_step step;
     int const sum = step.tensor(tensor_role::saved, 0, dtype::float32, 5);
     int const mean = step.tensor(tensor_role::saved, 16, dtype::float32, 5);
     append_valid_mean(step, sum, mean, 2);
@@ -199,7 +199,7 @@ TEST_CASE("what only fills a batch becomes 0") {
   for (dtype const type : {dtype::float32, dtype::float16})
     for (int const tiles : {1, 3, 8})
       for (int const valid : {1, 2, 5}) {
-        sc::lowered_step step;
+        sc::tiles::lowered_step step;
         int const tensor = step.tensor(tensor_role::input_gradient, 0, type, 5 * 7);
         append_clear_filling(step, tensor, 7);
         auto expected = numbers(5 * 7, 1);

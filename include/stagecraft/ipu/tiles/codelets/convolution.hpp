@@ -2,6 +2,7 @@
 // Carries out a convolution or matrix product as its plan says.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/tiles/codelets/convolution_sums.hpp>
 #include <stagecraft/ipu/tiles/codelets/convolution_vertex.hpp>
@@ -11,9 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 class convolution_run : convolution_sums {
  public:
@@ -245,11 +244,13 @@ class convolution_run : convolution_sums {
   std::int64_t weight_share_ = 1;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// An operation of the family `convolution`.
 inline void run_convolution(tile_machine& machine, tile_operation const& operation) {
   detail::convolution_run(machine, operation).run();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // A step of a user's own layer on tile 0 of an emulated IPU: ipu/operations/custom.hpp.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/operations/custom.hpp>
@@ -15,9 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// A whole tensor on tile 0: as it is stored, and as the user's code takes it.
 struct custom_copy {
@@ -123,7 +122,9 @@ class custom_run {
   std::vector<aligned_block> beside_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// `Call` is the layer's host_call, whose constants the layer sees; its tensors are those of the step.
 template <class Call>
@@ -165,4 +166,4 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
   machine.end_exchange();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/tiles/codelets/formula.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
@@ -14,9 +15,7 @@
 #include <optional>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// The function of an operation, element by element.
 class map_values {
@@ -89,10 +88,6 @@ class map_values {
   float kept_;  ///< of an accumulator, in a running mean
 };
 
-}  // namespace detail
-
-namespace detail {
-
 /// An activation, or its gradient from that of its result and what is known, in the words of a layer's `call`.
 inline operations::formula activation_formula_of(tile_operation const& operation) {
   operations::operation_list list;
@@ -105,7 +100,9 @@ inline operations::formula activation_formula_of(tile_operation const& operation
   return {list, {activation_gradient(function, ops.append(operations::input{1}, {}), first).id}};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 /// Operands that lie elsewhere are received, in the order in which the tile's elements read them; then each tile has a
 /// vertex.
@@ -177,4 +174,4 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
   machine.end_compute_set();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

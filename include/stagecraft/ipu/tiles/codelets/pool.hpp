@@ -2,6 +2,7 @@
 // Carries out pooling, interpolation and their gradients on an emulated IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/pool.hpp>
 #include <stagecraft/ipu/tiles/codelets/pool_copy.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
@@ -10,9 +11,7 @@
 #include <limits>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// The part of a pool operation's result that one tile makes. Sums are added up in the host's order.
 class pool_vertex {
@@ -168,7 +167,9 @@ class pool_vertex {
   std::vector<pool_copy> inputs_, outputs_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_pool(tile_machine& machine, tile_operation const& operation) {
   auto const work = detail::work_of_pool(operation);
@@ -186,4 +187,4 @@ inline void run_pool(tile_machine& machine, tile_operation const& operation) {
   machine.end_exchange();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

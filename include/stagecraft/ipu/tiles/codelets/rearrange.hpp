@@ -2,15 +2,14 @@
 // Carries out copies of elements to other places of a tensor on an emulated IPU.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/rearrange.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Brings those elements of the input to a tile that its elements of the box are, in the result's order.
 inline tile_view receive_box(tile_machine& machine, tile_operation const& operation, rearranged_box const& box,
@@ -87,7 +86,9 @@ inline void run_repeat(tile_machine& machine, tile_operation const& operation) {
   machine.end_compute_set();
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_rearrange(tile_machine& machine, tile_operation const& operation) {
   if (operation.function == static_cast<int>(rearrange_function::repeat)) return detail::run_repeat(machine, operation);
@@ -116,4 +117,4 @@ inline void run_rearrange(tile_machine& machine, tile_operation const& operation
   machine.end_compute_set();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // Reductions over an axis, carried out tile by tile.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/reduce.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cmath>
@@ -9,9 +10,7 @@
 #include <limits>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// One reduction on the machine, stage by stage as its plan says.
 class tile_reduction {
@@ -211,10 +210,12 @@ class tile_reduction {
   std::vector<tile_view> shares_;  ///< partial results on their way
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_reduce(tile_machine& machine, tile_operation const& operation) {
   detail::tile_reduction(machine, operation).run();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,6 +2,7 @@
 // Functions of whole rows on the tiles of an emulated IPU: ipu/operations/rows.hpp.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/ipu/tiles/codelets/row_losses.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
@@ -9,9 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// Whole rows of (outer, columns, inner), where row r is that of outer index r / inner and inner index r % inner, one
 /// after the other in the memory of a tile. `move(at, first, count)` is called for each run of elements of the tensor
@@ -65,7 +64,9 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   return static_cast<float>(sum);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_rows(tile_machine& machine, tile_operation const& operation) {
   auto const& step = machine.step();
@@ -135,4 +136,4 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
   machine.end_compute_set();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -2,14 +2,13 @@
 // Rows of a table by their numbers, on the tiles of an emulated IPU: ipu/operations/table.hpp.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/table.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 class tile_table {
  public:
@@ -114,10 +113,12 @@ class tile_table {
   std::vector<part> parts_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_table(tile_machine& machine, tile_operation const& operation) {
   detail::tile_table(machine, operation).run();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

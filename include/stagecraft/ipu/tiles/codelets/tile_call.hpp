@@ -2,11 +2,12 @@
 // A call of a user's own layer on one tile: the constants of the host's call, with tensors in the memory of the tile.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <array>
 #include <cstddef>
 
-namespace stagecraft {
+namespace stagecraft::tiles {
 
 /// Where the tensors of a call lie; null for what its step does not need.
 template <std::size_t Inputs, std::size_t Weights>
@@ -60,4 +61,4 @@ struct tile_call : Call {
   tensors_type tensors_;
 };
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

@@ -3,6 +3,7 @@
 // them.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/rearrange.hpp>
 #include <stagecraft/ipu/operations/traced.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
@@ -10,9 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// `Run` carries out an operation of any other family: `run(machine, operation)`.
 template <class Run>
@@ -74,11 +73,13 @@ class program_on_tiles {
   std::int64_t trips_[most_nested]{};
 };
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 template <class Run>
 void run_traced(tile_machine& machine, tile_operation const& operation, Run const& run) {
   if (operation.program != nullptr) detail::program_on_tiles(machine, operation, run).run();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles

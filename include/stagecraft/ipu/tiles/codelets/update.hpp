@@ -2,6 +2,7 @@
 // Updates of weights on the tiles of an emulated IPU: ipu/operations/update.hpp.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
 #include <stagecraft/ipu/tiles/codelets/formula.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
@@ -11,9 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::detail {
 
 /// moving = moving * momentum + statistic * (1 - momentum): ipu/operations/update.hpp.
 inline float moved_statistic(tile_operation const& operation, step_values const& values, float moving,
@@ -148,7 +147,9 @@ inline void run_of_valid_samples(tile_machine& machine, tile_operation const& op
   machine.end_compute_set();
 }
 
-}  // namespace detail
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
 
 inline void run_update(tile_machine& machine, tile_operation const& operation) {
   auto const function = static_cast<update_function>(operation.function);
@@ -190,4 +191,4 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
   machine.end_compute_set();
 }
 
-}  // namespace stagecraft
+}  // namespace stagecraft::tiles
