@@ -111,11 +111,11 @@ class ipu_arithmetic {
       if constexpr (std::is_same_v<target_type, float>)
         results.look_at_operand(static_cast<float const*>(targets), floats);
     }
-    if constexpr (!runs_on_tiles<Plan> && types::is_half(session::outputs[Output]))
+    if constexpr (!runs_on_tiles<Plan> && types::is_half(session::ends[Output]))
       if (gradient.to != nullptr)
         too_large |= halves::round(gradient.to, floats, halves::key(memory, rounded_value::loss_gradient, number, 0));
     results.check(too_large, {.kind = "loss of output",
-                              .layer = graph.layer_of(session::outputs[Output]).name,
+                              .layer = graph.layer_of(session::ends[Output]).name,
                               .step = "the forward step of micro-batch",
                               .number = memory.micro_batch});
     return loss;
