@@ -288,7 +288,8 @@ int timer_of(std::chrono::nanoseconds interval) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 6) return std::fprintf(stderr, "usage: see the file's head\n"), 2;
+  std::string_view const mode = argc > 6 ? argv[6] : "";
+  if (argc < (mode == "disturb" ? 8 : 6)) return std::fprintf(stderr, "usage: see the file's head\n"), 2;
   std::signal(SIGPIPE, SIG_IGN);
   load all;
   all.port = std::atoi(argv[1]);
@@ -297,7 +298,6 @@ int main(int argc, char** argv) {
   all.body = {std::istreambuf_iterator<char>(file), {}};
   double const seconds = std::atof(argv[4]);
   int const count = std::atoi(argv[5]);
-  std::string_view const mode = argc > 6 ? argv[6] : "";
   if (mode == "disturb") all.most_bytes = std::strtoul(argv[7], nullptr, 10);
   all.retries = mode == "retry";
   all.epoll = ::epoll_create1(0);

@@ -51,6 +51,37 @@ static_assert(sc::pipeline_stages<sc::auto_pipeline<large_mlp, large_inference, 
 static_assert(sc::device_memory_of<large_mlp, large_inference, 0>.on_device() * 3 <
               sc::device_memory_of<large_mlp, sc::training{.optimizer = sc::optimizers::adam{}}, 0>.on_device());
 
+// Penalties are of a loss: predictions leave them out, and what stands between an output and its penalty is fused.
+template <bool IsPenalized>
+struct penalized : sc::functional<penalized<IsPenalized>> {
+  static constexpr auto build(auto& model) {
+    constexpr auto rule = IsPenalized ? sc::regularizers::l1_l2{0.02F, 0.01F} : sc::regularizer{};
+    auto x = dense(24, {.activity_regularizer = rule})(model.input(16));
+    x = activation(sc::relu)(x);
+    if constexpr (IsPenalized) x = activity_regularization({.l2 = 0.1F})(x);
+    return dense(6, sc::tanh, {.activity_regularizer = rule})(x);
+  }
+};
+using with_penalties = penalized<true>;
+using without_penalties = penalized<false>;
+using penalties_in_stages = sc::pipelined<with_penalties, sc::stages<0, 0, 1, 1>>;
+using no_penalties_in_stages = sc::pipelined<without_penalties, sc::stages<0, 0, 1>>;
+
+template <class With, class Without, class Machine>
+constexpr bool costs_the_same() {
+  constexpr auto with = sc::profile<With, large_inference, Machine>;
+  constexpr auto without = sc::profile<Without, large_inference, Machine>;
+  bool same = with.cycles() == without.cycles() && with.flops() == without.flops();
+  for (int i = 0; i < with.ipus(); ++i) same = same && with.memory(i).peak() == without.memory(i).peak();
+  return same;
+}
+static_assert(costs_the_same<with_penalties, without_penalties, one_ipu>());
+static_assert(costs_the_same<penalties_in_stages, no_penalties_in_stages, sc::ipu<small_ipus<2>>>());
+template <class M>
+constexpr auto const& program_on_host = sc::plan::program_for<sc::jobs::job_on<M, large_inference, sc::host<>>>;
+static_assert(program_on_host<with_penalties>.floats == program_on_host<without_penalties>.floats);
+static_assert(program_on_host<with_penalties>.calls[1].epilogue > 0);
+
 // Two inputs, two outputs, a normalization that nothing can take in, since another layer reads the sums, too.
 struct network : sc::functional<network> {
   static constexpr auto build(auto& model) {
@@ -146,6 +177,20 @@ void check_against_trainer() {
 
 TEST_CASE("a predictor has the outputs of a trainer, for whole and partial batches") {
   check_against_trainer<sc::predictor<network, run<>>>();
+}
+
+TEST_CASE("penalties make no difference to predictions") {
+  sc::predictor<without_penalties, large_inference> without;
+  sc::predictor<with_penalties, large_inference> model;
+  sc::predictor<penalties_in_stages, large_inference, sc::ipu<small_ipus<2>>> in_stages;
+  model.set_weights(without.get_weights());
+  in_stages.set_weights(without.get_weights());
+  xt::xtensor<float, 2> const x = xt::view(samples(64).image, xt::all(), 0, xt::range(0, 5), 0);
+  xt::xtensor<float, 2> inputs = xt::zeros<float>({64, 16});
+  xt::view(inputs, xt::all(), xt::range(3, 8)) = x;
+  auto const expected = without.predict(inputs);
+  CHECK(model.predict(inputs) == expected);
+  CHECK(in_stages.predict(inputs) == expected);
 }
 
 TEST_CASE("initial weights follow from the seed, as a trainer's do") {

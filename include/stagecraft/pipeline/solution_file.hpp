@@ -124,7 +124,10 @@ constexpr std::string_view text_of_solution(Text const& text) {
 
 /// The devices of a solution file; none where it is wrong, which its stages say.
 template <auto const& Text>
-inline constexpr std::size_t solution_device_count = solution_reader(text_of_solution(Text)).devices.size();
+inline constexpr std::size_t solution_device_count = [] {
+  solution_reader const solution(text_of_solution(Text));
+  return solution.problem.failed() ? std::size_t{0} : solution.devices.size();
+}();
 
 template <auto const& Text>
 struct solution_devices {

@@ -102,13 +102,15 @@ class device_buffer_planner {
     result_.last_reader.fill(-1);
     for (std::size_t i = 0; i < calls; ++i) {
       int const stage = flow.stage[i];
-      if (!is_here(stage) || graph.calls[i].is_input || program.calls[i].needs.view) continue;
+      if (!is_here(stage) || graph.calls[i].is_input || program.calls[i].needs.view || program.calls[i].is_left_out)
+        continue;
       for (int const input : graph.inputs_of(static_cast<int>(i))) read(root(input), table.forward_pass(stage));
       if constexpr (trains)
         if (!offloads_stage(stage)) find_backward_readers(i, stage);
     }
     if (is_here(flow.stages - 1))
-      for (int const output : graph.ends) read(root(output), table.forward_pass(flow.stages - 1));
+      for (int const output : graph.ends)
+        if (!program.calls[output].is_left_out) read(root(output), table.forward_pass(flow.stages - 1));
   }
 
   constexpr void find_backward_readers(std::size_t i, int stage) {

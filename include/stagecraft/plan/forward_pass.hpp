@@ -61,7 +61,8 @@ class forward_pass_planner : pass_planner<Job> {
         use(saved_[i], step, program.calls[i].needs.saved);
     }
     if (stage_ == base::last_stage)
-      for (int const output : graph.ends) use_value(root(output), end_);
+      for (int const output : graph.ends)
+        if (!program.calls[output].is_left_out) use_value(root(output), end_);
     for (std::size_t i = 0; i < calls; ++i)
       for (int device = 0; device < table.devices(); ++device)
         if (device != device_ && in_stage(i) && base::on(device).value[i].exists()) use_value(i, end_);
@@ -166,7 +167,7 @@ class forward_pass_planner : pass_planner<Job> {
     }
     if (stage_ != base::last_stage) return;
     for (std::size_t k = 0; k < outputs; ++k) {
-      wait_for_value(graph.ends[k]);
+      if (!program.calls[graph.ends[k]].is_left_out) wait_for_value(graph.ends[k]);
       if (!base::trains || flow.loss_role[k] == gradient_role::none) continue;
       auto const i = root(graph.ends[k]);
       wait(table.backward_pass(flow.stage[i]), base::on(table.device_of_stage(flow.stage[i])).gradient[i].depth);

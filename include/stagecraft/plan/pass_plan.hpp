@@ -115,7 +115,8 @@ class pass_planner {
                          program.calls[call].stored);
   }
   [[nodiscard]] constexpr bool runs(std::size_t call) const {
-    return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view;
+    return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view &&
+           !program.calls[call].is_left_out;
   }
   [[nodiscard]] constexpr buffers const& on(int device) const { return *devices_[device]; }
   [[nodiscard]] constexpr buffers const& here() const { return on(device_); }

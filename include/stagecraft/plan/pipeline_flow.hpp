@@ -40,10 +40,10 @@ constexpr int stage_of_graph_call(int call) {
   return stage < 0 ? 0 : stage;
 }
 
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored>
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored, bool LeavesPenalties>
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored>;
+  constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
   constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
   pipeline_flow<calls, edges, outputs> flow;
   std::array<bool, calls> together{};  // only the first stage has written so far
@@ -88,12 +88,12 @@ constexpr auto find_flow() {
 }
 
 // One constant for all descriptions that have the same plan.
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored>
-inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode, Stored>();
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored, bool LeavesPenalties>
+inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode, Stored, LeavesPenalties>();
 
 template <class Job>
 inline constexpr auto const& flow_of =
     flow_of_plan<typename Job::model, Job::training.batch_size, outputs_with_logits<typename Job::described>,
-                 Job::described::mode, stored_types_of<Job>>;
+                 Job::described::mode, stored_types_of<Job>, leaves_out_penalties<Job>>;
 
 }  // namespace stagecraft::detail

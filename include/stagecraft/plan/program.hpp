@@ -11,7 +11,9 @@
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/arena.hpp>
 #include <stagecraft/plan/call_needs.hpp>
+#include <stagecraft/plan/left_out_calls.hpp>
 #include <stagecraft/plan/logits.hpp>
+#include <stagecraft/plan/planned_call.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,34 +21,6 @@
 #include <utility>
 
 namespace stagecraft::plan {
-
-/// Floats that so many numbers of a type take.
-[[nodiscard]] constexpr long long stored_floats(long long numbers, dtype type) noexcept {
-  return is_half(type) ? (numbers + 1) / 2 : numbers;
-}
-
-/// The plan of one call. Offsets are floats into the program's block; -1 where there is nothing.
-struct planned_call {
-  call_needs needs;
-  int root = 0;                            ///< the call whose memory holds the output: itself, unless it is a view
-  bool needs_gradient = false;             ///< its backward step runs
-  bool writes_parameter_gradient = false;  ///< first in backward order of its layer's calls: writes, the others add
-  /// The gradient of its activation is applied by the only call that reads its output, which writes the gradient and
-  /// has it in registers.
-  bool activation_in_consumer = false;
-  /// Its steps leave out the activation: the loss takes the logits, and afterwards they become the model's output.
-  bool activation_in_loss = false;
-  /// The call whose forward step the host does as this one's epilogue: it is the only one that reads the output, which
-  /// is never stored. -1: none.
-  int epilogue = -1;
-  /// The type in which its output and the gradient of it are stored.
-  dtype stored = dtype::float32;
-  /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
-  int epilogue_of = -1;
-  long long value = -1;
-  long long gradient = -1;
-  long long saved = -1;
-};
 
 /// A model's plan for one batch size. Forward steps run in the order of the calls, then the losses, then the backward
 /// steps in the opposite order.
@@ -86,9 +60,13 @@ template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
   constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode,
-                    std::uint64_t logits, stored_types stored)
+                    std::uint64_t logits, stored_types stored, bool leaves_out_penalties)
       : graph_(graph), trains_(mode == execution_mode::training), stored_(stored), count_(static_cast<int>(Calls)) {
     result_.batch = batch;
+    if (leaves_out_penalties) {
+      auto const left_out = find_left_out_calls(graph);
+      for (int i = 0; i < count_; ++i) call(i).is_left_out = left_out[i] != 0;
+    }
     for (std::size_t i = 0; i < Calls; ++i) {
       result_.calls[i].needs = needs[i];
       result_.calls[i].activation_in_loss = leaves_activation_to_loss(graph, static_cast<int>(i), logits);
@@ -100,6 +78,7 @@ class planner {
   constexpr program_draft<Calls, Edges, Outputs> const& make() {
     result_.own_gradient.fill(-1);
     find_roots_and_gradients();
+    find_exact_numbers();
     if (is_half(stored_.narrow)) find_stored_types();
     if (trains_) {
       find_first_writers();
@@ -132,17 +111,18 @@ class planner {
     }
   }
 
-  /// Numbers that count something, such as words, must be exact.
+  /// Whole numbers, and those that an embedding looks up.
+  constexpr void find_exact_numbers() {
+    for (int i = 0; i < count_; ++i) {
+      if (graph_.call(i).type != dtype::float32) call(i).is_exact = true;
+      if (same_type(graph_.layer_of(i).type, tag_of<layers::embedding>))
+        for (int const input : graph_.inputs_of(i)) call(call(input).root).is_exact = true;
+    }
+    for (int i = 0; i < count_; ++i) call(i).is_exact = call(call(i).root).is_exact;
+  }
   constexpr void find_stored_types() {
     for (int i = 0; i < count_; ++i)
-      call(i).stored = graph_.call(call(i).root).type == dtype::float32
-                           ? computed_type(graph_, call(i).root, stored_.by_default)
-                           : dtype::float32;
-    for (int i = 0; i < count_; ++i)
-      if (same_type(graph_.layer_of(i).type, tag_of<layers::embedding>))
-        for (int const input : graph_.inputs_of(i))
-          for (int k = 0; k < count_; ++k)
-            if (call(k).root == call(input).root) call(k).stored = dtype::float32;
+      call(i).stored = call(i).is_exact ? dtype::float32 : computed_type(graph_, call(i).root, stored_.by_default);
   }
 
   constexpr void find_first_writers() {
@@ -177,7 +157,8 @@ class planner {
     constexpr int several = -2;
     growing_array<int> readers(Calls, -1);
     for (int i = 0; i < count_; ++i)
-      for (int const input : graph_.inputs_of(i)) readers[input] = readers[input] == -1 ? i : several;
+      for (int const input : graph_.inputs_of(i))
+        if (!result_.calls[i].is_left_out) readers[input] = readers[input] == -1 ? i : several;
     for (int const output : graph_.ends) readers[output] = several;
     for (int& reader : readers)
       if (reader == several) reader = -1;
@@ -248,6 +229,7 @@ class planner {
     };
     for (int i = 0; i < count_; ++i) {
       auto const& own = call(i);
+      if (own.is_left_out) continue;
       if (own.root == i) {
         int const filled = graph_.call(i).is_input ? -1 : own.epilogue_of >= 0 ? own.epilogue_of : i;
         if (own.epilogue < 0) request(value[i], filled, i, floats_of(i));
@@ -274,6 +256,7 @@ class planner {
     auto const outputs = graph_.ends;
     for (std::size_t k = 0; k < Outputs; ++k) {
       int const root = call(outputs[k]).root;
+      if (call(outputs[k]).is_left_out) continue;
       extend(value[root], loss_step);
       if (gradient[root] >= 0) extend(gradient[root], loss_step);
       if (result_.loss_adds_gradient[k] && (largest_added_loss < 0 || floats_of(root) > floats_of(largest_added_loss)))
@@ -335,18 +318,20 @@ template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivati
 inline constexpr call_needs needs_of_call =
     find_needs<M, Call, Batch, Mode, LeavesActivation>(std::make_index_sequence<graph_of<M>.call(Call).input_count>{});
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, std::size_t... Call>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties,
+          std::size_t... Call>
 constexpr auto draft_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
                                          leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
-  return planner<graph.calls.size(), graph.inputs.size(), graph.ends.size()>(graph, needs, Batch, Mode, Logits, Stored)
+  return planner<graph.calls.size(), graph.inputs.size(), graph.ends.size()>(graph, needs, Batch, Mode, Logits, Stored,
+                                                                             LeavesPenalties)
       .make();
 }
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
-inline constexpr auto draft_of =
-    draft_program<M, Batch, Mode, Logits, Stored>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
+inline constexpr auto draft_of = draft_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(
+    std::make_index_sequence<graph_of<M>.calls.size()>{});
 
 template <std::size_t Count>
 struct placed_buffers {
@@ -359,14 +344,14 @@ struct placed_buffers {
   }
 };
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
-inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits, Stored>.buffer_count> placed_of{
-    draft_of<M, Batch, Mode, Logits, Stored>.buffers.data()};
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
+inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>.buffer_count> placed_of{
+    draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>.buffers.data()};
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
 constexpr auto plan_program() {
-  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored>;
-  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored>;
+  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
+  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
   auto result = draft.result;
   auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[slot].offset; };
   result.floats = placed.floats;
@@ -387,14 +372,16 @@ constexpr auto plan_program() {
 
 namespace stagecraft::plan {
 
-/// The plan of a model. `Logits` has a bit for each output whose loss takes logits; `Stored` is the type of values.
-template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {}>
-inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored>();
+/// The plan of a model. `Logits` has a bit for each output whose loss takes logits; `Stored` is the type of values;
+/// `LeavesPenalties`: what only penalties need has no step.
+template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {},
+          bool LeavesPenalties = false>
+inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>();
 
 /// The program of a job.
 template <class Job>
-inline constexpr auto const& program_for =
-    program_of<typename Job::model, Job::training.batch_size, Job::mode,
-               detail::outputs_with_logits<typename Job::described>, detail::stored_types_of<Job>>;
+inline constexpr auto const& program_for = program_of<typename Job::model, Job::training.batch_size, Job::mode,
+                                                      detail::outputs_with_logits<typename Job::described>,
+                                                      detail::stored_types_of<Job>, detail::leaves_out_penalties<Job>>;
 
 }  // namespace stagecraft::plan

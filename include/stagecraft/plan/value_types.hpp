@@ -9,13 +9,15 @@
 
 namespace stagecraft::detail {
 
-/// By calls: a view has the type of what it shows.
+/// By calls: a view has the type of what it shows, and numbers that count something are floats.
 template <class Job>
 inline constexpr auto value_types_of = [] {
   auto const& program = program_for<Job>;
   std::array<dtype, Job::graph.calls.size()> types{};
   for (std::size_t i = 0; i < types.size(); ++i)
-    types[i] = computed_type(Job::graph, program.calls[i].root, Job::training.dtype_policy.compute_dtype);
+    types[i] = program.calls[i].is_exact
+                   ? dtype::float32
+                   : computed_type(Job::graph, program.calls[i].root, Job::training.dtype_policy.compute_dtype);
   return types;
 }();
 

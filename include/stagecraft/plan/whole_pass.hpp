@@ -16,7 +16,8 @@ template <class Job, bool Backward>
 constexpr bool has_step(std::size_t call) {
   constexpr auto const& program = program_for<Job>;
   auto const& planned = program.calls[call];
-  return !Job::graph.calls[call].is_input && !planned.needs.view && (!Backward || planned.needs_gradient);
+  return !Job::graph.calls[call].is_input && !planned.needs.view && !planned.is_left_out &&
+         (!Backward || planned.needs_gradient);
 }
 
 template <class Job, bool Backward>

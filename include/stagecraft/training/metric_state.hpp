@@ -112,12 +112,15 @@ class metric_state {
   static constexpr metrics::metric resolved = metrics::resolve(Metric, SparseTargets, Width);
 
   /// Takes in `rows` rows of predictions and their targets: `Width` columns each, or one class number.
-  /// \param weights null, or one weight per `rows_per_weight` rows, to be multiplied by `factor`
+  /// \param weights null, or so many weights for so many rows, to be multiplied by `factor`: a row has the first one of
+  /// its own, or shares one with its neighbours
   template <class Target>
   void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr, int factor = 1,
-              int rows_per_weight = 1) noexcept {
+              int weights_per_sample = 1, int rows_per_sample = 1) noexcept {
     add(predictions, targets, rows, [&](int row) {
-      return weights == nullptr ? 1.0F : weights[row / rows_per_weight] * static_cast<float>(factor);
+      return weights == nullptr
+                 ? 1.0F
+                 : weights[std::ptrdiff_t{row} * weights_per_sample / rows_per_sample] * static_cast<float>(factor);
     });
   }
   /// The same without weights, but for rows of masked steps, which `weights` tells: they do not count.

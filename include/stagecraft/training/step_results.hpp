@@ -146,15 +146,16 @@ class step_results {
   template <std::size_t Index>
   void add_metric(step_view<Session> const& step) {
     constexpr auto output = reported.items[Index].output;
-    int const rows = step.valid_samples() * Session::rows_per_sample(output);
+    constexpr int rows_per_sample = state_of<Index>::takes_samples ? 1 : Session::rows_per_sample(output);
+    int const rows = step.valid_samples() * rows_per_sample;
     auto& metric = std::get<Index>(metrics_);
     auto const* const target = step.template target<output>();
-    // A row's scale is its weight, divided by the number of rows unless their losses are summed.
+    // A scale is a weight, divided by the number of the loss's rows unless their losses are summed.
     constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<output>(job::training.loss));
-    constexpr int rows_per_scale = Session::rows_per_sample(output) / Session::scales_per_sample(output);
+    constexpr int scales_per_sample = Session::scales_per_sample(output);
     if constexpr (reported.items[Index].is_weighted)
-      metric.update(step.prediction(output), target, rows, step.scale(output), is_summed ? 1 : rows / rows_per_scale,
-                    rows_per_scale);
+      metric.update(step.prediction(output), target, rows, step.scale(output),
+                    is_summed ? 1 : step.valid_samples() * scales_per_sample, scales_per_sample, rows_per_sample);
     else if constexpr (Session::is_masked(output))
       metric.update_unmasked(step.prediction(output), target, rows, step.scale(output));
     else

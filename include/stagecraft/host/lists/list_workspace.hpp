@@ -75,8 +75,6 @@ class list_workspace {
     while (is_alias(nodes[right].what)) right = operands[nodes[right].first_operand];
     return nodes[right].what.template is<operations::weight>();
   }
-
- private:
 };
 
 }  // namespace stagecraft::cpu

@@ -3,7 +3,6 @@
 // each step fills anew. Constants only.
 #pragma once
 
-#include <stagecraft/layers/embedding.hpp>
 #include <stagecraft/plan/program.hpp>
 #include <stagecraft/plan/value_types.hpp>
 
@@ -18,10 +17,7 @@ constexpr bool casts_input(int input) {
   } else if constexpr (!is_half(computed_type_of<typename Plan::job, Call>) || Plan::program.calls[Call].needs.view) {
     return false;
   } else {
-    auto const& program = Plan::program;
-    int const root = program.calls[input].root;
-    return !same_type(Plan::graph.layer_of(Call).type, tag_of<layers::embedding>) &&
-           Plan::graph.call(root).type == dtype::float32 && !is_half(value_types_of<typename Plan::job>[input]);
+    return !Plan::program.calls[input].is_exact && !is_half(value_types_of<typename Plan::job>[input]);
   }
 }
 

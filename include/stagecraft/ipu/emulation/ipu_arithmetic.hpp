@@ -208,8 +208,8 @@ class ipu_arithmetic {
   static void inputs(host_memory const& memory) {
     if constexpr (Plan::training.dtype_policy.compute_dtype == dtype::float16)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)
-        if (graph.calls[i].is_input && detail::values_on_ipus<typename Plan::job>[i]) {
-          auto const number = static_cast<int>(i);
+        if (auto const number = static_cast<int>(i);
+            graph.calls[i].is_input && types::is_half(number) && detail::values_on_ipus<typename Plan::job>[i]) {
           round_what_came(Plan::address(memory, Plan::value(number)),
                           1LL * Plan::program.batch * graph.calls[i].shape.size(),
                           halves::key(memory, rounded_value::model_input, number, 0),

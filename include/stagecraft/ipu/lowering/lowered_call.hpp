@@ -111,15 +111,23 @@ struct lowered_call_variant {
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
 
-  /// The type of what another call gives. Where it is not this one's, the step begins with a cast.
+  /// The type of what another call gives.
   [[nodiscard]] static constexpr dtype input_type(int index = 0) {
     return detail::value_types_of<Job>[input_call(index)];
+  }
+  /// Whether the numbers of an input count something: they stay as they are.
+  [[nodiscard]] static constexpr bool has_exact_input(int index) {
+    return program_for<Job>.calls[input_call(index)].is_exact;
+  }
+  /// Whether the step begins with a cast of an input to its own type.
+  [[nodiscard]] static constexpr bool casts_input(int index) {
+    return input_type(index) != type && !has_exact_input(index);
   }
 
   // Tensors of the step.
   [[nodiscard]] static constexpr int input(lowered_step& step, int index = 0) {
     int const given = step.tensor(tensor_role::input, index, input_type(index), input_elements(index));
-    if (input_type(index) == type) return given;
+    if (!casts_input(index)) return given;
     int const known = step.tensor_count;
     int const result =
         step.tensor(tensor_role::temporary, lowered_step::first_cast_input + index, type, input_elements(index));

@@ -36,7 +36,7 @@ namespace stagecraft::detail {
 template <class Call>
 constexpr void append_casts(lowered_step& step) {
   for (int i = 0; i < Call::input_count; ++i)
-    if (Call::input_type(i) != Call::type) static_cast<void>(Call::input(step, i));
+    if (Call::casts_input(i)) static_cast<void>(Call::input(step, i));
 }
 
 template <class Call>

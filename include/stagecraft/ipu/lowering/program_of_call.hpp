@@ -13,6 +13,7 @@
 #include <stagecraft/layers/traced_call.hpp>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace stagecraft::detail {
@@ -68,6 +69,13 @@ inline constexpr traced_options options_of_call{
     .loads_128_bits_for_matmuls = matmuls_of_call<Call, Backward>.use_128bit_conv_unit_load,
     .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
     .draws_in_loop = elementwise_call_of<Call, Call::trains>::facts.draws,
+    .exact_inputs =
+        [] {
+          std::uint64_t bits = 0;
+          for (int i = 0; i < Call::input_count && i < 64; ++i)
+            if (Call::has_exact_input(i)) bits |= std::uint64_t{1} << i;
+          return bits;
+        }(),
     .target = Call::target};
 
 template <class Call, bool Backward>

@@ -29,7 +29,7 @@ constexpr call_cost find_call_cost() {
   constexpr auto const& planned = program_for<Job>.calls[Call];
   constexpr auto const& options = Job::options;
   call_cost result;
-  if constexpr (!graph.call(Call).is_input && !planned.needs.view && !is_on_host(graph, Call)) {
+  if constexpr (!graph.call(Call).is_input && !planned.needs.view && !planned.is_left_out && !is_on_host(graph, Call)) {
     constexpr bool again = options.recomputation_mode != recomputation_mode::none;
     auto const& forward = step_cost_of<Job, 0, Call, false>;
     result.cycles = forward.cost.cycles() * (again ? 2 : 1);

@@ -65,7 +65,7 @@ class traced_steps {
   constexpr void set(int tensor) { program.values[id_].tensor = tensor; }
 
   constexpr void lower(operations::input const& what) {
-    set(what.index < inputs_ ? program.given(tensor_role::input, what.index, type(), elements(id_))
+    set(what.index < inputs_ ? program.given(tensor_role::input, what.index, program.types[id_], elements(id_))
                              : program.given(tensor_role::output_gradient, 0, type(), elements(id_)));
   }
   /// A backward step reads it as it was, if the forward step has changed it.

@@ -6,6 +6,7 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
+#include <cstdint>
 
 namespace stagecraft::detail {
 
@@ -16,12 +17,13 @@ struct traced_options {
   bool loads_128_bits_for_matmuls = false;       ///< poplar_options of products
   bool loads_128_bits_for_convolutions = false;  ///< and of convolutions
   bool draws_in_loop = false;                    ///< whether the host draws in the loop of a formula
+  std::uint64_t exact_inputs = 0;                ///< a bit for each input whose numbers count something
   ipu_target const& target;                      ///< an IPU with the tiles that compute
 };
 
-/// Values have the type of the call. In half precision, these are float32: sums and maxima, as they are in
-/// normalizations; places along an axis; what is computed of such alone; and what is made of numbers that a half cannot
-/// hold, such as those that masks add.
+/// Values have the type of the call. In half precision, these are float32: inputs that count something; sums and
+/// maxima, as they are in normalizations; places along an axis; what is computed of such alone; and what is made of
+/// numbers that a half cannot hold, such as those that masks add.
 template <class = void>
 class value_types {
   struct traits {
@@ -55,6 +57,9 @@ class value_types {
   [[nodiscard]] constexpr operations::node const& here() const { return plan_.nodes[id_]; }
   [[nodiscard]] constexpr int operand(int index) const { return operand_of(plan_, id_, index); }
 
+  [[nodiscard]] constexpr dtype rule(operations::input const& what) const {
+    return what.index < 64 && (options_.exact_inputs >> what.index & 1U) != 0 ? dtype::float32 : options_.type;
+  }
   [[nodiscard]] constexpr dtype rule(operations::weight const&) const { return options_.variable_type; }
   [[nodiscard]] constexpr dtype rule(operations::iota const&) const { return dtype::float32; }
   [[nodiscard]] constexpr dtype rule(operations::reduce const&) const { return dtype::float32; }
