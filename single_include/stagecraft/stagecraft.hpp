@@ -19222,6 +19222,30 @@ inline constexpr execution_mode mode_of =
 
 }  // namespace stagecraft
 
+// ---- stagecraft/plan/left_out_calls.hpp
+// Which calls of a model predictions do not need: penalties, which are added to a loss.
+
+namespace stagecraft::detail {
+
+/// Whether a job's plan is one of predictions, whose model has penalties.
+template <class Job>
+inline constexpr bool leaves_out_penalties = only_infers<Job::training> &&
+                                             Job::graph.ends.size() > Job::graph.outputs_of(0).size();
+
+/// By calls: 1 for those that no output depends on. Inputs, which the host brings, are none of them.
+constexpr growing_array<char> find_left_out_calls(graph_view const& graph) {
+  growing_array<char> left_out(graph.calls.size(), 1);
+  for (int const output : graph.outputs_of(0)) left_out[output] = 0;
+  for (int i = static_cast<int>(graph.calls.size()); i-- > 0;) {
+    if (graph.call(i).is_input) left_out[i] = 0;
+    for (int const input : graph.inputs_of(i))
+      if (left_out[i] == 0) left_out[input] = 0;
+  }
+  return left_out;
+}
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/losses/loss.hpp
 // The base of losses of one's own: tf.keras.losses.Loss.
 
@@ -20057,9 +20081,8 @@ constexpr float loss_weight_of(std::size_t end) {
 
 }  // namespace stagecraft::plan
 
-// ---- stagecraft/plan/program.hpp
-// The plan that every execution policy carries out: which calls need a gradient, who writes it first, which tensors are
-// alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
+// ---- stagecraft/plan/planned_call.hpp
+// The plan of one call of a program (program.hpp).
 
 namespace stagecraft::plan {
 
@@ -20084,12 +20107,25 @@ struct planned_call {
   int epilogue = -1;
   /// The type in which its output and the gradient of it are stored.
   dtype stored = dtype::float32;
+  /// Whether the numbers of its output count something, such as words: they are not rounded, whatever others compute
+  /// in.
+  bool is_exact = false;
+  /// Whether nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
+  bool is_left_out = false;
   /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
   long long value = -1;
   long long gradient = -1;
   long long saved = -1;
 };
+
+}  // namespace stagecraft::plan
+
+// ---- stagecraft/plan/program.hpp
+// The plan that every execution policy carries out: which calls need a gradient, who writes it first, which tensors are
+// alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
+
+namespace stagecraft::plan {
 
 /// A model's plan for one batch size. Forward steps run in the order of the calls, then the losses, then the backward
 /// steps in the opposite order.
@@ -20129,9 +20165,13 @@ template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
   constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode,
-                    std::uint64_t logits, stored_types stored)
+                    std::uint64_t logits, stored_types stored, bool leaves_out_penalties)
       : graph_(graph), trains_(mode == execution_mode::training), stored_(stored), count_(static_cast<int>(Calls)) {
     result_.batch = batch;
+    if (leaves_out_penalties) {
+      auto const left_out = find_left_out_calls(graph);
+      for (int i = 0; i < count_; ++i) call(i).is_left_out = left_out[i] != 0;
+    }
     for (std::size_t i = 0; i < Calls; ++i) {
       result_.calls[i].needs = needs[i];
       result_.calls[i].activation_in_loss = leaves_activation_to_loss(graph, static_cast<int>(i), logits);
@@ -20143,6 +20183,7 @@ class planner {
   constexpr program_draft<Calls, Edges, Outputs> const& make() {
     result_.own_gradient.fill(-1);
     find_roots_and_gradients();
+    find_exact_numbers();
     if (is_half(stored_.narrow)) find_stored_types();
     if (trains_) {
       find_first_writers();
@@ -20175,17 +20216,18 @@ class planner {
     }
   }
 
-  /// Numbers that count something, such as words, must be exact.
+  /// Whole numbers, and those that an embedding looks up.
+  constexpr void find_exact_numbers() {
+    for (int i = 0; i < count_; ++i) {
+      if (graph_.call(i).type != dtype::float32) call(i).is_exact = true;
+      if (same_type(graph_.layer_of(i).type, tag_of<layers::embedding>))
+        for (int const input : graph_.inputs_of(i)) call(call(input).root).is_exact = true;
+    }
+    for (int i = 0; i < count_; ++i) call(i).is_exact = call(call(i).root).is_exact;
+  }
   constexpr void find_stored_types() {
     for (int i = 0; i < count_; ++i)
-      call(i).stored = graph_.call(call(i).root).type == dtype::float32
-                           ? computed_type(graph_, call(i).root, stored_.by_default)
-                           : dtype::float32;
-    for (int i = 0; i < count_; ++i)
-      if (same_type(graph_.layer_of(i).type, tag_of<layers::embedding>))
-        for (int const input : graph_.inputs_of(i))
-          for (int k = 0; k < count_; ++k)
-            if (call(k).root == call(input).root) call(k).stored = dtype::float32;
+      call(i).stored = call(i).is_exact ? dtype::float32 : computed_type(graph_, call(i).root, stored_.by_default);
   }
 
   constexpr void find_first_writers() {
@@ -20220,7 +20262,8 @@ class planner {
     constexpr int several = -2;
     growing_array<int> readers(Calls, -1);
     for (int i = 0; i < count_; ++i)
-      for (int const input : graph_.inputs_of(i)) readers[input] = readers[input] == -1 ? i : several;
+      for (int const input : graph_.inputs_of(i))
+        if (!result_.calls[i].is_left_out) readers[input] = readers[input] == -1 ? i : several;
     for (int const output : graph_.ends) readers[output] = several;
     for (int& reader : readers)
       if (reader == several) reader = -1;
@@ -20291,6 +20334,7 @@ class planner {
     };
     for (int i = 0; i < count_; ++i) {
       auto const& own = call(i);
+      if (own.is_left_out) continue;
       if (own.root == i) {
         int const filled = graph_.call(i).is_input ? -1 : own.epilogue_of >= 0 ? own.epilogue_of : i;
         if (own.epilogue < 0) request(value[i], filled, i, floats_of(i));
@@ -20317,6 +20361,7 @@ class planner {
     auto const outputs = graph_.ends;
     for (std::size_t k = 0; k < Outputs; ++k) {
       int const root = call(outputs[k]).root;
+      if (call(outputs[k]).is_left_out) continue;
       extend(value[root], loss_step);
       if (gradient[root] >= 0) extend(gradient[root], loss_step);
       if (result_.loss_adds_gradient[k] && (largest_added_loss < 0 || floats_of(root) > floats_of(largest_added_loss)))
@@ -20378,18 +20423,20 @@ template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivati
 inline constexpr call_needs needs_of_call =
     find_needs<M, Call, Batch, Mode, LeavesActivation>(std::make_index_sequence<graph_of<M>.call(Call).input_count>{});
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, std::size_t... Call>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties,
+          std::size_t... Call>
 constexpr auto draft_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
                                          leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
-  return planner<graph.calls.size(), graph.inputs.size(), graph.ends.size()>(graph, needs, Batch, Mode, Logits, Stored)
+  return planner<graph.calls.size(), graph.inputs.size(), graph.ends.size()>(graph, needs, Batch, Mode, Logits, Stored,
+                                                                             LeavesPenalties)
       .make();
 }
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
-inline constexpr auto draft_of =
-    draft_program<M, Batch, Mode, Logits, Stored>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
+inline constexpr auto draft_of = draft_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(
+    std::make_index_sequence<graph_of<M>.calls.size()>{});
 
 template <std::size_t Count>
 struct placed_buffers {
@@ -20402,14 +20449,14 @@ struct placed_buffers {
   }
 };
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
-inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits, Stored>.buffer_count> placed_of{
-    draft_of<M, Batch, Mode, Logits, Stored>.buffers.data()};
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
+inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>.buffer_count> placed_of{
+    draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>.buffers.data()};
 
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
 constexpr auto plan_program() {
-  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored>;
-  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored>;
+  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
+  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
   auto result = draft.result;
   auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[slot].offset; };
   result.floats = placed.floats;
@@ -20430,15 +20477,17 @@ constexpr auto plan_program() {
 
 namespace stagecraft::plan {
 
-/// The plan of a model. `Logits` has a bit for each output whose loss takes logits; `Stored` is the type of values.
-template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {}>
-inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored>();
+/// The plan of a model. `Logits` has a bit for each output whose loss takes logits; `Stored` is the type of values;
+/// `LeavesPenalties`: what only penalties need has no step.
+template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {},
+          bool LeavesPenalties = false>
+inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>();
 
 /// The program of a job.
 template <class Job>
-inline constexpr auto const& program_for =
-    program_of<typename Job::model, Job::training.batch_size, Job::mode,
-               detail::outputs_with_logits<typename Job::described>, detail::stored_types_of<Job>>;
+inline constexpr auto const& program_for = program_of<typename Job::model, Job::training.batch_size, Job::mode,
+                                                      detail::outputs_with_logits<typename Job::described>,
+                                                      detail::stored_types_of<Job>, detail::leaves_out_penalties<Job>>;
 
 }  // namespace stagecraft::plan
 
@@ -20477,10 +20526,10 @@ constexpr int stage_of_graph_call(int call) {
   return stage < 0 ? 0 : stage;
 }
 
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored>
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored, bool LeavesPenalties>
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored>;
+  constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
   constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
   pipeline_flow<calls, edges, outputs> flow;
   std::array<bool, calls> together{};  // only the first stage has written so far
@@ -20525,13 +20574,13 @@ constexpr auto find_flow() {
 }
 
 // One constant for all descriptions that have the same plan.
-template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored>
-inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode, Stored>();
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored, bool LeavesPenalties>
+inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode, Stored, LeavesPenalties>();
 
 template <class Job>
 inline constexpr auto const& flow_of =
     flow_of_plan<typename Job::model, Job::training.batch_size, outputs_with_logits<typename Job::described>,
-                 Job::described::mode, stored_types_of<Job>>;
+                 Job::described::mode, stored_types_of<Job>, leaves_out_penalties<Job>>;
 
 }  // namespace stagecraft::detail
 
@@ -22006,13 +22055,15 @@ class device_buffer_planner {
     result_.last_reader.fill(-1);
     for (std::size_t i = 0; i < calls; ++i) {
       int const stage = flow.stage[i];
-      if (!is_here(stage) || graph.calls[i].is_input || program.calls[i].needs.view) continue;
+      if (!is_here(stage) || graph.calls[i].is_input || program.calls[i].needs.view || program.calls[i].is_left_out)
+        continue;
       for (int const input : graph.inputs_of(static_cast<int>(i))) read(root(input), table.forward_pass(stage));
       if constexpr (trains)
         if (!offloads_stage(stage)) find_backward_readers(i, stage);
     }
     if (is_here(flow.stages - 1))
-      for (int const output : graph.ends) read(root(output), table.forward_pass(flow.stages - 1));
+      for (int const output : graph.ends)
+        if (!program.calls[output].is_left_out) read(root(output), table.forward_pass(flow.stages - 1));
   }
 
   constexpr void find_backward_readers(std::size_t i, int stage) {
@@ -22164,7 +22215,8 @@ class pass_planner {
                          program.calls[call].stored);
   }
   [[nodiscard]] constexpr bool runs(std::size_t call) const {
-    return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view;
+    return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view &&
+           !program.calls[call].is_left_out;
   }
   [[nodiscard]] constexpr buffers const& on(int device) const { return *devices_[device]; }
   [[nodiscard]] constexpr buffers const& here() const { return on(device_); }
@@ -27250,8 +27302,7 @@ class rounded_weights {
   /// All weights, which a program or a file has brought.
   static void given(float* weights) {
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
-      if (parameters[i].trainable || !parameters[i].is_state())
-        round(types[i], weights + Plan::weights.offset[i], Plan::weights.size[i]);
+      if (!parameters[i].is_state()) round(types[i], weights + Plan::weights.offset[i], Plan::weights.size[i]);
   }
   /// Elements of a weight, and the optimizer's numbers of them, after an update.
   template <std::size_t Parameter>
@@ -27809,7 +27860,8 @@ class forward_pass_planner : pass_planner<Job> {
         use(saved_[i], step, program.calls[i].needs.saved);
     }
     if (stage_ == base::last_stage)
-      for (int const output : graph.ends) use_value(root(output), end_);
+      for (int const output : graph.ends)
+        if (!program.calls[output].is_left_out) use_value(root(output), end_);
     for (std::size_t i = 0; i < calls; ++i)
       for (int device = 0; device < table.devices(); ++device)
         if (device != device_ && in_stage(i) && base::on(device).value[i].exists()) use_value(i, end_);
@@ -27914,7 +27966,7 @@ class forward_pass_planner : pass_planner<Job> {
     }
     if (stage_ != base::last_stage) return;
     for (std::size_t k = 0; k < outputs; ++k) {
-      wait_for_value(graph.ends[k]);
+      if (!program.calls[graph.ends[k]].is_left_out) wait_for_value(graph.ends[k]);
       if (!base::trains || flow.loss_role[k] == gradient_role::none) continue;
       auto const i = root(graph.ends[k]);
       wait(table.backward_pass(flow.stage[i]), base::on(table.device_of_stage(flow.stage[i])).gradient[i].depth);
@@ -28016,7 +28068,8 @@ template <class Job, bool Backward>
 constexpr bool has_step(std::size_t call) {
   constexpr auto const& program = program_for<Job>;
   auto const& planned = program.calls[call];
-  return !Job::graph.calls[call].is_input && !planned.needs.view && (!Backward || planned.needs_gradient);
+  return !Job::graph.calls[call].is_input && !planned.needs.view && !planned.is_left_out &&
+         (!Backward || planned.needs_gradient);
 }
 
 template <class Job, bool Backward>
@@ -30704,8 +30757,6 @@ class list_workspace {
     while (is_alias(nodes[right].what)) right = operands[nodes[right].first_operand];
     return nodes[right].what.template is<operations::weight>();
   }
-
- private:
 };
 
 }  // namespace stagecraft::cpu
@@ -34023,13 +34074,15 @@ template <class Plan>
 
 namespace stagecraft::detail {
 
-/// By calls: a view has the type of what it shows.
+/// By calls: a view has the type of what it shows, and numbers that count something are floats.
 template <class Job>
 inline constexpr auto value_types_of = [] {
   auto const& program = program_for<Job>;
   std::array<dtype, Job::graph.calls.size()> types{};
   for (std::size_t i = 0; i < types.size(); ++i)
-    types[i] = computed_type(Job::graph, program.calls[i].root, Job::training.dtype_policy.compute_dtype);
+    types[i] = program.calls[i].is_exact
+                   ? dtype::float32
+                   : computed_type(Job::graph, program.calls[i].root, Job::training.dtype_policy.compute_dtype);
   return types;
 }();
 
@@ -34073,10 +34126,7 @@ constexpr bool casts_input(int input) {
   } else if constexpr (!is_half(computed_type_of<typename Plan::job, Call>) || Plan::program.calls[Call].needs.view) {
     return false;
   } else {
-    auto const& program = Plan::program;
-    int const root = program.calls[input].root;
-    return !same_type(Plan::graph.layer_of(Call).type, tag_of<layers::embedding>) &&
-           Plan::graph.call(root).type == dtype::float32 && !is_half(value_types_of<typename Plan::job>[input]);
+    return !Plan::program.calls[input].is_exact && !is_half(value_types_of<typename Plan::job>[input]);
   }
 }
 
@@ -39363,15 +39413,23 @@ struct lowered_call_variant {
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
 
-  /// The type of what another call gives. Where it is not this one's, the step begins with a cast.
+  /// The type of what another call gives.
   [[nodiscard]] static constexpr dtype input_type(int index = 0) {
     return detail::value_types_of<Job>[input_call(index)];
+  }
+  /// Whether the numbers of an input count something: they stay as they are.
+  [[nodiscard]] static constexpr bool has_exact_input(int index) {
+    return program_for<Job>.calls[input_call(index)].is_exact;
+  }
+  /// Whether the step begins with a cast of an input to its own type.
+  [[nodiscard]] static constexpr bool casts_input(int index) {
+    return input_type(index) != type && !has_exact_input(index);
   }
 
   // Tensors of the step.
   [[nodiscard]] static constexpr int input(lowered_step& step, int index = 0) {
     int const given = step.tensor(tensor_role::input, index, input_type(index), input_elements(index));
-    if (input_type(index) == type) return given;
+    if (!casts_input(index)) return given;
     int const known = step.tensor_count;
     int const result =
         step.tensor(tensor_role::temporary, lowered_step::first_cast_input + index, type, input_elements(index));
@@ -39759,7 +39817,7 @@ namespace stagecraft::detail {
 template <class Call>
 constexpr void append_casts(lowered_step& step) {
   for (int i = 0; i < Call::input_count; ++i)
-    if (Call::input_type(i) != Call::type) static_cast<void>(Call::input(step, i));
+    if (Call::casts_input(i)) static_cast<void>(Call::input(step, i));
 }
 
 template <class Call>
@@ -41418,12 +41476,13 @@ struct traced_options {
   bool loads_128_bits_for_matmuls = false;       ///< poplar_options of products
   bool loads_128_bits_for_convolutions = false;  ///< and of convolutions
   bool draws_in_loop = false;                    ///< whether the host draws in the loop of a formula
+  std::uint64_t exact_inputs = 0;                ///< a bit for each input whose numbers count something
   ipu_target const& target;                      ///< an IPU with the tiles that compute
 };
 
-/// Values have the type of the call. In half precision, these are float32: sums and maxima, as they are in
-/// normalizations; places along an axis; what is computed of such alone; and what is made of numbers that a half cannot
-/// hold, such as those that masks add.
+/// Values have the type of the call. In half precision, these are float32: inputs that count something; sums and
+/// maxima, as they are in normalizations; places along an axis; what is computed of such alone; and what is made of
+/// numbers that a half cannot hold, such as those that masks add.
 template <class = void>
 class value_types {
   struct traits {
@@ -41457,6 +41516,9 @@ class value_types {
   [[nodiscard]] constexpr operations::node const& here() const { return plan_.nodes[id_]; }
   [[nodiscard]] constexpr int operand(int index) const { return operand_of(plan_, id_, index); }
 
+  [[nodiscard]] constexpr dtype rule(operations::input const& what) const {
+    return what.index < 64 && (options_.exact_inputs >> what.index & 1U) != 0 ? dtype::float32 : options_.type;
+  }
   [[nodiscard]] constexpr dtype rule(operations::weight const&) const { return options_.variable_type; }
   [[nodiscard]] constexpr dtype rule(operations::iota const&) const { return dtype::float32; }
   [[nodiscard]] constexpr dtype rule(operations::reduce const&) const { return dtype::float32; }
@@ -43205,7 +43267,7 @@ class traced_steps {
   constexpr void set(int tensor) { program.values[id_].tensor = tensor; }
 
   constexpr void lower(operations::input const& what) {
-    set(what.index < inputs_ ? program.given(tensor_role::input, what.index, type(), elements(id_))
+    set(what.index < inputs_ ? program.given(tensor_role::input, what.index, program.types[id_], elements(id_))
                              : program.given(tensor_role::output_gradient, 0, type(), elements(id_)));
   }
   /// A backward step reads it as it was, if the forward step has changed it.
@@ -44527,6 +44589,13 @@ inline constexpr traced_options options_of_call{
     .loads_128_bits_for_matmuls = matmuls_of_call<Call, Backward>.use_128bit_conv_unit_load,
     .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
     .draws_in_loop = elementwise_call_of<Call, Call::trains>::facts.draws,
+    .exact_inputs =
+        [] {
+          std::uint64_t bits = 0;
+          for (int i = 0; i < Call::input_count && i < 64; ++i)
+            if (Call::has_exact_input(i)) bits |= std::uint64_t{1} << i;
+          return bits;
+        }(),
     .target = Call::target};
 
 template <class Call, bool Backward>
@@ -45765,11 +45834,11 @@ class ipu_arithmetic {
       if constexpr (std::is_same_v<target_type, float>)
         results.look_at_operand(static_cast<float const*>(targets), floats);
     }
-    if constexpr (!runs_on_tiles<Plan> && types::is_half(session::outputs[Output]))
+    if constexpr (!runs_on_tiles<Plan> && types::is_half(session::ends[Output]))
       if (gradient.to != nullptr)
         too_large |= halves::round(gradient.to, floats, halves::key(memory, rounded_value::loss_gradient, number, 0));
     results.check(too_large, {.kind = "loss of output",
-                              .layer = graph.layer_of(session::outputs[Output]).name,
+                              .layer = graph.layer_of(session::ends[Output]).name,
                               .step = "the forward step of micro-batch",
                               .number = memory.micro_batch});
     return loss;
@@ -45862,8 +45931,8 @@ class ipu_arithmetic {
   static void inputs(host_memory const& memory) {
     if constexpr (Plan::training.dtype_policy.compute_dtype == dtype::float16)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)
-        if (graph.calls[i].is_input && detail::values_on_ipus<typename Plan::job>[i]) {
-          auto const number = static_cast<int>(i);
+        if (auto const number = static_cast<int>(i);
+            graph.calls[i].is_input && types::is_half(number) && detail::values_on_ipus<typename Plan::job>[i]) {
           round_what_came(Plan::address(memory, Plan::value(number)),
                           1LL * Plan::program.batch * graph.calls[i].shape.size(),
                           halves::key(memory, rounded_value::model_input, number, 0),
@@ -54045,7 +54114,7 @@ constexpr call_cost find_call_cost() {
   constexpr auto const& planned = program_for<Job>.calls[Call];
   constexpr auto const& options = Job::options;
   call_cost result;
-  if constexpr (!graph.call(Call).is_input && !planned.needs.view && !is_on_host(graph, Call)) {
+  if constexpr (!graph.call(Call).is_input && !planned.needs.view && !planned.is_left_out && !is_on_host(graph, Call)) {
     constexpr bool again = options.recomputation_mode != recomputation_mode::none;
     auto const& forward = step_cost_of<Job, 0, Call, false>;
     result.cycles = forward.cost.cycles() * (again ? 2 : 1);
@@ -58955,7 +59024,10 @@ constexpr std::string_view text_of_solution(Text const& text) {
 
 /// The devices of a solution file; none where it is wrong, which its stages say.
 template <auto const& Text>
-inline constexpr std::size_t solution_device_count = solution_reader(text_of_solution(Text)).devices.size();
+inline constexpr std::size_t solution_device_count = [] {
+  solution_reader const solution(text_of_solution(Text));
+  return solution.problem.failed() ? std::size_t{0} : solution.devices.size();
+}();
 
 template <auto const& Text>
 struct solution_devices {
@@ -62940,12 +63012,15 @@ class metric_state {
   static constexpr metrics::metric resolved = metrics::resolve(Metric, SparseTargets, Width);
 
   /// Takes in `rows` rows of predictions and their targets: `Width` columns each, or one class number.
-  /// \param weights null, or one weight per `rows_per_weight` rows, to be multiplied by `factor`
+  /// \param weights null, or so many weights for so many rows, to be multiplied by `factor`: a row has the first one of
+  /// its own, or shares one with its neighbours
   template <class Target>
   void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr, int factor = 1,
-              int rows_per_weight = 1) noexcept {
+              int weights_per_sample = 1, int rows_per_sample = 1) noexcept {
     add(predictions, targets, rows, [&](int row) {
-      return weights == nullptr ? 1.0F : weights[row / rows_per_weight] * static_cast<float>(factor);
+      return weights == nullptr
+                 ? 1.0F
+                 : weights[std::ptrdiff_t{row} * weights_per_sample / rows_per_sample] * static_cast<float>(factor);
     });
   }
   /// The same without weights, but for rows of masked steps, which `weights` tells: they do not count.
@@ -63120,15 +63195,16 @@ class step_results {
   template <std::size_t Index>
   void add_metric(step_view<Session> const& step) {
     constexpr auto output = reported.items[Index].output;
-    int const rows = step.valid_samples() * Session::rows_per_sample(output);
+    constexpr int rows_per_sample = state_of<Index>::takes_samples ? 1 : Session::rows_per_sample(output);
+    int const rows = step.valid_samples() * rows_per_sample;
     auto& metric = std::get<Index>(metrics_);
     auto const* const target = step.template target<output>();
-    // A row's scale is its weight, divided by the number of rows unless their losses are summed.
+    // A scale is a weight, divided by the number of the loss's rows unless their losses are summed.
     constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<output>(job::training.loss));
-    constexpr int rows_per_scale = Session::rows_per_sample(output) / Session::scales_per_sample(output);
+    constexpr int scales_per_sample = Session::scales_per_sample(output);
     if constexpr (reported.items[Index].is_weighted)
-      metric.update(step.prediction(output), target, rows, step.scale(output), is_summed ? 1 : rows / rows_per_scale,
-                    rows_per_scale);
+      metric.update(step.prediction(output), target, rows, step.scale(output),
+                    is_summed ? 1 : step.valid_samples() * scales_per_sample, scales_per_sample, rows_per_sample);
     else if constexpr (Session::is_masked(output))
       metric.update_unmasked(step.prediction(output), target, rows, step.scale(output));
     else
@@ -64578,6 +64654,7 @@ class narrow_storage {
   template <std::size_t Output, class Run>
   static void output(host_memory const& memory, float* value, Run const& run) {
     constexpr int call = session::ends[Output];
+    if constexpr (!is_stored_narrow(call)) return run(value);
     float* const values = memory.widened + output_offset<Output>();
     kernels::widen<type, architecture>(halves(value), values, numbers_of(call));
     run(values);
