@@ -94,17 +94,6 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   return needs;
 }
 
-/// All steps of the batch are samples to the layer inside.
-template <class Each>
-constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  shape const step = layer.of_step(in[0]);
-  auto needs = needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
-  needs.is_epilogue = epilogue_kind::none;
-  needs.row_gradients = 0;
-  return needs;
-}
-
 }  // namespace stagecraft::plan
 
 namespace stagecraft::detail {
@@ -179,6 +168,17 @@ constexpr call_needs needs_of(layers::average_pooling2d const&, layer_inputs con
 
 constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {
   return {.input = false, .output = false};
+}
+
+/// All steps of the batch are samples to the layer inside, whose own function stands before this.
+template <class Each>
+constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  shape const step = layer.of_step(in[0]);
+  auto needs = needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
+  needs.is_epilogue = epilogue_kind::none;
+  needs.row_gradients = 0;
+  return needs;
 }
 
 }  // namespace stagecraft::plan
