@@ -52,7 +52,7 @@ literal default_literal(T const& value) {
 /// What follows from a layer. Throws unsupported with the library's error.
 template <class L>
 layer_rules rules_from(L const& layer, std::span<shape const> inputs, std::string const& name) {
-  diagnostic problem;
+  diagnostics::diagnostic problem;
   layer_inputs const in(inputs.data(), static_cast<int>(inputs.size()), name, problem);
   parameter_list weights;
   stagecraft::detail::rules_of_layer<L> const found(layer, in, name, weights, problem);
