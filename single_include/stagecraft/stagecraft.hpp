@@ -22882,11 +22882,13 @@ constexpr metric metric_of_confusion(confusion_options const& options, int top_k
           .result = &result_of_confusion<Metric>::value};
 }
 
-/// The same at each of some thresholds. Keras's default is 0.5, or with `top_k` none, as far as predictions are above
-/// -1e10.
+/// What every prediction is above, as Keras has it.
+inline constexpr float no_threshold = -1e10F;
+
+/// The same at each of some thresholds. Keras's default is 0.5, or with `top_k` none.
 template <class Metric>
 constexpr metric metric_at_thresholds(number_list const& thresholds, int top_k = 0, int class_id = -1) {
-  float const of_none = top_k > 0 ? -1e10F : 0.5F;
+  float const of_none = top_k > 0 ? no_threshold : 0.5F;
   metric result = metric_of_confusion<Metric>(
       {.threshold = thresholds.empty() ? of_none : thresholds.numbers[0], .class_id = class_id}, top_k);
   if (thresholds.count > 1) {
@@ -55194,9 +55196,12 @@ constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_vi
   else if (weights != 0 && weights != width)
     problem.report(1102, "metric '", of.name(), "' has ", weights, " label_weights for the ", width,
                    " values of output '", output, "'; give it one for each, or none");
-  for (int i = 0; i < thresholds && !problem.failed(); ++i)
-    if (!(of.numbers.numbers[i] >= 0 && of.numbers.numbers[i] <= 1))
-      problem.report(1102, "metric '", of.name(), "' has a threshold that is not between 0 and 1");
+  auto const is_probability = [](float threshold) { return threshold >= 0 && threshold <= 1; };
+  bool right = options.spacing != metrics::detail::threshold_spacing::one || is_probability(options.threshold) ||
+               options.threshold == metrics::detail::no_threshold;
+  for (int i = 0; i < thresholds; ++i) right = right && is_probability(of.numbers.numbers[i]);
+  if (!right && !problem.failed())
+    problem.report(1102, "metric '", of.name(), "' has a threshold that is not between 0 and 1");
 }
 
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <stagecraft/description/training_checks.hpp>
 #include <stagecraft/metrics/metrics.hpp>
 
 #include <doctest/doctest.h>
@@ -31,6 +32,16 @@ static_assert(sc::metrics::named<"auprc">(sc::metrics::auc{.curve = sc::metrics:
               sc::metrics::named<"a">(sc::metrics::mae{}) != metric(sc::metrics::mae{}));
 static_assert(metric(sc::metrics::mae{}).name() == "mae" && metric(sc::metrics::mse{}).name() == "mse");
 static_assert(metric(sc::metrics::acc{}).name() == "acc" && resolve(sc::metrics::acc{}, true, 10).name() != "acc");
+
+// E1102: thresholds are probabilities, one of several as well; with `top_k` there is none.
+constexpr bool is_refused(metric const& of) {
+  sc::diagnostics::diagnostic problem;
+  sc::detail::check_numbers_of_metric(of, "y", 3, problem);
+  return problem.failed();
+}
+static_assert(is_refused(sc::metrics::precision{.thresholds = -1}) &&
+              is_refused(sc::metrics::recall{.thresholds = 1.5F}));
+static_assert(!is_refused(sc::metrics::recall{.thresholds = 1}) && !is_refused(sc::metrics::precision{.top_k = 1}));
 
 // `accuracy` is chosen by output width first, then by the targets, and keeps its name.
 constexpr metric accuracy = sc::metrics::accuracy{};

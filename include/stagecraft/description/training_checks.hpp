@@ -88,9 +88,12 @@ constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_vi
   else if (weights != 0 && weights != width)
     problem.report(1102, "metric '", of.name(), "' has ", weights, " label_weights for the ", width,
                    " values of output '", output, "'; give it one for each, or none");
-  for (int i = 0; i < thresholds && !problem.failed(); ++i)
-    if (!(of.numbers.numbers[i] >= 0 && of.numbers.numbers[i] <= 1))
-      problem.report(1102, "metric '", of.name(), "' has a threshold that is not between 0 and 1");
+  auto const is_probability = [](float threshold) { return threshold >= 0 && threshold <= 1; };
+  bool right = options.spacing != metrics::detail::threshold_spacing::one || is_probability(options.threshold) ||
+               options.threshold == metrics::detail::no_threshold;
+  for (int i = 0; i < thresholds; ++i) right = right && is_probability(of.numbers.numbers[i]);
+  if (!right && !problem.failed())
+    problem.report(1102, "metric '", of.name(), "' has a threshold that is not between 0 and 1");
 }
 
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.

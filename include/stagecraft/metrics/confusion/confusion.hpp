@@ -92,11 +92,13 @@ constexpr metric metric_of_confusion(confusion_options const& options, int top_k
           .result = &result_of_confusion<Metric>::value};
 }
 
-/// The same at each of some thresholds. Keras's default is 0.5, or with `top_k` none, as far as predictions are above
-/// -1e10.
+/// What every prediction is above, as Keras has it.
+inline constexpr float no_threshold = -1e10F;
+
+/// The same at each of some thresholds. Keras's default is 0.5, or with `top_k` none.
 template <class Metric>
 constexpr metric metric_at_thresholds(number_list const& thresholds, int top_k = 0, int class_id = -1) {
-  float const of_none = top_k > 0 ? -1e10F : 0.5F;
+  float const of_none = top_k > 0 ? no_threshold : 0.5F;
   metric result = metric_of_confusion<Metric>(
       {.threshold = thresholds.empty() ? of_none : thresholds.numbers[0], .class_id = class_id}, top_k);
   if (thresholds.count > 1) {
