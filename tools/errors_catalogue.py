@@ -172,8 +172,8 @@ def library_codes():
         compile_time.update("E" + number for number in re.findall(r"(?:\breport\(|\w\((?=\s*\d{4},\s*\"))\s*([1-5]\d{3}),", text))
         compile_time.update(re.findall(r"\[(E\d{4})\]", text))
         run_time.update(re.findall(r"\"(E\d{4})\"", text))
-    for path in sorted((pathlib.Path(__file__).parent / "stagecraft").rglob("*.cpp")):  # the tool's are all exceptions
-        run_time.update(re.findall(r"\"(E\d{4})\"", without_comments(path.read_text(encoding="utf-8"))))
+    for path in sorted((pathlib.Path(__file__).parent / "stagecraft").rglob("*.cpp")):  # the tool's are exceptions or notes
+        run_time.update(re.findall(r"[\"[](E\d{4})[\"\]]", without_comments(path.read_text(encoding="utf-8"))))
     return compile_time, run_time
 
 
