@@ -43,6 +43,7 @@ class reader {
   }
 
   void report() const {
+    if (problems_.empty() && !without_shape_.empty()) wrong(without_shape_);
     if (problems_.empty()) return;
     std::string text = file_ + ": what this model has and stagecraft has not:";
     for (auto const& each : problems_) text += "\n  " + each;
@@ -113,6 +114,9 @@ class reader {
         wrong("model '" + model.name + "' has more inputs than the " + std::to_string(given->size()) +
               " that it is called with");
       found = (*given)[position];
+      if (!found)
+        without_shape_ =
+            "model '" + model.name + "' is called with a tensor whose shape does not follow from its layers";
     } else {
       found = input_shape(name, batch_shape, position);
     }
@@ -309,6 +313,8 @@ class reader {
   import_options const& options_;
   config_calls calls_;
   std::vector<std::string> problems_;
+  /// What is said of an input without a shape, where nothing else is wrong, from which that might follow.
+  std::string without_shape_;
 };
 
 }  // namespace
