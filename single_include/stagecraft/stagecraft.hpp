@@ -2757,7 +2757,7 @@ struct shape {
 
 namespace detail {
 
-/// That of a tensor that is not there.
+/// The shape of a tensor that is not there.
 inline constexpr shape no_shape{};
 
 }  // namespace detail
@@ -51604,7 +51604,7 @@ struct variables_on_tiles {
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1 ? dtype::float16
                                                                                                 : dtype::float32;
 
-  /// Of one of the graph's weights.
+  /// The type that the machine keeps a weight of the graph in.
   [[nodiscard]] static constexpr dtype variable_type(parameter const& weight) {
     return variable_types_of<Job>[&weight - graph.parameters.data()];
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline_command.hpp"
 
+#include "product_options.hpp"
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -19,19 +21,7 @@ void add_pipeline_command(CLI::App& app) {
   own->add_option("--batch_per_step", command->job.batch_per_step, "Batches for each stage in one execution")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
-  own->add_option("--matmul_amp", machine.matmul_amp,
-                  "The part of a tile's memory that plans of matrix products may take for temporary data")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
-  own->add_option("--conv_amp", machine.conv_amp, "The same, of convolutions")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
-  own->add_option("--matmul_partial_type", machine.matmul_partial_type, "The type of partial sums of matrix products")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"float", "half"}));
-  own->add_option("--conv_partial_type", machine.conv_partial_type, "The same, of convolutions")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"float", "half"}));
+  add_product_options(*own, machine);
   own->add_option("--compiler", command->job.compiler.program,
                   "The C++ compiler; default: the environment's CXX, or c++");
   own->add_option("--include", command->job.compiler.include, "Where the library's headers are");

@@ -3,6 +3,7 @@
 
 #include "application_cache.hpp"
 #include "array_text.hpp"
+#include "product_options.hpp"
 #include "run_inputs.hpp"
 #include "signature_command.hpp"
 
@@ -87,19 +88,7 @@ void add_run_command(CLI::App& app) {
   own->add_flag("--init_ipu", machine.init_ipu,
                 "Runs on emulated IPUs, for which the model is compiled once, and kept in the cache");
   own->add_option("--num_ipus", machine.num_ipus, "How many")->capture_default_str()->check(CLI::Range(1, 64));
-  own->add_option("--matmul_amp", machine.matmul_amp,
-                  "The part of a tile's memory that plans of matrix products may take for temporary data")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
-  own->add_option("--conv_amp", machine.conv_amp, "The same, of convolutions")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
-  own->add_option("--matmul_partial_type", machine.matmul_partial_type, "The type of partial sums of matrix products")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"float", "half"}));
-  own->add_option("--conv_partial_type", machine.conv_partial_type, "The same, of convolutions")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"float", "half"}));
+  add_product_options(*own, machine);
   own->callback([command] { command->run(); });
 }
 

@@ -88,7 +88,7 @@ struct shape {
 
 namespace detail {
 
-/// That of a tensor that is not there.
+/// The shape of a tensor that is not there.
 inline constexpr shape no_shape{};
 
 }  // namespace detail

@@ -55,7 +55,7 @@ struct variables_on_tiles {
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1 ? dtype::float16
                                                                                                 : dtype::float32;
 
-  /// Of one of the graph's weights.
+  /// The type that the machine keeps a weight of the graph in.
   [[nodiscard]] static constexpr dtype variable_type(parameter const& weight) {
     return variable_types_of<Job>[&weight - graph.parameters.data()];
   }
