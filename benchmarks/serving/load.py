@@ -19,7 +19,8 @@ disturb all of them alike. The rows `paced` have one rate: a quarter of the thro
 a ninth of the rate, and only such requests; in the last row they disturb another server, which is what the machine has to
 do with it. The exit code is 1 if a request is lost or answered otherwise than it should be, if memory grows, or if good
 requests notice those that disturb: if the p99 of each round is more than 1.5 times, and a millisecond more than, the
-best round's without them.
+best round's while another server is disturbed. Rounds of less than ten seconds don't judge this: a neighbour on the machine
+may have been there in some only.
 """
 import argparse
 import json
@@ -36,6 +37,7 @@ import time
 import urllib.request
 
 MOST_BYTES = 1 << 20
+SHORTEST_TO_JUDGE = 10.0  # seconds
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -211,9 +213,9 @@ def measure_model(options, scratch, peer, name, folder, wrong):
     beside = [Row(options, server, bodies[server], f"  {text}", "paced", rate, disturbs=disturbs)
               for text, disturbs in (("others disturb", server), ("another is disturbed", other))]
     measure([*paced, *beside], wrong)
-    alone, disturbed = (min(each["p99"] for each in row.found) for row in (paced[0], beside[0]))
-    if disturbed > max(1.5 * alone, alone + 1):
-        wrong.append((name, "good requests notice those that disturb", alone, disturbed))
+    disturbed, elsewhere = (min(each["p99"] for each in row.found) for row in beside)
+    if options.seconds / options.rounds >= SHORTEST_TO_JUDGE and disturbed > max(1.5 * elsewhere, elsewhere + 1):
+        wrong.append((name, "good requests notice those that disturb", elsewhere, disturbed))
     for each in (*servers, other):
         each.end()
     found = killed(options, name, folder, bodies[server])
