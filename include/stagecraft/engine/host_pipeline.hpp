@@ -20,8 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::engine {
 
@@ -65,7 +65,7 @@ class host_pipeline : public session_shape<typename Job::described> {
     initialize_weights(seed);
     begin_run();
     if constexpr (workers > 1) team_ = std::make_unique<thread_team>(workers, threads);
-    for (int worker = 0; worker < workers; ++worker) teams_.emplace_back(sizes::threads_of_worker(worker), threads);
+    for (int worker = 0; worker < workers; ++worker) teams_[worker] = {sizes::threads_of_worker(worker), threads};
   }
 
   /// One execution: `steps` micro-batches of each replica, with stages a multiple of those of a weight update (else
@@ -294,7 +294,7 @@ class host_pipeline : public session_shape<typename Job::described> {
       if constexpr (requires(Results const& r) { r.cancel(); }) static_cast<Results const*>(what.results)->cancel();
     };
     all.has_targets = has_targets;
-    all.team = team_.get();
+    if constexpr (workers > 1) all.team = team_.get();
     all.seed = seed_;
     all.updates = updates_;
     all.accumulated = accumulated_;
@@ -341,8 +341,9 @@ class host_pipeline : public session_shape<typename Job::described> {
   bool weights_changed_ = true;
   trace* trace_ = nullptr;
   // At the end: they stop before what late threads look at is gone.
-  std::unique_ptr<thread_team> team_;
-  std::vector<device_threads<sizes::threads_of_device>> teams_;
+  struct no_team {};
+  [[no_unique_address]] std::conditional_t<(workers > 1), std::unique_ptr<thread_team>, no_team> team_;
+  device_threads<sizes::threads_of_device> teams_[workers];
 };
 
 }  // namespace stagecraft::engine

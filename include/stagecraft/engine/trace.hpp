@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/pipeline/schedule/pass_kind.hpp>
 #include <algorithm>
 #include <chrono>
@@ -73,8 +74,10 @@ class trace {
   }
 
   /// All events, in the order in which they began.
-  [[nodiscard]] std::vector<engine::trace_event> events() const {
-    std::vector<engine::trace_event> all;
+  // A template, so that only programs that ask for them compile the sorting.
+  template <class Event = engine::trace_event>
+  [[nodiscard]] std::vector<Event> events() const {
+    std::vector<Event> all;
     all.reserve(size());
     for (auto const& own : parts_) all.insert(all.end(), own->events.get(), own->events.get() + own->count);
     std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
@@ -110,7 +113,7 @@ class trace {
   };
 
   std::size_t events_per_worker_;
-  std::vector<std::unique_ptr<part>> parts_;
+  tracing::growing_array<std::unique_ptr<part>> parts_;
 };
 
 }  // namespace stagecraft
