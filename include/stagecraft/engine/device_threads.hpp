@@ -6,8 +6,8 @@
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/simd/flush_denormals.hpp>
+#include <stagecraft/threads/owned.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
-#include <memory>
 #include <type_traits>
 
 namespace stagecraft::engine {
@@ -30,7 +30,7 @@ class device_threads {
   device_threads() = default;
   /// `busy_threads` of all devices.
   device_threads([[maybe_unused]] int threads, [[maybe_unused]] int busy_threads) {
-    if constexpr (Threads > 1) team_ = std::make_unique<sharing_team>(threads, busy_threads);
+    if constexpr (Threads > 1) team_ = owned<sharing_team>(new sharing_team(threads, busy_threads));
   }
 
   /// Calls `work(thread)` here, and a copy of it on the others, which may be running still, without a piece of the
@@ -108,7 +108,7 @@ class device_threads {
   }
 
   struct no_team {};
-  [[no_unique_address]] std::conditional_t<(Threads > 1), std::unique_ptr<sharing_team>, no_team> team_;
+  [[no_unique_address]] std::conditional_t<(Threads > 1), owned<sharing_team>, no_team> team_;
 };
 
 }  // namespace stagecraft::engine
