@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace sc = stagecraft;
 
@@ -58,10 +60,18 @@ void read_archive(sc::io::hdf5_file const& file, std::string_view text) {
   sc::tool::read_keras_weights(file, model);
   check(model);
 }
+/// As a trainer of one dense layer reads it.
 void read_training(sc::io::hdf5_file const& file) {
-  auto const training = sc::io::read_keras_training(file);
+  auto training = sc::io::read_keras_training(file);
   check(training.weights);
   for (auto const& slot : training.slots) check(slot.values);
+  for (auto const& each : training.numbers.value_or(std::vector<sc::stored_tensor>())) check(each);
+  sc::weight_array const kernel{"", {4, 3}, std::vector<float>(12)}, bias{"", {3}, std::vector<float>(3)};
+  std::vector numbers{kernel, kernel, bias, bias};
+  sc::engine::training_progress progress{};
+  static sc::io::json const adam{{"class_name", "adam"}, {"config", {{"learning_rate", 0.001}}}};
+  sc::io::take_optimizer(training, adam, {"dense/kernel:0", "dense/bias:0"}, {"m", "v"}, numbers, progress, "fuzz");
+  for (std::size_t i = 0; i < numbers.size(); ++i) require(numbers[i].values.size() == (i < 2 ? 12 : 3));
 }
 
 }  // namespace
@@ -82,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t siz
     }
   } catch (sc::file_error const& error) {
     auto const code = error.code();
-    require(code == "E5030" || (code >= "E5061" && code <= "E5065"));
+    require(code == "E5030" || code == "E5120" || (code >= "E5061" && code <= "E5065"));
   }
   return 0;
 }
