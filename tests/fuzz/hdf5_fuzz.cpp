@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds HDF5 files that arbitrary bytes describe to the readers of Keras's files. The first byte chooses: whole models of
-// Keras 2, weights of both, what is in a .keras archive, or a training. Anything but a file_error, or arrays of as many
-// numbers as their shapes say, fails.
+// Feeds HDF5 files that arbitrary bytes describe to the readers of Keras's files. The first byte chooses: whole models
+// of Keras 2, weights of both, what is in a .keras archive, or a training. Anything but a file_error, or arrays of as
+// many numbers as their shapes say, fails.
 #include "hdf5_tree.hpp"
 #include "source_model.hpp"
 

@@ -44,21 +44,62 @@ class byte_stream {
 };
 
 /// Names of Keras's files: their place is what a corpus has.
-inline constexpr std::array<std::string_view, 40> names{
-    "model_weights", "layer_names",       "weight_names",   "model_config",  "training_config", "optimizer_weights",
-    "layers",        "vars",              "name",           "0",             "1",               "2",
-    "dense",         "dense/kernel:0",    "dense/bias:0",   "kernel:0",      "dense_1",         "backend",
-    "keras_version", "layer_names0",      "weight_names0",  "weight_names1", "lstm",            "cell",
-    "optimizer",     "functional",        "forward_layer",  "query_dense",   "seed_generator",  "10",
-    "Adam/iter:0",   "Adam/iteration:0",  "sequential",     "9",             "Adam/dense/kernel/m:0",
-    "Adam/m/dense/kernel:0", "_layer_checkpoint_dependencies", "..",         ".",               "encoder"};
+inline constexpr std::array<std::string_view, 40> names{"model_weights",
+                                                        "layer_names",
+                                                        "weight_names",
+                                                        "model_config",
+                                                        "training_config",
+                                                        "optimizer_weights",
+                                                        "layers",
+                                                        "vars",
+                                                        "name",
+                                                        "0",
+                                                        "1",
+                                                        "2",
+                                                        "dense",
+                                                        "dense/kernel:0",
+                                                        "dense/bias:0",
+                                                        "kernel:0",
+                                                        "dense_1",
+                                                        "backend",
+                                                        "keras_version",
+                                                        "layer_names0",
+                                                        "weight_names0",
+                                                        "weight_names1",
+                                                        "lstm",
+                                                        "cell",
+                                                        "optimizer",
+                                                        "functional",
+                                                        "forward_layer",
+                                                        "query_dense",
+                                                        "seed_generator",
+                                                        "10",
+                                                        "Adam/iter:0",
+                                                        "Adam/iteration:0",
+                                                        "sequential",
+                                                        "9",
+                                                        "Adam/dense/kernel/m:0",
+                                                        "Adam/m/dense/kernel:0",
+                                                        "_layer_checkpoint_dependencies",
+                                                        "..",
+                                                        ".",
+                                                        "encoder"};
 
 /// What attributes of Keras's files say, after the names.
 inline constexpr std::array<std::string_view, 6> configurations{
-    R"({"class_name":"Sequential","config":{"name":"sequential","layers":[{"class_name":"InputLayer","config":{"batch_input_shape":[null,4],"name":"x"}},{"class_name":"Dense","config":{"name":"dense","units":3}}]}})",
-    R"({"module":"keras","class_name":"Sequential","config":{"name":"sequential","layers":[{"class_name":"InputLayer","config":{"batch_shape":[null,4],"name":"x"}},{"class_name":"Dense","config":{"name":"dense","units":3}}]}})",
-    R"({"class_name":"Sequential","config":{"name":"sequential","layers":[{"class_name":"InputLayer","config":{"batch_input_shape":[null,2,4],"name":"x"}},{"class_name":"LSTM","config":{"name":"lstm","units":1}},{"class_name":"Sequential","config":{"name":"encoder","layers":[{"class_name":"InputLayer","config":{"batch_input_shape":[null,1],"name":"y"}},{"class_name":"Dense","config":{"name":"dense","units":3}}]}}]}})",
-    R"({"optimizer_config":{"class_name":"Adam","config":{"name":"Adam","learning_rate":0.001}},"loss":"mse"})",
+    R"({"class_name":"Sequential","config":{"name":"sequential","layers":[{"class_name":"InputLayer","c)"
+    R"(onfig":{"batch_input_shape":[null,4],"name":"x"}},{"class_name":"Dense","config":{"name":"dense")"
+    R"(,"units":3}}]}})",
+    R"({"module":"keras","class_name":"Sequential","config":{"name":"sequential","layers":[{"class_name)"
+    R"(":"InputLayer","config":{"batch_shape":[null,4],"name":"x"}},{"class_name":"Dense","config":{"na)"
+    R"(me":"dense","units":3}}]}})",
+    R"({"class_name":"Sequential","config":{"name":"sequential","layers":[{"class_name":"InputLayer","c)"
+    R"(onfig":{"batch_input_shape":[null,2,4],"name":"x"}},{"class_name":"LSTM","config":{"name":"lstm")"
+    R"(,"units":1}},{"class_name":"Sequential","config":{"name":"encoder","layers":[{"class_name":"Inpu)"
+    R"(tLayer","config":{"batch_input_shape":[null,1],"name":"y"}},{"class_name":"Dense","config":{"nam)"
+    R"(e":"dense","units":3}}]}}]}})",
+    R"({"optimizer_config":{"class_name":"Adam","config":{"name":"Adam","learning_rate":0.001}},"loss":)"
+    R"("mse"})",
     R"({"optimizer_config":{"class_name":"Custom>SGD","config":{"name":"SGD","momentum":0.9}}})",
     R"({"optimizer":{"module":"keras.optimizers","class_name":"Adam","config":{"learning_rate":0.001}}})"};
 
@@ -120,9 +161,9 @@ class hdf5_tree {
     auto const name = attribute_;
     if (H5Aexists_by_name(file_, here().c_str(), name.c_str(), H5P_DEFAULT) > 0)
       H5Adelete_by_name(file_, here().c_str(), name.c_str(), H5P_DEFAULT);
-    handle const made(H5Acreate_by_name(file_, here().c_str(), name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT,
-                                        H5P_DEFAULT),
-                      &H5Aclose);
+    handle const made(
+        H5Acreate_by_name(file_, here().c_str(), name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+        &H5Aclose);
     if (made >= 0 && from != nullptr) H5Awrite(made, type, from);
   }
   /// Of any kind that HDF5 has: as long as the longest, or each as long as it is; with any end.
@@ -162,8 +203,8 @@ class hdf5_tree {
   }
 
   static hid_t type_of(std::uint8_t which) {
-    std::array const types{H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_STD_I64LE,  H5T_STD_U8LE,
-                           H5T_IEEE_F32BE, H5T_STD_I16BE,  H5T_C_S1,       H5T_STD_B8LE};
+    std::array const types{H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_STD_I64LE, H5T_STD_U8LE,
+                           H5T_IEEE_F32BE, H5T_STD_I16BE,  H5T_C_S1,      H5T_STD_B8LE};
     return types[which % types.size()];
   }
   void write_array(int how) {
@@ -186,12 +227,13 @@ class hdf5_tree {
     if (is_chunked && (how & 2) != 0) H5Pset_deflate(creation, 1);
     if (!is_chunked && (how & 2) != 0) H5Pset_layout(creation, H5D_COMPACT);
     if ((how & 4) != 0) H5Pset_external(creation, "/dev/zero", 0, H5F_UNLIMITED);
-    handle const space(rank == 0 ? H5Screate(H5S_SCALAR)
-                                 : H5Screate_simple(rank, shape.data(), is_chunked ? most.data() : nullptr),
-                       &H5Sclose);
+    handle const space(
+        rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, shape.data(), is_chunked ? most.data() : nullptr),
+        &H5Sclose);
     handle const links(H5Pcreate(H5P_LINK_CREATE), &H5Pclose);
     H5Pset_create_intermediate_group(links, 1);
-    handle const array(H5Dcreate2(file_, (here() + name).c_str(), type, space, links, creation, H5P_DEFAULT), &H5Dclose);
+    handle const array(H5Dcreate2(file_, (here() + name).c_str(), type, space, links, creation, H5P_DEFAULT),
+                       &H5Dclose);
     if (array < 0 || (how & 8) != 0 || (how & 4) != 0 || elements > 4096) return;  // how it is where nothing is written
     std::vector<std::uint8_t> values(elements * H5Tget_size(type));
     for (auto& value : values) value = from_.byte();

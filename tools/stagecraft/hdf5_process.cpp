@@ -226,11 +226,11 @@ void hdf5_process::ended(std::string const& path) const {
   }
   auto const place = path.empty() ? std::string() : ", at '" + path + "'";
   int const signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal == SIGXCPU)
-    io::refuse("E5105", name(), "takes longer to be read than a file of its size should" + place);
+  if (signal == SIGXCPU) io::refuse("E5105", name(), "takes longer to be read than a file of its size should" + place);
   io::refuse("E5105", name(),
              "is damaged, or made to do harm: libhdf5 has failed while it read it" + place + " (" +
-                 (signal == 0 || signal == SIGKILL ? std::string("no answer") : std::string(::strsignal(signal))) + ")");
+                 (signal == 0 || signal == SIGKILL ? std::string("no answer") : std::string(::strsignal(signal))) +
+                 ")");
 }
 
 hdf5_answer hdf5_process::answer(char what, std::string const& path, std::string const& attribute) const {

@@ -65,8 +65,8 @@ class npz_stream final : public stream<xt::xarray<float>> {
 /// pass reads the file from its begin, and unpacks it sample by sample.
 /// `zip(npz("digits.npz", "x_train"), npz("digits.npz", "y_train"))` are samples to train with.
 /// A pass takes memory for a sample's floats. Errors: file_error E5001, E5013, E5014, E5015, as read_npz; E5014 for a
-/// single number, for an array of several axes in Fortran's order, whose samples do not lie one after the other, and for
-/// more samples without numbers than an int can count; E5015 if there is no such array.
+/// single number, for an array of several axes in Fortran's order, whose samples do not lie one after the other, and
+/// for more samples without numbers than an int can count; E5015 if there is no such array.
 [[nodiscard]] inline dataset<xt::xarray<float>> npz(std::string const& path, std::string const& name) {
   auto array = std::make_shared<detail::npz_array>();
   array->path = path, array->member = name + ".npy";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training that goes on from a file of Keras: the optimizer of a .h5 file of Keras 2, or of a .keras or .weights.h5 file
-// of Keras 3, for the trainer's `load`.
+// A training that goes on from a file of Keras: the optimizer of a .h5 file of Keras 2, or of a .keras or .weights.h5
+// file of Keras 3, for the trainer's `load`.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>
@@ -96,7 +96,8 @@ inline void read_keras_3_optimizer(hdf5_file const& file, kept_training& to) {
   }
 }
 
-/// Reads a .h5 file of Keras 2, or a .weights.h5 file of Keras 3, which does not say which optimizer its numbers are of.
+/// Reads a .h5 file of Keras 2, or a .weights.h5 file of Keras 3, which does not say which optimizer its numbers are
+/// of.
 [[nodiscard]] inline kept_training read_keras_training(hdf5_file const& file) {
   if (!file.has_group("/layers")) return read_keras_2_training(file);
   kept_training result;
