@@ -225,8 +225,10 @@ class hdf5_tree {
     bool const is_chunked = (how & 1) != 0 && rank > 0;
     if (is_chunked) H5Pset_chunk(creation, rank, chunk.data());
     if (is_chunked && (how & 2) != 0) H5Pset_deflate(creation, 1);
+    // libhdf5 itself crashes where it is to write arrays of chunks, or compact ones, in other files.
+    bool const is_external = !is_chunked && (how & 6) == 4;
     if (!is_chunked && (how & 2) != 0) H5Pset_layout(creation, H5D_COMPACT);
-    if ((how & 4) != 0) H5Pset_external(creation, "/dev/zero", 0, H5F_UNLIMITED);
+    if (is_external) H5Pset_external(creation, "/dev/zero", 0, H5F_UNLIMITED);
     handle const space(
         rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, shape.data(), is_chunked ? most.data() : nullptr),
         &H5Sclose);
@@ -234,7 +236,7 @@ class hdf5_tree {
     H5Pset_create_intermediate_group(links, 1);
     handle const array(H5Dcreate2(file_, (here() + name).c_str(), type, space, links, creation, H5P_DEFAULT),
                        &H5Dclose);
-    if (array < 0 || (how & 8) != 0 || (how & 4) != 0 || elements > 4096) return;  // how it is where nothing is written
+    if (array < 0 || (how & 8) != 0 || is_external || elements > 4096) return;  // how it is where nothing is written
     std::vector<std::uint8_t> values(elements * H5Tget_size(type));
     for (auto& value : values) value = from_.byte();
     H5Dwrite(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
