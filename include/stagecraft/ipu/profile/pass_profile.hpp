@@ -58,6 +58,11 @@ struct pass_profile {
   std::int64_t peak_bytes = 0;                  ///< of a tile
   int peak_step = 0;                            ///< in profiled_steps_of
 
+  /// What comes from and goes to the host and streaming memory.
+  [[nodiscard]] constexpr std::int64_t transferred_bytes() const noexcept {
+    return host_bytes + fetched_bytes + stored_bytes;
+  }
+
   /// What is computed, without what comes and goes: what a run counts. `predict` computes no losses.
   [[nodiscard]] constexpr operation_cost work(bool with_losses = true) const noexcept {
     operation_cost sum = steps;

@@ -71,8 +71,7 @@ inline constexpr auto pass_time_of = [] {
   if constexpr (overlaps_io) {
     result.infeed = pass.infeed_cycles;
     result.outfeed -= pass.infeed_cycles;
-    auto const bytes = pass.host_bytes + pass.fetched_bytes + pass.stored_bytes;
-    if (bytes > 0)
+    if (auto const bytes = pass.transferred_bytes(); bytes > 0)
       result.own.work += exchange_cycles(Job::machine::target, ceil_div(bytes, Job::machine::io_tiles)) +
                          sync_cycles(Job::machine::target);
   }
