@@ -173,8 +173,6 @@ struct pipeline_sizes : session_shape<typename Job::described> {
 /// One replica's memory.
 template <class Sizes>
 struct pipeline_memory {
-  static constexpr bool has_halves = Sizes::halves;
-
   /// @param workspace_floats  what each thread of a device has for itself
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)

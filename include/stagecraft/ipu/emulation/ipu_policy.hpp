@@ -36,7 +36,7 @@ struct ipu_policy : host_policy {
 
   template <class Sizes>
   using replica_memory = emulated_devices<Sizes>;
-  /// E3010 or E3012 where a training, or what can be evaluated only, needs more memory than there is.
+  /// E3010, E3012 or E3046 where a training, or what can be evaluated only, needs more memory than there is.
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
     return detail::memory_problem<typename Job::template in<detail::main_mode<Job>>>;

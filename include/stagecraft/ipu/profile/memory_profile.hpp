@@ -166,11 +166,4 @@ namespace stagecraft::tiles {
 template <class Job, int Device>
 inline constexpr device_memory_profile device_memory_profile_of = detail::memory_profiler<Job, Device>().make();
 
-/// The end of the highest memory that a tensor takes on the fullest tile of an IPU, in training, if there is one, and
-/// in inference.
-template <class Job, int Device>
-inline constexpr std::int64_t bytes_of_tile = detail::larger(
-    device_memory_profile_of<typename Job::template in<Job::described::mode>, Device>.tile.high_water_mark(),
-    device_memory_profile_of<typename Job::in_inference, Device>.tile.high_water_mark());
-
 }  // namespace stagecraft::tiles
