@@ -4,13 +4,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/plan/buffer_place.hpp>
 #include <stagecraft/plan/pipeline_flow.hpp>
 #include <stagecraft/plan/recomputation.hpp>
 #include <stagecraft/plan/timetable_of.hpp>
 #include <array>
 #include <cstddef>
-#include <utility>
 
 namespace stagecraft::detail {
 
@@ -32,13 +32,9 @@ constexpr timetable plan_timetable() {
 template <class Job>
 inline constexpr timetable planning_timetable = plan_timetable<Job>();
 
-template <class Job, std::size_t... Stage>
-constexpr auto list_recomputations(std::index_sequence<Stage...>) {
-  return std::array{recomputation_of<Job, static_cast<int>(Stage)>...};
-}
 template <class Job>
-inline constexpr auto recomputations_of =
-    list_recomputations<Job>(std::make_index_sequence<devices_of_stages<typename Job::model>.size()>{});
+inline constexpr auto recomputations_of = array_of_each<devices_of_stages<typename Job::model>.size()>(
+    []<int Stage>() { return recomputation_of<Job, Stage>; });
 
 }  // namespace stagecraft::detail
 

@@ -8,7 +8,6 @@
 #include <stagecraft/plan/forward_pass.hpp>
 #include <array>
 #include <cstddef>
-#include <utility>
 
 namespace stagecraft::plan {
 
@@ -29,13 +28,9 @@ struct pass_plan {
 
 namespace stagecraft::detail {
 
-template <class Job, std::size_t... Device>
-constexpr auto list_device_buffers(std::index_sequence<Device...>) {
-  return std::array{&device_buffers_of<Job, static_cast<int>(Device)>...};
-}
 template <class Job>
 inline constexpr auto all_device_buffers =
-    list_device_buffers<Job>(std::make_index_sequence<planning_timetable<Job>.devices()>{});
+    array_of_each<planning_timetable<Job>.devices()>([]<int Device>() { return &device_buffers_of<Job, Device>; });
 
 template <class Job, int Pass>
 constexpr auto draft_pass() {

@@ -5,6 +5,7 @@
 
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/lowering/planned_weights.hpp>
 #include <stagecraft/ipu/placement/saved_on_tiles.hpp>
 #include <stagecraft/ipu/placement/tile_place.hpp>
@@ -110,13 +111,9 @@ struct variables_on_tiles {
   }
 };
 
-template <class Job, std::size_t... Call>
-constexpr auto list_saved_on_tiles(std::index_sequence<Call...>) {
-  return std::array{saved_on_tiles_of<Job, static_cast<int>(Call)>...};
-}
 template <class Job>
 inline constexpr auto all_saved_on_tiles =
-    list_saved_on_tiles<Job>(std::make_index_sequence<Job::graph.calls.size()>{});
+    array_of_each<Job::graph.calls.size()>([]<int Call>() { return saved_on_tiles_of<Job, Call>; });
 
 /// Bytes of a tile that the targets and the scales of an output take.
 template <class Job, std::size_t Output>

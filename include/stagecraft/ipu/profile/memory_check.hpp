@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <array>
 #include <cstddef>
@@ -12,14 +13,9 @@
 
 namespace stagecraft::detail {
 
-template <class Job, std::size_t... Device>
-constexpr auto list_memory_profiles(std::index_sequence<Device...>) {
-  return std::array<device_memory_profile, sizeof...(Device)>{
-      device_memory_profile_of<Job, static_cast<int>(Device)>...};
-}
 template <class Job>
-inline constexpr auto memory_profiles =
-    list_memory_profiles<Job>(std::make_index_sequence<planning_timetable<Job>.devices()>{});
+inline constexpr auto memory_profiles = array_of_each<planning_timetable<Job>.devices()>(
+    []<int Device>() { return device_memory_profile_of<Job, Device>; });
 
 /// The layer whose step needs most memory; empty if all is there all the time.
 template <class Job, int Device>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/machine/exchange.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
@@ -346,14 +347,10 @@ class pass_profiler {
   std::int64_t fetched_ahead_ = 0;
 };
 
-template <class Job, std::size_t... Pass>
-constexpr auto list_profiled_steps(std::index_sequence<Pass...>) {
-  return std::array{std::span<profiled_step const>(profiled_steps_of<Job, static_cast<int>(Pass)>)...};
-}
 /// The profiled steps of all passes.
 template <class Job>
-inline constexpr auto profiled_steps =
-    list_profiled_steps<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
+inline constexpr auto profiled_steps = array_of_each<planning_timetable<Job>.passes()>(
+    []<int Pass>() { return std::span<profiled_step const>(profiled_steps_of<Job, Pass>); });
 
 }  // namespace stagecraft::detail
 
