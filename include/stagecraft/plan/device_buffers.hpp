@@ -83,10 +83,7 @@ class device_buffer_planner {
  private:
   static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
-  static constexpr long long floats_of(std::size_t call) {
-    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
-                         program.calls[call].stored);
-  }
+  static constexpr long long floats_of(std::size_t call) { return stored_floats_of<Job>(static_cast<int>(call)); }
   /// Whether a stage finds what it has kept in remote memory. The last one needs it at once.
   static constexpr bool offloads_stage(int stage) { return offloads && stage + 1 < flow.stages; }
 
