@@ -124,6 +124,15 @@ constexpr std::int64_t batch_bytes_of_output(tensor_role role) {
   return 0;
 }
 
+/// Bytes of a tile that a call's value takes, or its gradient.
+template <class Job>
+constexpr std::int64_t value_bytes(std::size_t call) {
+  return values_on_ipus<Job>[call]
+             ? bytes_on_tile(std::int64_t{Job::training.batch_size} * Job::graph.calls[call].shape.size(),
+                             value_types_of<Job>[call], Job::machine::target)
+             : 0;
+}
+
 template <class Job, int Device>
 class device_tile_planner {
   using variables = variables_on_tiles<Job>;
@@ -144,12 +153,6 @@ class device_tile_planner {
   }
 
  private:
-  static constexpr std::int64_t value_bytes(std::size_t call) {
-    return values_on_ipus<Job>[call]
-               ? bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
-                               value_types_of<Job>[call], Job::machine::target)
-               : 0;
-  }
   static constexpr bool is_here(layer_info const& layer) {
     return layer.call_count > 0 && !layer.is_on_host && table.device_of_stage(flow.stage[layer.first_call]) == Device;
   }
@@ -190,11 +193,11 @@ class device_tile_planner {
   constexpr void place_rings() {
     auto const before = all_.bytes();
     for (std::size_t i = 0; i < calls; ++i) {
-      result_.value[i] = ring(rings.value[i], rings.value[i].exists() ? value_bytes(i) : 0);
+      result_.value[i] = ring(rings.value[i], rings.value[i].exists() ? value_bytes<Job>(i) : 0);
       result_.saved[i] = ring(rings.saved[i], all_saved_on_tiles<Job>[i].bytes);
-      result_.gradient[i] = ring(rings.gradient[i], rings.gradient[i].exists() ? value_bytes(i) : 0);
+      result_.gradient[i] = ring(rings.gradient[i], rings.gradient[i].exists() ? value_bytes<Job>(i) : 0);
       for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
-        result_.part[edge] = ring(rings.part[edge], rings.part[edge].exists() ? value_bytes(i) : 0);
+        result_.part[edge] = ring(rings.part[edge], rings.part[edge].exists() ? value_bytes<Job>(i) : 0);
     }
     result_.ring_bytes = all_.bytes() - before;
   }
