@@ -41,10 +41,10 @@ class House(unittest.TestCase):
         headers = {f"include/stagecraft/layers/core/layer_{i}.hpp": TOP for i in range(house.MOST_HEADERS + 1)}
         self.assert_finds(self.problems(headers), "include/stagecraft/layers/core:1:", f"more than {house.MOST_HEADERS}")
         headers.popitem()
-        self.assertEqual(self.problems({**headers, "include/stagecraft/layers/dense.hpp": TOP}), [])
+        self.assertEqual(self.problems({**headers, "include/stagecraft/layers/core/dense.hpp": TOP}), [])
 
     def test_levels(self):
-        self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/layers/dense.hpp>"),
+        self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/layers/core/dense.hpp>"),
                           "include/stagecraft/graph/shape.hpp:4:", f"level {LEVELS['layers']}", f"level {LEVELS['graph']};")
         self.assert_finds(self.header("models/model.hpp", "#include <stagecraft/pipeline/stages.hpp>"), ":4:",
                           f"level {LEVELS['pipeline']}")
@@ -72,7 +72,7 @@ class House(unittest.TestCase):
         self.assertEqual(self.header("kernels/simd/simd.hpp", "#include <xsimd/xsimd.hpp>"), [])
 
     def test_expensive_headers(self):
-        self.assert_finds(self.header("layers/dense.hpp", "#include <string>"), ":4:", "too expensive")
+        self.assert_finds(self.header("layers/core/dense.hpp", "#include <string>"), ":4:", "too expensive")
         self.assertEqual(self.header("diagnostics/exceptions.hpp", "#include <string>"), [])
         self.assert_finds(
             self.problems({
