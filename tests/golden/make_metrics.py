@@ -232,6 +232,7 @@ walked = {
     "values": {
         "root_mean_squared_error": lambda: metrics.RootMeanSquaredError(),
         "mean_relative_error": lambda: metrics.MeanRelativeError(np.full(3, 2.5, np.float32)),
+        "mean_relative_error_of_columns": lambda: metrics.MeanRelativeError(np.float32([2.5, 0, 0.5])),
         "cosine_similarity": lambda: metrics.CosineSimilarity(),
         "log_cosh_error": lambda: metrics.LogCoshError(),
         "mean_absolute_percentage_error": lambda: metrics.MeanAbsolutePercentageError(),

@@ -63,6 +63,8 @@ void with_metrics(auto const& check) {
 
   check.template operator()<root_mean_squared_error{}, 3>("values", "root_mean_squared_error");
   check.template operator()<mean_relative_error{.normalizer = 2.5F}, 3>("values", "mean_relative_error");
+  check.template operator()<mean_relative_error{.normalizer = {2.5F, 0, 0.5F}}, 3>("values",
+                                                                                   "mean_relative_error_of_columns");
   check.template operator()<cosine_similarity{}, 3>("values", "cosine_similarity");
   check.template operator()<log_cosh_error{}, 3>("values", "log_cosh_error");
   check.template operator()<mean_absolute_percentage_error{}, 3>("values", "mean_absolute_percentage_error");

@@ -66,7 +66,7 @@ struct tested {
 
 template <class Layer, int Batch, class Arch, shape... Inputs>
 tested walks_of() {
-  using found = sc::detail::transfers_of_layer<Layer, Batch, true, Inputs...>;
+  using found = sc::detail::transfers_of_layer<Layer, Batch, true, true, Inputs...>;
   static_assert(found::holds);
   using forward = typename found::forward;
   shape const shapes[]{Inputs...};
