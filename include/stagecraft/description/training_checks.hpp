@@ -100,6 +100,7 @@ constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_vi
 template <class Job, std::size_t Output>
 constexpr void check_metrics_of_output(diagnostic& problem) {
   constexpr bool sparse = losses::loss_of_output<Output>(Job::training.loss).sparse_targets;
+  constexpr int axis_of_loss = losses::detail::axis_of(losses::loss_of_output<Output>(Job::training.loss));
   constexpr int call = outputs_of<typename Job::model>[Output];
   auto const width = Job::graph.call(call).shape.back();
   for (auto const& each : reported_metrics<Job>)
@@ -116,6 +117,13 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
                      " numbers in its normalizer for the ", width, " values of output '",
                      Job::graph.layer_of(call).name, "'; give it one for each, or one for all");
     check_axis_of_loss<Job, Output>(each.metric.along - 1, "metric", each.metric.name(), problem);
+    using losses::detail::axis_of_sample;
+    shape const& sample = Job::graph.call(call).shape;
+    int const along = each.metric.along - 1;
+    if (sparse && !problem.failed() && axis_of_sample(along, sample) != axis_of_sample(axis_of_loss, sample))
+      problem.report(1103, "metric '", each.metric.name(), "' has axis ", along, ", but the loss of output '",
+                     Job::graph.layer_of(call).name, "' takes class numbers along axis ", axis_of_loss,
+                     "; both take the same ones");
   }
 }
 
@@ -146,7 +154,7 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
     int const columns = Job::graph.call(Job::graph.outputs_of(0)[each.output]).shape.back();
     problem = each.metric.result != nullptr
                   ? trace_metric_sums(each.metric, sparse[each.output], 2, columns).list.problem
-                  : trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
+                  : trace_row(call, columns, sparse[each.output] ? 1 : columns, "metric", each.metric.name()).list.problem;
   }
 }
 
