@@ -72,6 +72,10 @@ void with_metrics(auto const& check) {
   check.template operator()<poisson{}, 3>("positive", "poisson");
 
   check.template operator()<mean_io_u{.num_classes = 3}, 1>("class_numbers", "mean_io_u");
+
+  check.template operator()<sparse_categorical_crossentropy{}, 4>("classes_of_rows", "sparse_categorical_crossentropy");
+  check.template operator()<sparse_categorical_crossentropy{.from_logits = true, .axis = 1}, 6>(
+      "classes_of_places", "sparse_categorical_crossentropy_axis");
 }
 
 }  // namespace laws

@@ -63,12 +63,12 @@ class tile_registers {
   }
 
  private:
-  struct tile {
+  struct contents {
     int rows = 0, columns = 0;
     std::uint32_t numbers[most_tile_side][most_tile_side] = {};
   };
 
-  tile& used(int number) {
+  contents& used(int number) {
     if (tiles_[number].rows == 0) throw std::logic_error("a tile that has no rows is used");
     return tiles_[number];
   }
@@ -78,7 +78,7 @@ class tile_registers {
   static float lower(std::uint32_t pair) { return std::bit_cast<float>(pair << 16U); }
   static float upper(std::uint32_t pair) { return std::bit_cast<float>(pair & 0xFFFF0000U); }
 
-  tile tiles_[8];
+  contents tiles_[8];
 };
 
 /// In place of amx_tiles.
