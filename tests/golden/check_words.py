@@ -109,8 +109,7 @@ def check_layers(check):
     table = text_of("words/table.hpp")
     families = [Golden(name) for name in re.findall(r'check_words\("(\w+\.txt)"', text_of("words/values_test.cpp"))]
     entries = {}  # of each layer, the names of its entries
-    table = table.replace("std::string(", "{")  # of names that end with an option
-    for name, entry in re.findall(r'\{"(\w+)"\)?,?\s*(.*?)\n(?=\s*\{"|\s*\};)', table, re.S):
+    for name, entry in re.findall(r'\{"(\w+)",\s*(.*?)\n(?=\s*\{"|\s*\};)', table, re.S):
         for word in set(re.findall(r"(\w+)\s*[{(<]", entry)):
             entries.setdefault(word, []).append(name)
     cases = {case: tensors for family in families for case, tensors in family.tensors.items()}
@@ -121,7 +120,9 @@ def check_layers(check):
             check.problems += [f"{family.name}: '{case}' has no {what}" for what in lacks]
 
     def find(word):
-        names = [case for name in entries.get(word, []) for case in cases if case == name or (name[-1] == "_" and case.startswith(name))]
+        names = [name for name in entries.get(word, []) if name in cases]
+        if not names and has_entry(word, table):  # whose names are made of options
+            names = [case for case in cases if case.startswith(f"{word}_")]
         return f"{len(names)} entries: {', '.join(names)}" if names else ["entry in words/table.hpp"]
 
     check.words("layer", list(headers("layers", r"class_name = ")), find)

@@ -136,7 +136,7 @@ void check_layer() {
   }(static_cast<std::tuple<MATMUL_ARCHITECTURES>*>(nullptr));
 }
 template <auto Layer, shape... Inputs>
-constexpr bool holds = sc::detail::transfers_of_layer<of<Layer>, 2, true, Inputs...>::holds;
+constexpr bool holds = sc::detail::transfers_of_layer<of<Layer>, 2, true, true, Inputs...>::holds;
 
 }  // namespace
 
