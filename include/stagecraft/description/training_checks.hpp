@@ -152,9 +152,10 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
       return each.metric.rules->call(each.metric.options, ops, target, output);
     };
     int const columns = Job::graph.call(Job::graph.outputs_of(0)[each.output]).shape.back();
-    problem = each.metric.result != nullptr
-                  ? trace_metric_sums(each.metric, sparse[each.output], 2, columns).list.problem
-                  : trace_row(call, columns, sparse[each.output] ? 1 : columns, "metric", each.metric.name()).list.problem;
+    problem =
+        each.metric.result != nullptr
+            ? trace_metric_sums(each.metric, sparse[each.output], 2, columns).list.problem
+            : trace_row(call, columns, sparse[each.output] ? 1 : columns, "metric", each.metric.name()).list.problem;
   }
 }
 

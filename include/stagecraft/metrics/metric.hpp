@@ -73,7 +73,7 @@ struct metric {
   /// Of confusion: thresholds, and behind them weights of labels. Of a `call` with `ops`: what its columns are
   /// multiplied with, if anything.
   number_list numbers = {};
-  int parts = 0;                                ///< numbers that it reports, if those are several: `part_of`
+  int parts = 0;  ///< numbers that it reports, if those are several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {

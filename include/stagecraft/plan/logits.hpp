@@ -119,8 +119,8 @@ template <class Job, std::size_t End>
 inline constexpr int class_axis_of = [] {
   shape const& sample = Job::graph.call(Job::graph.ends[End]).shape;
   if constexpr (loss_takes_samples<Job, End>)
-    return losses::detail::axis_of_sample(
-        losses::detail::axis_of(losses::loss_of_output<End>(Job::training.loss)), sample);
+    return losses::detail::axis_of_sample(losses::detail::axis_of(losses::loss_of_output<End>(Job::training.loss)),
+                                          sample);
   else
     return sample.rank() - 1;
 }();

@@ -36,7 +36,8 @@ class tile_registers {
     zero(tile);
     auto& to = used(tile);
     for (int row = 0; row < to.rows; ++row)
-      std::memcpy(to.numbers[row], static_cast<char const*>(from) + row * stride, 4U * static_cast<unsigned>(to.columns));
+      std::memcpy(to.numbers[row], static_cast<char const*>(from) + row * stride,
+                  4U * static_cast<unsigned>(to.columns));
   }
   void store(int tile, void* to, long stride) {
     auto const& from = used(tile);

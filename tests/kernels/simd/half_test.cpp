@@ -305,7 +305,7 @@ TEST_CASE("a tile's products are summed as the processor sums them") {
     return sums[0];
   };
   constexpr std::uint32_t one = 0x3F80, of_ones = one << 16U | one, small = 0x3380;  // 2^-24
-  CHECK(product(of_ones, 0x4000 << 16U | 0x4040, of_ones, 4) == 11);  // 4 + (1 + 3) + (1 + 2)
+  CHECK(product(of_ones, 0x4000 << 16U | 0x4040, of_ones, 4) == 11);                 // 4 + (1 + 3) + (1 + 2)
   // 1 + 2^-24 is rounded to 1, the even one, each time; by themselves two small ones would be enough.
   CHECK(product(one, small, of_ones, 0) == 1);
   CHECK(product(one, small | small << 16U, of_ones, 0) == 1);

@@ -96,10 +96,10 @@ struct tile_block {
   }
 };
 
-/// A result of Rows x Columns in panels of PanelColumns: gives store.operator()<lanes that count>(sum, row, column) each
-/// register of it. `left(row)` is where the rows from that one on begin, LeftStride pairs apart, and is asked once for
-/// each block of rows; `right(panel, column)` where the rows of the right factor begin, from that column of the panel
-/// on, RightStride pairs apart. Items of `part`: blocks, one row of them after the other.
+/// A result of Rows x Columns in panels of PanelColumns: gives store.operator()<lanes that count>(sum, row, column)
+/// each register of it. `left(row)` is where the rows from that one on begin, LeftStride pairs apart, and is asked once
+/// for each block of rows; `right(panel, column)` where the rows of the right factor begin, from that column of the
+/// panel on, RightStride pairs apart. Items of `part`: blocks, one row of them after the other.
 template <int Rows, int Steps, int Columns, int PanelColumns, int LeftStride, int RightStride, class Arch, class Tiles,
           class Left, class Right, class Store>
 inline void multiply_in_blocks(share part, Left const& left, Right const& right, Store const& store) {

@@ -33,7 +33,8 @@ struct sparse_categorical_crossentropy {
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
 
   constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(detail::sparse_categorical_crossentropy{from_logits ? 1 : 0, axis});
+    return stagecraft::detail::option_of_own<metric>(
+        detail::sparse_categorical_crossentropy{from_logits ? 1 : 0, axis});
   }
 };
 
