@@ -221,6 +221,7 @@ template <class Arch>
   int const quick = ((rows < last ? rows : last) + tile_rows - 1) / tile_rows * tile_rows;
   std::int64_t const tile = packed_tile_floats<Arch>(depth);
   for (int k = 0; k < depth; ++k, from += shape.rows) {
+    for (int i = 0; i < rows; i += 16) __builtin_prefetch(from + 16 * std::int64_t{shape.rows} + i);
     float* to = packed + k * tile_rows;
     int row = 0;
     if (k + 1 < depth)
