@@ -35,7 +35,7 @@ constexpr int fit_code =
 template <class M, sc::pipelining_options Options, int StepsPerExecution>
 constexpr int inference_code = [] {
   constexpr sc::training evaluated{.steps_per_execution = StepsPerExecution, .pipeline = Options};
-  return sc::detail::inference_problem<job<M, evaluated>>.code;
+  return sc::detail::schedule_problem<typename job<M, evaluated>::in_inference>.code;
 }();
 
 template <int Steps, sc::schedule Schedule>

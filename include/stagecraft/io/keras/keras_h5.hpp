@@ -61,7 +61,14 @@ inline void add_keras_3_weights(hdf5_writer& file, keras_layer const& layer, bun
 
 [[nodiscard]] inline std::vector<std::byte> keras_3_weights(bundle_contents const& contents, std::string const& path) {
   hdf5_writer file(path);
-  add_keras_3_weights(file, layers_of(contents, path).root(), contents, path);
+  auto const tree = layers_of(contents, path);
+  add_keras_3_weights(file, tree.root(), contents, path);
+  auto const training = keras_training_of(contents, keras_version::keras_3);
+  if (!training.config.is_null()) {
+    std::vector<keras_weight const*> weights;
+    tree.root().append_weights(weights);
+    add_keras_3_optimizer(file, contents, training, weights);
+  }
   return file.finish();
 }
 
@@ -77,7 +84,7 @@ inline void write_keras_h5(std::string const& path, bundle_contents const& conte
   file.add_text("", "backend", "tensorflow");
   file.add_text("", "keras_version", written_keras_2);
   file.add_text("", "model_config", config.dump());
-  auto const training = keras_training_of(contents);
+  auto const training = keras_training_of(contents, keras_version::keras_2);
   if (!training.config.is_null()) file.add_text("", "training_config", training.config.dump());
   add_keras_2_weights(file, "model_weights", contents, path);
   if (!training.config.is_null()) {
@@ -89,16 +96,19 @@ inline void write_keras_h5(std::string const& path, bundle_contents const& conte
   write_bytes(path, file.finish());
 }
 
-/// Writes what Keras 3's `model.save_weights("digits.weights.h5")` writes.
+/// Writes what Keras 3's `model.save_weights("digits.weights.h5")` writes, the optimizer's numbers as well.
 inline void write_keras_weights_h5(std::string const& path, bundle_contents const& contents) {
   write_bytes(path, keras_3_weights(contents, path));
 }
 
-/// Writes what Keras 3's `model.save("digits.keras")` writes, without the optimizer.
+/// Writes what Keras 3's `model.save("digits.keras")` writes: the optimizer and its numbers, too, where both have it.
 inline void write_keras_archive(std::string const& path, bundle_contents const& contents) {
   json const metadata{{"keras_version", written_keras_3}, {"date_saved", "1980-01-01@00:00:00"}};
   auto const metadata_text = metadata.dump();
-  auto const config = keras_config(contents.model, keras_version::keras_3, path).dump();
+  auto model = keras_config(contents.model, keras_version::keras_3, path);
+  if (auto training = keras_training_of(contents, keras_version::keras_3); !training.config.is_null())
+    model["compile_config"] = std::move(training.config);
+  auto const config = model.dump();
   auto const weights = keras_3_weights(contents, path);
   zip_writer archive(path);
   archive.add("metadata.json", metadata_text, {});
