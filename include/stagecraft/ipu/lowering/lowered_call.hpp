@@ -69,6 +69,8 @@ struct lowered_call_variant {
   static constexpr int batch = Job::training.batch_size;
   static constexpr int input_count = graph.call(Call).input_count;
   static constexpr bool trains = Job::trains;
+  /// Whether what the layer adds to the loss is found.
+  static constexpr bool finds_losses = !detail::leaves_out_penalties<Job>;
   static constexpr bool has_running_mean = Variant.has_running_mean;
   /// The type of values and gradients, and of copies of weights that are multiplied with them.
   static constexpr dtype type = detail::computed_type_of<Job, Call>;
