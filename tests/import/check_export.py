@@ -88,6 +88,10 @@ def check_training():
     code, text = run("export", bundle, "--to", to)
     check(code == 0 and "note" not in text, text)
     check(to.read_bytes() == (FOLDER / "trained" / "again.h5").read_bytes(), "a training: the tool and the library differ")
+    for ending in (".keras", ".weights.h5"):
+        code, text = run("export", bundle, "--to", to.with_suffix(ending))
+        same = code == 0 and to.with_suffix(ending).read_bytes() == to.with_name("again" + ending).read_bytes()
+        check(same and "note" not in text, f"a training, {ending}: the tool and the library differ: {text}")
     path = bundle / "training.json"
     before, key, after = path.read_text().replace("mean_squared_error", "my_loss").rpartition('"crc32": "')
     text = before + key + "0" * 8 + after[8:]  # its checksum has zeros in its own place

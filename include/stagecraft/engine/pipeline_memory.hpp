@@ -162,7 +162,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   template <int Device, execution_mode Mode>
   [[nodiscard]] static constexpr long long block_floats() {
     if constexpr (is_whole)
-      return program_for<typename Job::template in<Mode>>.floats;
+      return whole_places_of<typename Job::planned::template in<Mode>>.scratch_floats;
     else
       return detail::device_buffers_of<typename Job::planned::template in<Mode>, Device>.floats +
              most_scratch<Device, Mode>(std::make_index_sequence<table<Mode>().passes()>{});
@@ -172,8 +172,6 @@ struct pipeline_sizes : session_shape<typename Job::described> {
 /// One replica's memory.
 template <class Sizes>
 struct pipeline_memory {
-  static constexpr bool has_halves = Sizes::halves;
-
   /// @param workspace_floats  what each thread of a device has for itself
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)

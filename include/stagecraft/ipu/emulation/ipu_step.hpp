@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
 
@@ -19,7 +18,7 @@ struct ipu_step {
   static void run(host_memory const& memory, HostStep const& host_step) {
     if constexpr (detail::is_on_host(Plan::graph, Call)) {
       host_step(memory);
-    } else if constexpr (runs_on_tiles<Plan>) {
+    } else if constexpr (Plan::machine::checked) {
       using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
         return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
