@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
+#include <stagecraft/ipu/profile/pass_profile.hpp>
 
 namespace stagecraft::tiles {
 
@@ -46,11 +47,8 @@ struct ipu_step {
 /// A map on the gradient's tiles.
 template <class Plan>
 void count_addition(host_memory const& memory, pass_addition const& added) {
-  lowered_step step;
   auto const type = detail::value_types_of<typename Plan::job>[added.call];
-  int const sum = step.temporary(added.floats, type), part = step.temporary(added.floats, type);
-  append_map(step, map_function::add, sum, {{sum}, {part}});
-  *memory.counted += cost_of(step, step.operations[0], Plan::machine::target);
+  *memory.counted += detail::cost_of_addition(added.floats, type, Plan::machine::target);
 }
 
 }  // namespace stagecraft::tiles
