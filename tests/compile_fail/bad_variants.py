@@ -85,7 +85,8 @@ def outputs_by_case(cases, output, is_gcc):
     by_case, others = {case.path.stem: [] for case in cases}, []
     for lines in diagnostics(output):
         text = "\n".join(lines)
-        named = {stem for stem in re.findall(rf"(E\d{{4}}_\w+)/{compile_case.EXAMPLE}", text) if stem in by_case}
+        named = by_case.keys() & (set(re.findall(rf"(E\d{{4}}_\w+)/{compile_case.EXAMPLE}", text)) or
+                                  set(re.findall(r"\b(E\d{4}_\w+)::", text)))
         if len(named) != 1:
             others.append(text)
             continue
