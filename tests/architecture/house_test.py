@@ -33,7 +33,7 @@ class House(unittest.TestCase):
         self.assertEqual(self.header("pipeline/stages.hpp", "#include <stagecraft/models/model.hpp>"), [])
 
     def test_levels(self):
-        self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/layers/dense.hpp>"),
+        self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/layers/core/dense.hpp>"),
                           "include/stagecraft/graph/shape.hpp:4:", f"level {LEVELS['layers']}", f"level {LEVELS['graph']};")
         self.assert_finds(self.header("models/model.hpp", "#include <stagecraft/pipeline/stages.hpp>"), ":4:",
                           f"level {LEVELS['pipeline']}")
@@ -61,7 +61,7 @@ class House(unittest.TestCase):
         self.assertEqual(self.header("kernels/simd/simd.hpp", "#include <xsimd/xsimd.hpp>"), [])
 
     def test_expensive_headers(self):
-        self.assert_finds(self.header("layers/dense.hpp", "#include <string>"), ":4:", "too expensive")
+        self.assert_finds(self.header("layers/core/dense.hpp", "#include <string>"), ":4:", "too expensive")
         self.assertEqual(self.header("diagnostics/exceptions.hpp", "#include <string>"), [])
         self.assert_finds(
             self.problems({

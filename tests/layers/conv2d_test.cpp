@@ -2,7 +2,7 @@
 #include "layer_rules.hpp"
 
 #include <stagecraft/initializers/he_normal.hpp>
-#include <stagecraft/layers/conv2d.hpp>
+#include <stagecraft/layers/convolutional/conv2d.hpp>
 #include <stagecraft/regularizers/l2.hpp>
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 #include <stagecraft/initializers/he_normal.hpp>
 #include <stagecraft/initializers/ones.hpp>
-#include <stagecraft/layers/dense.hpp>
+#include <stagecraft/layers/core/dense.hpp>
 #include <stagecraft/regularizers/l2.hpp>
 #include <doctest/doctest.h>
 

@@ -2,8 +2,8 @@
 #include "layer_rules.hpp"
 
 #include <stagecraft/initializers/constant.hpp>
-#include <stagecraft/layers/batch_normalization.hpp>
-#include <stagecraft/layers/layer_normalization.hpp>
+#include <stagecraft/layers/normalization/batch_normalization.hpp>
+#include <stagecraft/layers/normalization/layer_normalization.hpp>
 #include <stagecraft/regularizers/l1.hpp>
 #include <stagecraft/regularizers/l2.hpp>
 #include <doctest/doctest.h>

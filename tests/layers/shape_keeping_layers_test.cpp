@@ -2,8 +2,8 @@
 // Activation and dropout: the shape stays.
 #include "layer_rules.hpp"
 
-#include <stagecraft/layers/activation.hpp>
-#include <stagecraft/layers/dropout.hpp>
+#include <stagecraft/layers/core/activation.hpp>
+#include <stagecraft/layers/regularization/dropout.hpp>
 #include <doctest/doctest.h>
 
 using namespace layer_rules;

@@ -2,8 +2,8 @@
 // Flatten and reshape: another shape of the same elements.
 #include "layer_rules.hpp"
 
-#include <stagecraft/layers/flatten.hpp>
-#include <stagecraft/layers/reshape.hpp>
+#include <stagecraft/layers/reshaping/flatten.hpp>
+#include <stagecraft/layers/reshaping/reshape.hpp>
 #include <doctest/doctest.h>
 
 using namespace layer_rules;

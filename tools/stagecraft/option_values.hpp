@@ -12,8 +12,8 @@
 #include <stagecraft/graph/fields.hpp>
 #include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/initializers/initializers.hpp>
-#include <stagecraft/layers/border_3d.hpp>
 #include <stagecraft/layers/number_list.hpp>
+#include <stagecraft/layers/reshaping/border_3d.hpp>
 #include <stagecraft/layers/size_2d.hpp>
 #include <stagecraft/layers/size_3d.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>

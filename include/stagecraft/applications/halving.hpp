@@ -2,7 +2,7 @@
 // Zeros around a picture before a window with strides of 2, as tf.keras.applications puts them.
 #pragma once
 
-#include <stagecraft/layers/zero_padding2d.hpp>
+#include <stagecraft/layers/reshaping/zero_padding2d.hpp>
 
 namespace stagecraft::applications {
 

@@ -7,7 +7,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/steps/weight_storage.hpp>
-#include <stagecraft/layers/dense.hpp>
+#include <stagecraft/layers/core/dense.hpp>
 #include <stagecraft/optimizers/rests_without_gradient.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <stagecraft/plan/whole_pass.hpp>

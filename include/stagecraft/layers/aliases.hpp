@@ -2,26 +2,26 @@
 // Keras's second names of layers, such as tf.keras.layers.MaxPool2D.
 #pragma once
 
-#include <stagecraft/layers/average_pooling1d.hpp>
-#include <stagecraft/layers/average_pooling2d.hpp>
-#include <stagecraft/layers/average_pooling3d.hpp>
-#include <stagecraft/layers/conv1d.hpp>
-#include <stagecraft/layers/conv1d_transpose.hpp>
-#include <stagecraft/layers/conv2d.hpp>
-#include <stagecraft/layers/conv2d_transpose.hpp>
-#include <stagecraft/layers/conv3d.hpp>
-#include <stagecraft/layers/conv3d_transpose.hpp>
-#include <stagecraft/layers/global_average_pooling1d.hpp>
-#include <stagecraft/layers/global_average_pooling2d.hpp>
-#include <stagecraft/layers/global_average_pooling3d.hpp>
-#include <stagecraft/layers/global_max_pooling1d.hpp>
-#include <stagecraft/layers/global_max_pooling2d.hpp>
-#include <stagecraft/layers/global_max_pooling3d.hpp>
-#include <stagecraft/layers/max_pooling1d.hpp>
-#include <stagecraft/layers/max_pooling2d.hpp>
-#include <stagecraft/layers/max_pooling3d.hpp>
-#include <stagecraft/layers/separable_conv1d.hpp>
-#include <stagecraft/layers/separable_conv2d.hpp>
+#include <stagecraft/layers/convolutional/conv1d.hpp>
+#include <stagecraft/layers/convolutional/conv1d_transpose.hpp>
+#include <stagecraft/layers/convolutional/conv2d.hpp>
+#include <stagecraft/layers/convolutional/conv2d_transpose.hpp>
+#include <stagecraft/layers/convolutional/conv3d.hpp>
+#include <stagecraft/layers/convolutional/conv3d_transpose.hpp>
+#include <stagecraft/layers/convolutional/separable_conv1d.hpp>
+#include <stagecraft/layers/convolutional/separable_conv2d.hpp>
+#include <stagecraft/layers/pooling/average_pooling1d.hpp>
+#include <stagecraft/layers/pooling/average_pooling2d.hpp>
+#include <stagecraft/layers/pooling/average_pooling3d.hpp>
+#include <stagecraft/layers/pooling/global_average_pooling1d.hpp>
+#include <stagecraft/layers/pooling/global_average_pooling2d.hpp>
+#include <stagecraft/layers/pooling/global_average_pooling3d.hpp>
+#include <stagecraft/layers/pooling/global_max_pooling1d.hpp>
+#include <stagecraft/layers/pooling/global_max_pooling2d.hpp>
+#include <stagecraft/layers/pooling/global_max_pooling3d.hpp>
+#include <stagecraft/layers/pooling/max_pooling1d.hpp>
+#include <stagecraft/layers/pooling/max_pooling2d.hpp>
+#include <stagecraft/layers/pooling/max_pooling3d.hpp>
 
 namespace stagecraft::layers {
 

@@ -5,7 +5,7 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/layers/softmax_layer.hpp>
+#include <stagecraft/layers/activation/softmax_layer.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <concepts>
 #include <cstddef>

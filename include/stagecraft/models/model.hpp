@@ -5,7 +5,7 @@
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 
-#include <stagecraft/layers/input.hpp>
+#include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <array>

@@ -4,7 +4,7 @@
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/graph/graph.hpp>
-#include <stagecraft/layers/input.hpp>
+#include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <array>
 #include <concepts>

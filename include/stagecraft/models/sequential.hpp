@@ -6,7 +6,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/layers/input.hpp>
+#include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>

@@ -4,7 +4,7 @@
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
-#include <stagecraft/layers/input.hpp>
+#include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/models/sequential.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/stage.hpp>

@@ -6,8 +6,8 @@
 #include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/layers/core/embedding.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
-#include <stagecraft/layers/embedding.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/arena.hpp>
 #include <stagecraft/plan/call_needs.hpp>

@@ -2,8 +2,8 @@
 // What layers learn of data without training: Keras's `adapt` of Normalization and Discretization.
 #pragma once
 
-#include <stagecraft/layers/discretization.hpp>
-#include <stagecraft/layers/normalization.hpp>
+#include <stagecraft/layers/preprocessing/discretization.hpp>
+#include <stagecraft/layers/preprocessing/normalization.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/training/callbacks/weight_array.hpp>
 #include <stagecraft/training/data/data_checks.hpp>

@@ -10,7 +10,7 @@
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/normalization/batch_normalization.hpp>
 #include <stagecraft/kernels/normalization/batch_normalization_planes.hpp>
-#include <stagecraft/layers/batch_normalization.hpp>
+#include <stagecraft/layers/normalization/batch_normalization.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

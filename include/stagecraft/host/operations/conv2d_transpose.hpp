@@ -11,7 +11,7 @@
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/conv2d_transpose.hpp>
+#include <stagecraft/layers/convolutional/conv2d_transpose.hpp>
 #include <algorithm>
 
 namespace stagecraft::cpu {

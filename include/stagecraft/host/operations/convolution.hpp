@@ -10,8 +10,8 @@
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/conv1d.hpp>
-#include <stagecraft/layers/conv2d.hpp>
+#include <stagecraft/layers/convolutional/conv1d.hpp>
+#include <stagecraft/layers/convolutional/conv2d.hpp>
 #include <algorithm>
 #include <type_traits>
 

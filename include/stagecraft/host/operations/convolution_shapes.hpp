@@ -4,7 +4,7 @@
 
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/kernels/convolution/convolution_shape.hpp>
-#include <stagecraft/layers/convolution_layer.hpp>
+#include <stagecraft/layers/convolutional/convolution_layer.hpp>
 
 namespace stagecraft::detail {
 

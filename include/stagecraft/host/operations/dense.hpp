@@ -10,7 +10,7 @@
 #include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/dense.hpp>
+#include <stagecraft/layers/core/dense.hpp>
 #include <algorithm>
 
 namespace stagecraft::cpu {

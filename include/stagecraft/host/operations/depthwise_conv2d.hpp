@@ -9,7 +9,7 @@
 #include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
 #include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/depthwise_conv2d.hpp>
+#include <stagecraft/layers/convolutional/depthwise_conv2d.hpp>
 #include <algorithm>
 
 namespace stagecraft::cpu {

@@ -5,8 +5,8 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/pooling/global_pooling.hpp>
-#include <stagecraft/layers/global_max_pooling1d.hpp>
-#include <stagecraft/layers/global_max_pooling2d.hpp>
+#include <stagecraft/layers/pooling/global_max_pooling1d.hpp>
+#include <stagecraft/layers/pooling/global_max_pooling2d.hpp>
 
 namespace stagecraft::detail {
 

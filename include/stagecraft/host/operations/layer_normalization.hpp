@@ -7,7 +7,7 @@
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/normalization/channel_rows.hpp>
 #include <stagecraft/kernels/normalization/layer_normalization.hpp>
-#include <stagecraft/layers/layer_normalization.hpp>
+#include <stagecraft/layers/normalization/layer_normalization.hpp>
 #include <algorithm>
 
 namespace stagecraft::cpu {

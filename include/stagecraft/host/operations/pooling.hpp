@@ -8,10 +8,10 @@
 #include <stagecraft/kernels/elementwise/activation.hpp>
 #include <stagecraft/kernels/pooling/average_pooling.hpp>
 #include <stagecraft/kernels/pooling/max_pooling.hpp>
-#include <stagecraft/layers/average_pooling1d.hpp>
-#include <stagecraft/layers/average_pooling2d.hpp>
-#include <stagecraft/layers/max_pooling1d.hpp>
-#include <stagecraft/layers/max_pooling2d.hpp>
+#include <stagecraft/layers/pooling/average_pooling1d.hpp>
+#include <stagecraft/layers/pooling/average_pooling2d.hpp>
+#include <stagecraft/layers/pooling/max_pooling1d.hpp>
+#include <stagecraft/layers/pooling/max_pooling2d.hpp>
 
 namespace stagecraft::detail {
 

@@ -11,8 +11,8 @@
 #include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/separable_conv1d.hpp>
-#include <stagecraft/layers/separable_conv2d.hpp>
+#include <stagecraft/layers/convolutional/separable_conv1d.hpp>
+#include <stagecraft/layers/convolutional/separable_conv2d.hpp>
 #include <algorithm>
 #include <type_traits>
 

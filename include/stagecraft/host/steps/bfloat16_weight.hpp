@@ -5,7 +5,7 @@
 
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/kernels/product/bfloat16_pairs.hpp>
-#include <stagecraft/layers/dense.hpp>
+#include <stagecraft/layers/core/dense.hpp>
 #include <stagecraft/plan/program.hpp>
 #include <cstddef>
 

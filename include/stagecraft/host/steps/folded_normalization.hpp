@@ -6,10 +6,10 @@
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
-#include <stagecraft/layers/batch_normalization.hpp>
-#include <stagecraft/layers/conv1d.hpp>
-#include <stagecraft/layers/conv2d.hpp>
-#include <stagecraft/layers/dense.hpp>
+#include <stagecraft/layers/convolutional/conv1d.hpp>
+#include <stagecraft/layers/convolutional/conv2d.hpp>
+#include <stagecraft/layers/core/dense.hpp>
+#include <stagecraft/layers/normalization/batch_normalization.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <algorithm>
 #include <cmath>

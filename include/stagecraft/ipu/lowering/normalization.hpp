@@ -7,8 +7,8 @@
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/reduce.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
-#include <stagecraft/layers/batch_normalization.hpp>
-#include <stagecraft/layers/layer_normalization.hpp>
+#include <stagecraft/layers/normalization/batch_normalization.hpp>
+#include <stagecraft/layers/normalization/layer_normalization.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

@@ -6,10 +6,10 @@
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/pool.hpp>
-#include <stagecraft/layers/average_pooling1d.hpp>
-#include <stagecraft/layers/average_pooling2d.hpp>
-#include <stagecraft/layers/max_pooling1d.hpp>
-#include <stagecraft/layers/max_pooling2d.hpp>
+#include <stagecraft/layers/pooling/average_pooling1d.hpp>
+#include <stagecraft/layers/pooling/average_pooling2d.hpp>
+#include <stagecraft/layers/pooling/max_pooling1d.hpp>
+#include <stagecraft/layers/pooling/max_pooling2d.hpp>
 
 namespace stagecraft::detail {
 

@@ -4,7 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/layers/time_distributed.hpp>
+#include <stagecraft/layers/rnn/time_distributed.hpp>
 
 namespace stagecraft::detail {
 

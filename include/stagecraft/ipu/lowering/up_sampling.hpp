@@ -6,8 +6,8 @@
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/operations/pool.hpp>
 #include <stagecraft/ipu/operations/rearrange.hpp>
-#include <stagecraft/layers/up_sampling1d.hpp>
-#include <stagecraft/layers/up_sampling2d.hpp>
+#include <stagecraft/layers/reshaping/up_sampling1d.hpp>
+#include <stagecraft/layers/reshaping/up_sampling2d.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

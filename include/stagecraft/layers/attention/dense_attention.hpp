@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What attention and additive_attention have in common. Keras counterpart: BaseDenseAttention.
+#pragma once
+
+#include <stagecraft/layers/attention/attention_masks.hpp>
+#include <stagecraft/layers/option_layer.hpp>
+#include <stagecraft/layers/output_part.hpp>
+#include <stagecraft/layers/rnn/recurrence.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Attention and AdditiveAttention.
+template <bool UseScale>
+struct dense_attention_options {
+  bool use_scale = UseScale;  ///< whether scores are multiplied by a weight, `scale`
+  bool causal = false;        ///< whether a place of the query sees only the places of the value that are not behind it
+  float dropout = 0;          ///< the share of the attention's weights that training sets to 0
+  bool return_attention_scores =
+      false;  ///< whether the attention's weights are a second output: an argument of the call
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// softmax(scores) value, where `Derived::scores(ops, query, key)` says how well each place of the query fits each of
+/// the key. Inputs: the query, the value, and the key if it is not the value.
+///
+/// Shapes (places, features), (other places, features); result (places, features of the value). Cost: those of the
+/// products. Errors: E1001 inputs; E1013 dropout; E1041 inputs of another rank; E1070 lengths that differ.
+/// Masks: places of the value that are masked are not seen; the result is 0 at places of the query that are.
+template <class Derived, bool UseScale>
+struct dense_attention : option_layer<Derived, dense_attention_options<UseScale>> {
+  static constexpr bool supports_masking = true;
+  static constexpr int masked_inputs = 2, most_outputs = 2;
+
+  tracing::step_masks masks;  ///< of its first call; the library finds them
+
+  using option_layer<Derived, dense_attention_options<UseScale>>::option_layer;
+
+  [[nodiscard]] static constexpr bool passes_mask() { return true; }
+  [[nodiscard]] constexpr int output_count() const { return this->options.return_attention_scores ? 2 : 1; }
+
+  constexpr auto call(operations::tracer& ops, tensor_list in) const { return call_masked(ops, in, {}); }
+  constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
+    if (in.size() < 2 || in.size() > 3)
+      return ops.error(1001, "takes 2 or 3 inputs, but is called with ", static_cast<int>(in.size())), in[0];
+    auto const &query = in[0], &value = in[1], &key = in.back();
+    for (auto const& x : in)
+      if (x.rank() != 3) return ops.error(1041, "expects inputs of shape (places, features)"), query;
+    float const rate = this->options.dropout;
+    if (!(rate >= 0.0F && rate < 1.0F)) ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
+    auto scores = static_cast<Derived const&>(*this).scores(ops, query, key);
+    detail::seen_places seen;
+    seen.require_value(ops, counts[1]);
+    if (this->options.causal) seen.require_causal(ops, scores.length(1), scores.length(2));
+    if (seen.is_limited()) scores = detail::hide(scores, seen.all());
+    auto const weights = detail::call_dropout(ops, ops.softmax(scores), rate, scores.shape());
+    auto result = ops.matmul(weights, value);
+    if (counts[0].list != nullptr) result *= ops.reshape(counts[0], {query.length(0), query.length(1), 1});
+    return output_count() == 1 ? result : ops.outputs({result, weights});
+  }
+};
+
+}  // namespace stagecraft::layers

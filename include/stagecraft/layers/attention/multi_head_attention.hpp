@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Attention with several heads: tf.keras.layers.MultiHeadAttention.
+#pragma once
+
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/attention/attention_masks.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/output_part.hpp>
+#include <stagecraft/layers/rnn/recurrence.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of MultiHeadAttention, and of its call.
+struct multi_head_attention_options {
+  /// The length of a head's values; 0: that of its keys.
+  int value_dim = 0;
+  /// The share of the attention's weights that training sets to 0.
+  float dropout = 0;
+  /// Whether the four products have weights `bias`.
+  bool use_bias = true;
+  /// The length of the result's last axis; 0: that of the query's.
+  int output_shape = 0;
+  /// The values that the kernels begin with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the biases begin with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernels that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the biases that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the kernels become after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the biases become after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
+  /// Whether a place of the query sees only the places of the value that are not behind it.
+  bool use_causal_mask = false;
+  /// Whether the last input is a mask (places of the query, places of the value): 1 where a place may be seen, else 0.
+  bool attention_mask = false;
+  /// Whether the attention's weights (num_heads, places of the query, places of the value) are a second output.
+  bool return_attention_scores = false;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// For each head: softmax(q k^T / sqrt(key_dim)) v, where q, k and v are products of the query, the key and the value
+/// with kernels of their own; the heads side by side are multiplied by a last kernel.
+///
+/// Inputs: the query, which is the value as well if there is no other; the value; the key, if it is not the value.
+/// Shapes (places, features), (other places, ...). Result: (places, features of the query). Weights, each a kernel and
+/// a bias: query and key (features, num_heads, key_dim), value (features, num_heads, value_dim), attention_output
+/// (num_heads, value_dim, features). Cost: those of the products. Errors: E1001 inputs; E1012 a size below 1; E1013
+/// dropout; E1041 inputs of another rank; E1070 places that differ. Masks: a place of the query that is masked
+/// sees nothing, and nothing sees such places of the value and the key. Definition: Keras API,
+/// layers/attention_layers/multi_head_attention; Vaswani and others, 2017.
+struct multi_head_attention : layer<multi_head_attention> {
+  static constexpr bool supports_masking = true;
+  static constexpr int masked_inputs = 3, most_outputs = 2;
+  static constexpr std::string_view class_name = "MultiHeadAttention";
+  static constexpr std::string_view usage =
+      "multi_head_attention{num_heads, key_dim} or multi_head_attention{num_heads, key_dim, {.dropout = 0.1F, .name = "
+      "...}}";
+
+  int num_heads = 1;
+  int key_dim = 1;
+  using arguments = argument_list<&multi_head_attention::num_heads, &multi_head_attention::key_dim>;
+  multi_head_attention_options options;
+  tracing::step_masks masks;  ///< of its first call; the library finds them
+
+  constexpr multi_head_attention(int num_heads_, int key_dim_, multi_head_attention_options const& options_ = {})
+      : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+    layer_dtype = options.dtype;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = multi_head_attention>
+  constexpr multi_head_attention() : multi_head_attention(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = multi_head_attention>
+  constexpr explicit multi_head_attention(detail::wrong_options, ...) : multi_head_attention(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] static constexpr bool passes_mask() { return true; }
+  [[nodiscard]] constexpr int output_count() const { return options.return_attention_scores ? 2 : 1; }
+
+  constexpr auto call(operations::tracer& ops, tensor_list in) const { return call_masked(ops, in, {}); }
+  constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
+    std::size_t const given = in.size() - (options.attention_mask ? 1U : 0U);
+    auto const query = in[0], value = in[given > 1 ? 1 : 0], key = given > 2 ? in[2] : value;
+    if (!is_possible(ops, in, given)) return query;
+    int const value_dim = options.value_dim == 0 ? key_dim : options.value_dim;
+    auto const q = project(ops, query, "query", key_dim) * rsqrt(ops.full({1}, static_cast<float>(key_dim)));
+    auto const k = project(ops, key, "key", key_dim);
+    auto const v = project(ops, value, "value", value_dim);
+    auto scores = ops.matmul(q, k, {.transpose_b = true});  // (batch, heads, places of the query, places of the value)
+    if (auto const seen = seen_by_query(ops, in, given, counts); seen.is_limited()) {
+      operations::extents of_heads = seen.all().shape();
+      if (of_heads.rank == 3) of_heads.insert(1, 1);
+      scores = detail::hide(scores, ops.reshape(seen.all(), of_heads));
+    }
+    auto const weights = detail::call_dropout(ops, ops.softmax(scores), options.dropout, scores.shape());
+    auto const joined = ops.transpose(ops.matmul(weights, v), {0, 2, 1, 3});
+    auto const result = join(ops, joined, options.output_shape == 0 ? query.length(-1) : options.output_shape);
+    return output_count() == 1 ? result : ops.outputs({result, weights});
+  }
+
+ private:
+  /// Masks of the inputs, the mask among them, and causality.
+  constexpr detail::seen_places seen_by_query(operations::tracer& ops, tensor_list in, std::size_t given,
+                                              mask_list const& counts) const {
+    detail::seen_places seen;
+    if (options.attention_mask) seen.require(stop_gradient(in.back()));
+    seen.require_query(ops, counts[0]);
+    seen.require_value(ops, counts[given > 1 ? 1 : 0]);
+    if (given > 2) seen.require_value(ops, counts[2]);
+    if (options.use_causal_mask) seen.require_causal(ops, in[0].length(1), in[given > 1 ? 1 : 0].length(1));
+    return seen;
+  }
+  constexpr bool is_possible(operations::tracer& ops, tensor_list in, std::size_t given) const {
+    for (std::size_t i = 0; i < given && i < in.size(); ++i)
+      if (in[i].rank() != 3) return ops.error(1041, "expects inputs of shape (places, features)"), false;
+    if (given < 1 || given > 3)
+      ops.error(1001, "takes a query, a value and a key", options.attention_mask ? ", and a mask" : "",
+                ", but is called with ", static_cast<int>(in.size()), " tensors");
+    else if (num_heads < 1 || key_dim < 1 || options.value_dim < 0 || options.output_shape < 0)
+      ops.error(1012, "has ", num_heads, " heads of length ", key_dim, "; all lengths must be at least 1");
+    else if (!(options.dropout >= 0.0F && options.dropout < 1.0F))
+      ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
+    else
+      return true;
+    return false;
+  }
+  /// (batch, places, features) to (batch, heads, places, size).
+  constexpr operations::tensor project(operations::tracer& ops, operations::tensor x, std::string_view name,
+                                       int size) const {
+    int const batch = x.length(0), places = x.length(1), features = x.length(2);
+    return ops.name_scope(name, [&] {
+      auto const kernel = make_kernel(ops, {features, num_heads, size});
+      auto y =
+          ops.matmul(ops.reshape(x, {batch * places, features}), ops.reshape(kernel, {features, num_heads * size}));
+      if (options.use_bias) y += ops.reshape(make_bias(ops, {num_heads, size}), {num_heads * size});
+      return ops.transpose(ops.reshape(y, {batch, places, num_heads, size}), {0, 2, 1, 3});
+    });
+  }
+  /// (batch, places, heads, size) to (batch, places, features).
+  constexpr operations::tensor join(operations::tracer& ops, operations::tensor x, int features) const {
+    int const batch = x.length(0), places = x.length(1), size = x.length(3);
+    return ops.name_scope("attention_output", [&] {
+      auto const kernel = make_kernel(ops, {num_heads, size, features});
+      auto y = ops.matmul(ops.reshape(x, {batch * places, num_heads * size}),
+                          ops.reshape(kernel, {num_heads * size, features}));
+      if (options.use_bias) y += make_bias(ops, {features});
+      return ops.reshape(y, {batch, places, features});
+    });
+  }
+  constexpr operations::tensor make_kernel(operations::tracer& ops, shape const& of) const {
+    return ops.weight(parameter::with("kernel", of, options.kernel_initializer, options.kernel_regularizer,
+                                      options.kernel_constraint));
+  }
+  constexpr operations::tensor make_bias(operations::tracer& ops, shape const& of) const {
+    return ops.weight(
+        parameter::with("bias", of, options.bias_initializer, options.bias_regularizer, options.bias_constraint));
+  }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The mean of a window that slides over a volume: tf.keras.layers.AveragePooling3D.
+#pragma once
+
+#include <stagecraft/layers/pooling/pooling3d_layer.hpp>
+
+namespace stagecraft::layers {
+
+/// The mean of each window, channel by channel; see pooling3d_layer.
+/// Definition: Keras API, layers/pooling_layers/average_pooling3d.
+struct average_pooling3d : pooling3d_layer<average_pooling3d> {
+  static constexpr std::string_view class_name = "AveragePooling3D";
+  static constexpr std::string_view usage =
+      "average_pooling3d{pool_size} or average_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
+      "= ...}}";
+
+  using pooling3d_layer::pooling3d_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
+};
+
+}  // namespace stagecraft::layers

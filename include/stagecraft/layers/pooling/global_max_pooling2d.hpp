@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The largest value of each channel of an image: tf.keras.layers.GlobalMaxPooling2D.
+#pragma once
+
+#include <stagecraft/layers/pooling/global_pooling_layer.hpp>
+
+namespace stagecraft::layers {
+
+/// The largest value of each channel over all positions. If several positions hold it, each gets an equal part of the
+/// gradient, as in TensorFlow.
+///
+/// Shape: (height, width, channels) to (channels), or (1, 1, channels) with keepdims. No weights. Errors: see
+/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_max_pooling2d.
+struct global_max_pooling2d : global_pooling_layer<global_max_pooling2d, 3> {
+  static constexpr std::string_view class_name = "GlobalMaxPooling2D";
+  static constexpr std::string_view usage =
+      "global_max_pooling2d{} or global_max_pooling2d{{.keepdims = true, .name = ...}}";
+
+  using global_pooling_layer<global_max_pooling2d, 3>::global_pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.max(x, axes); }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A loop over time of any cell: tf.keras.layers.RNN.
+#pragma once
+
+#include <stagecraft/layers/rnn/recurrent_layer.hpp>
+#include <cstddef>
+#include <string_view>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// How many states a cell has; 1 of what is none.
+template <class Cell>
+inline constexpr int states_of_cell = [] {
+  if constexpr (requires { Cell::states; })
+    return static_cast<int>(Cell::states);
+  else
+    return 1;
+}();
+
+}  // namespace detail
+
+namespace layers {
+
+/// Keras's keyword arguments of RNN behind the cell.
+struct rnn_options {
+  bool return_sequences = false;  ///< whether the result is the output of all steps, or of the last one
+  bool return_state = false;      ///< whether the states after the last step are outputs as well, behind the result
+  bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;          ///< whether a batch begins with the states after the one before: see recurrent_layer
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// Carries out a cell for one step of a sequence after the other, from states of zeros. Cells of the library are
+/// simple_rnn_cell, lstm_cell, gru_cell and stacked_rnn_cells; one of your own says how many states it has, how long
+/// they are, and makes its weights before the loop:
+///
+///     struct minimal_cell {
+///       static constexpr std::string_view name = "minimal_cell";
+///       static constexpr int states = 1;
+///       int units = 1;
+///       constexpr int state_size(int) const { return units; }
+///       constexpr auto build(auto& ops, sc::operations::extents const& of_step) const {  // (batch, features)
+///         auto const kernel = ops.weight({.name = "kernel", .shape = {of_step[-1], units}});
+///         return [kernel](auto& in, auto x, auto const& state) { return std::array{state[0] + in.matmul(x, kernel)};
+///         };
+///       }
+///     };
+///
+/// The output is the first state, or that which `Cell::output` names. Shape: (steps, features) to the state's, or
+/// (steps, ...) with `return_sequences`; with `return_state` all states after the last step as well. Called on x and
+/// all states, it begins with these. Errors: those of the cell; E1041 an input of another rank; E1077 what is no cell;
+/// E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
+/// layers/recurrent_layers/rnn.
+template <class Cell>
+struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell<Cell>> {
+  static constexpr std::string_view class_name = "RNN";
+  static constexpr std::string_view usage =
+      "rnn{lstm_cell{units}} or rnn{lstm_cell{units}, {.return_sequences = true}}";
+
+  Cell cell;
+  rnn_options options;
+
+  constexpr explicit rnn(Cell const& cell_, rnn_options const& options_ = {}) : cell(cell_), options(options_) {
+    this->take_base_options(options);
+  }
+
+  /// See recurrent_layer.
+  constexpr auto run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                     tensor_list initial) const {
+    detail::recurrent_result<detail::states_of_cell<Cell>> result{x};
+    if constexpr (!requires { cell.state_size(Cell::states); }) {
+      ops.error(1077, "is given '", detail::type_name<Cell>(), "', which is no cell, as lstm_cell is one");
+    } else if (x.rank() != 3) {
+      ops.error(1041, "expects an input of shape (steps, features), but got ", detail::sample_shape(x));
+    } else {
+      int const batch = x.length(0);
+      auto const step = cell.build(ops, operations::extents(batch, x.length(2)));
+      detail::first_states<Cell::states> const first(ops, initial, options.stateful, [&](std::size_t i) {
+        return operations::extents{batch, cell.state_size(static_cast<int>(i))};
+      });
+      std::size_t output = 0;
+      if constexpr (requires { Cell::output; }) output = Cell::output;
+      auto const one = [&](auto at, auto const& state) { return step(ops, at, state); };
+      result = detail::loop_over_steps(ops, x, mask, first, options, one, output);
+    }
+    return result;
+  }
+};
+
+template <class Cell>
+rnn(Cell) -> rnn<Cell>;
+template <class Cell>
+rnn(Cell, rnn_options) -> rnn<Cell>;
+
+}  // namespace layers
+
+}  // namespace stagecraft
