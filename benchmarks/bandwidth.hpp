@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The limit that loops over much data are held against: what one core reads from, or copies within, each of its caches
-// and memory.
+// The limit that loops over much data are held against: what one core reads from, copies within, or changes in place in
+// each of its caches and memory.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -40,7 +40,18 @@ inline void copy_all(float const* from, float* to, std::size_t size) {
   }
 }
 
-/// A place for data, and how much of it is read or copied there.
+/// Changes the signs of all floats where they lie, a multiple of 4 registers: a line that is written has been read.
+inline void change_all(float* values, std::size_t size) {
+  constexpr std::size_t lanes = kernels::lanes<>;
+  kernels::batch<> const sign(-0.0F);
+  for (std::size_t i = 0; i < size; i += 4 * lanes) {
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < 4; ++j)
+      (kernels::batch<>::load_aligned(values + i + j * lanes) ^ sign).store_aligned(values + i + j * lanes);
+  }
+}
+
+/// A place for data, and how much of it is read, copied or changed there.
 struct memory_level {
   std::string name;
   std::size_t bytes;
@@ -62,11 +73,11 @@ struct memory_level {
   return levels;
 }
 
-/// Benchmarks read/<level> and copy/<level>.
+/// Benchmarks read/<level>, copy/<level> and change/<level>, in bytes that are read and written.
 inline void add_bandwidths() {
   for (auto const& level : memory_levels()) {
-    auto const add = [bytes = level.bytes](std::string const& name, auto run) {
-      benchmark::RegisterBenchmark(name.c_str(), [bytes, run](benchmark::State& state) {
+    auto const add = [bytes = level.bytes](std::string const& name, int times, auto run) {
+      benchmark::RegisterBenchmark(name.c_str(), [bytes, times, run](benchmark::State& state) {
         std::size_t const size = bytes / sizeof(float);
         aligned_floats values(size);
         for (auto _ : state) {
@@ -74,12 +85,14 @@ inline void add_bandwidths() {
           benchmark::ClobberMemory();
         }
         state.counters["bytes/s"] =
-            benchmark::Counter(static_cast<double>(bytes), benchmark::Counter::kIsIterationInvariantRate);
+            benchmark::Counter(times * static_cast<double>(bytes), benchmark::Counter::kIsIterationInvariantRate);
       });
     };
-    add("read/" + level.name,
+    add("read/" + level.name, 1,
         [](float const* values, std::size_t size) { benchmark::DoNotOptimize(read_all(values, size)); });
-    add("copy/" + level.name, [](float* values, std::size_t size) { copy_all(values, values + size / 2, size / 2); });
+    add("copy/" + level.name, 1,
+        [](float* values, std::size_t size) { copy_all(values, values + size / 2, size / 2); });
+    add("change/" + level.name, 2, [](float* values, std::size_t size) { change_all(values, size); });
   }
 }
 

@@ -53,7 +53,8 @@ struct buffers {
 struct traffic {
   double read;
   double written;
-  double held = 0;  ///< what the arrays take, if some are read again or written where they are read; else 0
+  double held = 0;           ///< what the arrays take, if some are read again or written where they are read; else 0
+  bool is_in_place = false;  ///< whether all that is written lies where it has been read
 };
 
 /// Runs what `prepare` returns for the buffers.
@@ -68,7 +69,7 @@ void add(std::string const& name, std::size_t n, traffic bytes, Prepare const& p
     }
     state.counters["bytes/s"] =
         benchmark::Counter(bytes.read + bytes.written, benchmark::Counter::kIsIterationInvariantRate);
-    stagecraft::benchmarks::count_bytes(state, bytes.read, bytes.written);
+    stagecraft::benchmarks::count_bytes(state, bytes.read, bytes.written, bytes.is_in_place ? bytes.written : 0);
     if (bytes.held > 0) state.counters["bytes held"] = bytes.held;
   });
 }
@@ -221,7 +222,7 @@ void add_update(std::string const& name, std::size_t n, Eigen const& eigen) {
   double const floats = 4.0 * static_cast<double>(n);
   constexpr int slots_of_weight = sc::detail::slots_of<Optimizer>;
   traffic const bytes{floats * (2 + slots_of_weight) * (norms != 0 ? 2 : 1), floats * (1 + slots_of_weight),
-                      floats * (2 + slots_of_weight)};
+                      floats * (2 + slots_of_weight), true};
   auto const size = static_cast<std::int64_t>(n);
   add(name + "/stagecraft", n, bytes, [size](buffers& b) {
     return [size, w = b.x.data(), g = b.gradient.data(), slots = b.slots.data()] {
@@ -247,7 +248,7 @@ template <int Slots, class Step>
 void add_update_by_hand(std::string const& name, std::size_t n, Step const& step) {
   using value = kernels::batch<>;
   double const floats = 4.0 * static_cast<double>(n);
-  add(name + "/hand_loop", n, {floats * (2 + Slots), floats * (1 + Slots), floats * (2 + Slots)},
+  add(name + "/hand_loop", n, {floats * (2 + Slots), floats * (1 + Slots), floats * (2 + Slots), true},
       [n, step](buffers& b) {
         return [n, step, w = b.x.data(), g = b.gradient.data(), m = b.slots.data(), v = b.slots.data() + n] {
           for (std::size_t i = 0; i < n; i += kernels::lanes<>) {

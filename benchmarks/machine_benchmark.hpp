@@ -26,10 +26,11 @@ inline void count_operations(benchmark::State& state, double operations) {
   state.counters["FLOP/s"] = benchmark::Counter(operations, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-/// What an iteration must read and write at least.
-inline void count_bytes(benchmark::State& state, double read, double written) {
+/// What an iteration must read and write at least, and how much of the latter lies where it has been read.
+inline void count_bytes(benchmark::State& state, double read, double written, double written_in_place = 0) {
   state.counters["bytes read"] = read;
   state.counters["bytes written"] = written;
+  if (written_in_place > 0) state.counters["bytes written in place"] = written_in_place;
 }
 
 /// Operations, and the bytes of operands and results that an iteration must touch.

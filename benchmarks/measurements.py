@@ -23,9 +23,9 @@ def time_of(entry, real):
 def bandwidth_limit(counters, bandwidths, caches):
     """The least seconds in which a benchmark's bytes can be read and written, and the cache that holds them; or None.
 
-    A written byte costs what it adds to a copy: a byte read and a byte written. (Where bytes are written in place of
-    those that were read, that is too much: such rows may be above their limit.) `bytes held` is what lies in the cache,
-    if that is not the sum of both.
+    A written byte costs what it adds to a copy: a byte read and a byte written. `bytes written in place` are those of
+    the written ones that lie where they have been read: they cost what they add to a change in place. `bytes held` is
+    what lies in the cache, if that is not the sum of both.
     """
     read, written = counters.get("bytes read", 0), counters.get("bytes written", 0)
     held = counters.get("bytes held", read + written)
@@ -34,7 +34,9 @@ def bandwidth_limit(counters, bandwidths, caches):
         return None
     seconds_to_read = 1 / bandwidths["read"][level]
     seconds_to_write = max(2 / bandwidths["copy"][level] - seconds_to_read, 0)
-    return read * seconds_to_read + written * seconds_to_write, level
+    in_place = counters.get("bytes written in place", 0) if level in bandwidths["change"] else 0
+    seconds_to_change = max(2 / bandwidths["change"][level] - seconds_to_read, 0) if in_place else 0
+    return read * seconds_to_read + (written - in_place) * seconds_to_write + in_place * seconds_to_change, level
 
 
 class Measurements:
@@ -43,14 +45,14 @@ class Measurements:
     The counter `time` is that of one iteration in seconds: of the processor, or of the clock where several threads
     work. `fma_peak` of a program becomes a counter of each of its benchmarks: the limit of all their threads together.
     So do `of_limit`, the fraction of the machine's limit that is nearest, and `limit`, its name: "FMA", or the cache
-    that holds the benchmark's bytes. `bandwidths` are {"read" or "copy": {cache: bytes per second}}.
+    that holds the benchmark's bytes. `bandwidths` are {"read", "copy" or "change": {cache: bytes per second}}.
     """
 
     def __init__(self):
         self.groups = {}
         self.context = {}
         self.fma_peak = None
-        self.bandwidths = {"read": {}, "copy": {}}
+        self.bandwidths = {"read": {}, "copy": {}, "change": {}}
 
     def read(self, path):
         """Adds the benchmarks of one file."""
@@ -72,8 +74,8 @@ class Measurements:
         peak = found.pop("fma_peak", {}).get("FLOP/s")
         if peak:
             self.fma_peak = max(peak, self.fma_peak or 0)
-        bandwidths = {"read": {}, "copy": {}}
-        for kind, where in [name.split("/") for name in found if name.startswith(("read/", "copy/"))]:
+        bandwidths = {"read": {}, "copy": {}, "change": {}}
+        for kind, where in [name.split("/") for name in found if name.startswith(("read/", "copy/", "change/"))]:
             bandwidths[kind][where] = found.pop(f"{kind}/{where}")["bytes/s"]
             self.bandwidths[kind][where] = max(bandwidths[kind][where], self.bandwidths[kind].get(where, 0))
         caches = [(f"L{cache['level']}", cache["size"]) for cache in content.get("context", {}).get("caches", [])

@@ -127,11 +127,11 @@ def print_context(measured, note, lines, out):
 
 def print_limits(measured, lines, out):
     """The caches' bandwidths, and the rows that stay too far below the machine's limit."""
-    read, copy = measured.bandwidths["read"], measured.bandwidths["copy"]
+    read, others = measured.bandwidths["read"], [measured.bandwidths["copy"], measured.bandwidths["change"]]
     if read:
-        levels = ", ".join(f"{where} {read[where] / 1e9:.0f} and {copy[where] / 1e9:.0f}"
-                           for where in read if where in copy)
-        print(f"GB/s that one core reads and copies: {levels}", file=out)
+        levels = ", ".join(f"{where} {', '.join(f'{of[where] / 1e9:.0f}' for of in [read, *others] if where in of)}"
+                           for where in read)
+        print(f"GB/s that one core reads, copies and changes in place: {levels}", file=out)
     limited = {line["group"]: line for line in lines if line["of_limit"]}
     below = [line for line in limited.values() if line["of_limit"] < least_of_limit(line["section"])]
     print(f"{len(limited) - len(below)} of {len(limited)} rows reach {LEAST_OF_LIMIT:.0%} of the machine's limit, "

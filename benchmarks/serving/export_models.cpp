@@ -20,10 +20,10 @@ int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: export_models FOLDER\n"), 2;
   std::string const folder = argv[1];
   try {
-    (void)sc::predictor<perceptron, inference>(7).export_for_ipu_serving(folder + "/perceptron/1",
-                                                                         {.batch_size = 16, .purge_export_dir = true});
-    (void)sc::predictor<cnn, inference>(7).export_for_ipu_serving(folder + "/cnn/1",
-                                                                  {.batch_size = 16, .purge_export_dir = true});
+    sc::export_options const options{
+        .batch_size = 16, .allowed_batch_sizes = {1, 2, 4, 8, 16}, .purge_export_dir = true};
+    (void)sc::predictor<perceptron, inference>(7).export_for_ipu_serving(folder + "/perceptron/1", options);
+    (void)sc::predictor<cnn, inference>(7).export_for_ipu_serving(folder + "/cnn/1", options);
   } catch (sc::error const& why) {
     std::fprintf(stderr, "%s\n", why.what());
     return 1;

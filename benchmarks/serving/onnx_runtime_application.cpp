@@ -156,6 +156,9 @@ class model {
     description_.stagecraft_version = "ONNX Runtime";
     description_.iterations = description_.stages = description_.replicas = 1;
     description_.batch_size = std::max(1, std::atoi(text_of("ONNX_RUNTIME_BATCH_SIZE", "1").c_str()));
+    for (int size = 1; size <= description_.batch_size; ++size) batch_sizes_.push_back(size);
+    description_.batch_size_count = description_.batch_size;
+    description_.batch_sizes = batch_sizes_.data();
     try {
       start_python();
       python_lock const lock;
@@ -222,6 +225,7 @@ class model {
   PyObject* session_ = nullptr;
   std::vector<tensor> inputs_, outputs_;
   std::vector<stagecraft_tensor> described_inputs_, described_outputs_;
+  std::vector<int> batch_sizes_;
   stagecraft_description description_{};
 };
 

@@ -12,12 +12,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../io/scratch_folder.hpp"
@@ -104,12 +106,13 @@ TEST_CASE("what is no application, or one for another machine, is refused before
   std::ofstream(scratch / "text.so") << "a text";
   CHECK(contains(load(scratch / "text.so"), "text.so: is not an application [E5087]"));
   auto const sets = sc::kernels::compiled_instruction_sets;
-  CHECK(contains(load(changed_copy(scratch / "later.so", 2, sets)),
-                 "later.so: has version 2 of the interface of applications, this program version 1 [E5089]"));
+  CHECK(contains(load(changed_copy(scratch / "later.so", 3, sets)),
+                 "later.so: has version 3 of the interface of applications, this program version 2 [E5089]"));
+  CHECK_NOTHROW(serving::application_file(changed_copy(scratch / "earlier.so", 1, sets)));
   auto const present = sc::kernels::detail::instruction_sets_of_processor();
   for (std::size_t i = 0; i < std::size(sc::kernels::detail::instruction_set_names); ++i)
     if ((present >> i & 1U) == 0) {  // no processor has all of them
-      auto const text = load(changed_copy(scratch / "newer.so", 1, sets | 1ULL << i));
+      auto const text = load(changed_copy(scratch / "newer.so", 2, sets | 1ULL << i));
       CHECK(contains(text, "newer.so: is compiled for x86-64-"));
       CHECK(contains(text, std::string("but this processor lacks ") + sc::kernels::detail::instruction_set_names[i]));
       CHECK(contains(text, "[E5088]"));
@@ -129,6 +132,10 @@ TEST_CASE("a trained model is exported, compiled by the machine's compiler, and 
   CHECK(contains(refusal({.batch_size = 2, .output_names = {"one"}}),
                  "output_names has 1 names, but there are 2 outputs [E5093]"));
   CHECK(contains(refusal({.batch_size = 2, .output_names = {"one", "one"}}), "output_names has 'one' twice [E5093]"));
+  CHECK(contains(
+      refusal({.batch_size = 2, .allowed_batch_sizes = {1, 2}}),
+      "allowed_batch_sizes is given for a model in 2 stages; batches in a pipeline follow each other, and have "
+      "one size [E5148]"));
   CHECK_FALSE(fs::exists(place));
   CHECK(contains(refusal({.batch_size = 2, .tool = "/none/stagecraft"}),
                  "the program '/none/stagecraft' compiles applications, and cannot be started: No such file"));
@@ -165,4 +172,86 @@ TEST_CASE("a trained model is exported, compiled by the machine's compiler, and 
     CHECK(results[0].data()[i] == doctest::Approx(scores.data()[i]).epsilon(1e-5));
   for (std::size_t i = 0; i < other.size(); ++i)
     CHECK(results[1].data()[i] == doctest::Approx(other.data()[i]).epsilon(1e-5));
+}
+
+namespace {
+
+inline constexpr auto around = serving::application_options{.allowed_batch_sizes = {1, 3},
+                                                            .output_names = {"class", "scores"},
+                                                            .preprocessing_step = applications::scale_pixels{},
+                                                            .postprocessing_step = applications::find_class{}};
+using sized = serving::application<applications::network, inference, around>;
+
+/// A feed of C, with one batch.
+struct one_batch {
+  std::vector<std::vector<float>> given, taken;
+  int samples = 0;
+  bool is_given = false;
+
+  static int feed(void* context, int, float* const* inputs) {
+    auto& own = *static_cast<one_batch*>(context);
+    if (std::exchange(own.is_given, true)) return -1;
+    for (std::size_t i = 0; i < own.given.size(); ++i) std::copy(own.given[i].begin(), own.given[i].end(), inputs[i]);
+    return own.samples;
+  }
+  static void take(void* context, int, float const* const* outputs) {
+    auto& own = *static_cast<one_batch*>(context);
+    auto const count = static_cast<std::size_t>(own.samples);
+    own.taken = {{outputs[0], outputs[0] + count}, {outputs[1], outputs[1] + 2 * count}};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an application of several sizes has the outputs of one size") {
+  auto const* const table = sized::table();
+  auto const& known = *table->describe();
+  REQUIRE(known.batch_size_count == 2);
+  CHECK((known.batch_sizes[0] == 1 && known.batch_sizes[1] == 3 && known.batch_size == 3 && known.iterations == 4));
+  CHECK(std::string(known.inputs[0].name) == "pixels");
+  tests::scratch_folder scratch;
+  model_type(7).save_weights(scratch / "weights.safetensors");
+  stagecraft_program* own = nullptr;
+  stagecraft_message message;
+  REQUIRE(table->create((scratch / "weights.safetensors").c_str(), &own, &message) == stagecraft_ok);
+  serving::engine staged(serving::application_file(folder).make_program(scratch / "weights.safetensors"),
+                         {.runtime_api_timeout_us = 500});
+  for (int const samples : {1, 2, 3}) {
+    one_batch batch{.given = make_inputs(3, 1), .taken = {}, .samples = samples};
+    stagecraft_feed const feed{&batch, one_batch::feed, one_batch::take, [](void*) {}};
+    CHECK(table->run(own, &feed, &message) == stagecraft_ended);  // it would take four batches
+    auto const expected = staged.call(make_inputs(samples, 1), samples);
+    CHECK(batch.taken[0] == expected[0]);
+    for (std::size_t i = 0; i < expected[1].size(); ++i)
+      CHECK(batch.taken[1][i] == doctest::Approx(expected[1][i]).epsilon(1e-5));
+  }
+  table->destroy(own);
+}
+
+TEST_CASE("what an export says of batches is in its folder, and the model's inputs may say it") {
+  tests::scratch_folder scratch;
+  std::string const tool = scratch / "tool";
+  std::ofstream(tool) << "#!/bin/sh\ncp \"$2/application.json\" \"$0.json\"\nexit 1\n";
+  fs::permissions(tool, fs::perms::owner_all);
+  auto const seen = [&](auto const& export_model) {
+    CHECK(contains(error_of<sc::file_error>(export_model), "[E5094]"));
+    std::ifstream file(tool + ".json");
+    return sc::io::json::parse(file);
+  };
+  auto const place = scratch / "export";
+  sc::predictor<applications::network, inference> const model(7);
+  auto const sized = seen([&] {
+    (void)model.export_for_ipu_serving(place, {.batch_size = 8, .allowed_batch_sizes = {2, 8}, .tool = tool});
+  });
+  CHECK((sized["batch_size"] == 8 && sized["iterations"] == 4));
+  CHECK(sized["allowed_batch_sizes"] == sc::io::json({2, 8}));
+  auto const single =
+      seen([&] { (void)serving::export_single_step(model, place, 5, {.batch_size = 1, .tool = tool}); });
+  CHECK((single["batch_size"] == 1 && single["iterations"] == 5 && !single.contains("allowed_batch_sizes")));
+  ::setenv("STAGECRAFT_TOOL", tool.c_str(), 1);
+  CHECK(seen([&] { (void)serving::export_keras(model, place, 6); })["batch_size"] == 6);
+  using fixed = sc::sequential<sc::layers::input{2}.of_batch_size(3), sc::layers::dense{1}>;
+  static constexpr auto three = sc::inference{.batch_size = 3};
+  CHECK(seen([&] { (void)serving::export_keras(sc::predictor<fixed, three>(1), place); })["batch_size"] == 3);
+  ::unsetenv("STAGECRAFT_TOOL");
 }

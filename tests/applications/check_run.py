@@ -145,17 +145,24 @@ with tempfile.TemporaryDirectory() as scratch:
     _, on_host, err = run(*given, folder="exported/1")
     ipu = ["--init_ipu", "--num_ipus", "2", "--matmul_amp", "0.4", "--conv_amp", "0.3", "--matmul_partial_type", "half",
            "--conv_partial_type", "half"]
-    code, out, err = run(*given, *ipu, folder="exported/1", XDG_CACHE_HOME=str(scratch), CXXFLAGS="-O0")
+    compiler = scratch / "c++"
+    compiler.symlink_to(shutil.which(os.environ.get("CXX", "c++")))
+    cached = {"folder": "exported/1", "XDG_CACHE_HOME": str(scratch), "CXX": str(compiler), "CXXFLAGS": "-O0"}
+    code, out, err = run(*given, *ipu, **cached)
     if code != 0 or out.replace(" ", "")[:60] != on_host.replace(" ", "")[:60]:
         failures.append(f"emulated IPUs: {err}\n{out}\ninstead of\n{on_host}")
     source = next((scratch / "stagecraft").glob("*/application.cpp"))
     expect("source", source.read_text(), ".auto_select_ipus = 2", ".matmuls = {.available_memory_proportion = 0.4F, .partials_type = sc::dtype::float16}",
            ".convolutions = {.available_memory_proportion = 0.3F, .partials_type = sc::dtype::float16}")
-    code, again, err = run(*given, *ipu, folder="exported/1", XDG_CACHE_HOME=str(scratch), CXX="/none/c++")
+    compiler.unlink()  # none is needed for what is in the cache, and one is for anything else
+    code, again, err = run(*given, *ipu, **cached)
     if code != 0 or again != out:
         failures.append(f"from the cache: {err}\n{again}")
-    code, _, err = run(*given, "--init_ipu", "--num_ipus", "2", folder="exported/1", XDG_CACHE_HOME=str(scratch), CXX="/none/c++")
-    expect("another machine", err, "the compiler '/none/c++' cannot be started", "[E5094]")
+    plain = ["--init_ipu", "--num_ipus", "2"]
+    for what, options, other in (("another machine", plain, {}), ("matmul_amp", [*plain, "--matmul_amp", "0.4"], {}), ("flags", ipu, {"CXXFLAGS": "-O1"}),
+                                 ("a compiler", ipu, {"CXX": "/none/c++"}), ("headers", ipu, {"STAGECRAFT_INCLUDE": "/none"})):
+        code, _, err = run(*given, *options, **{**cached, **other})
+        expect(what, err, f"the compiler '{other.get('CXX', compiler)}' cannot be started", "[E5094]")
 
     # Its steps go with it, and nothing else does.
     stepped = scratch / "stepped"

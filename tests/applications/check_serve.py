@@ -37,14 +37,19 @@ class Server:
         self.lines = []
         for line in self.process.stdout:
             self.lines.append(line)
-            if line.startswith("Exporting HTTP/REST API at:127.0.0.1:"):
-                self.port = int(line.split(":")[2].split(" ")[0])
+            if line.startswith("Exporting HTTP/REST API at:"):
+                self.host, port = line.split(" ")[3].removeprefix("at:").split(":")
+                self.port = int(port)
                 return
         raise RuntimeError(f"the server has ended: {self.process.stderr.read()}")
 
     def ask(self, method, path, body=None, headers=None, context=None):
         make = http.client.HTTPConnection if context is None else http.client.HTTPSConnection
+<<<<<<< HEAD
         connection = make("127.0.0.1", self.port, timeout=60, **({} if context is None else {"context": context}))
+=======
+        connection = make(self.host, self.port, timeout=20, **({} if context is None else {"context": context}))
+>>>>>>> main
         with contextlib.closing(connection):
             connection.request(method, path, body if body is None or isinstance(body, (str, bytes)) else json.dumps(body), headers or {})
             response = connection.getresponse()
@@ -171,6 +176,10 @@ def check_apis(server):
     length = int(server.headers["Inference-Header-Content-Length"])
     check("binary", status == 200 and list(struct.unpack("<2f", found[length:])) == [struct.unpack("<f", struct.pack("<f", x))[0] for x in first["scores"]] and
           json.loads(found[:length])["outputs"][0]["parameters"] == {"binary_data_size": 8}, status, found)
+    status, found = server.ask("POST", "/v2/models/scores/infer", {"inputs": [pixels, size], "parameters": {"binary_data_output": True}})
+    length = int(server.headers["Inference-Header-Content-Length"])
+    check("all outputs in binary", status == 200 and len(found) == length + 12 and [each["parameters"]["binary_data_size"] for each in
+          json.loads(found[:length])["outputs"]] == [4, 8] and struct.unpack_from("<f", found, length)[0] == first["class"], status, found)
     for what, body, text in (("type", {"inputs": [{**pixels, "datatype": "BYTES"}]}, "has datatype 'BYTES'"),
                              ("name", {"inputs": [{**pixels, "name": "x"}]}, "there is no input 'x'"),
                              ("size", {"inputs": [{**pixels, "data": [1]}]}, "has 1 numbers, expected 6"),
@@ -190,17 +199,46 @@ def check_apis(server):
     # curl, and what is counted.
     out = subprocess.run(["curl", "-s", "-d", json.dumps({"instances": [ROW]}), f"http://127.0.0.1:{server.port}{PREDICT}"], stdout=subprocess.PIPE).stdout
     check("curl", json.loads(out)["predictions"][0] == first, out)
-    with contextlib.suppress(ImportError):  # where it is installed
-        import requests
-        with requests.Session() as session:
-            for _ in range(2):
-                answer = session.post(f"http://127.0.0.1:{server.port}{PREDICT}", json={"instances": [ROW]}, timeout=10)
-                check("requests", answer.status_code == 200 and answer.json()["predictions"][0] == first, answer.text)
+    check_clients(server, first)
     for path in "/monitoring/prometheus/metrics", "/metrics":
         status, text = server.ask("GET", path)
         for line in 'stagecraft_requests_total{code="200"} ', 'stagecraft_model_samples_total{model="scores",version="1"} ', \
                 'stagecraft_request_duration_seconds_bucket{le="+Inf"} ', "# TYPE stagecraft_request_duration_seconds histogram":
             check("metrics", status == 200 and line.encode() in text, line, text)
+
+
+def check_clients(server, first):
+    """Clients of Python's, where they are installed."""
+    with contextlib.suppress(ImportError):
+        import requests
+        with requests.Session() as session:
+            for _ in range(2):
+                answer = session.post(f"http://127.0.0.1:{server.port}{PREDICT}", json={"instances": [ROW]}, timeout=10)
+                check("requests", answer.status_code == 200 and answer.json()["predictions"][0] == first, answer.text)
+            answer = session.post(f"http://127.0.0.1:{server.port}{PREDICT}", json={"instances": []}, timeout=10)
+            check("requests", answer.status_code == 400 and "empty" in answer.json()["error"], answer.text)
+    with contextlib.suppress(ImportError):
+        import numpy as np
+        import tritonclient.http as triton
+        from tritonclient.utils import InferenceServerException
+        with triton.InferenceServerClient(f"127.0.0.1:{server.port}") as client:
+            check("tritonclient", client.is_server_live() and client.is_server_ready() and client.is_model_ready("scores", "1") and
+                  not client.is_model_ready("none") and client.get_server_metadata()["name"] == "stagecraft" and
+                  client.get_model_metadata("scores")["inputs"][0] == {"name": "pixels", "datatype": "FP32", "shape": [-1, 2, 3]})
+            rows = np.array([ROW["pixels"]] * 3, dtype=np.uint8), np.array([ROW["size"]] * 3, dtype=np.float32)
+            for is_binary in True, False:
+                inputs = [triton.InferInput(name, values.shape, datatype).set_data_from_numpy(values, binary_data=is_binary)
+                          for name, values, datatype in zip(("pixels", "size"), rows, ("UINT8", "FP32"))]
+                for outputs in None, [triton.InferRequestedOutput("scores", binary_data=not is_binary), triton.InferRequestedOutput("class", binary_data=is_binary)]:
+                    found = client.infer("scores", inputs, outputs=outputs, request_id="8")
+                    check("tritonclient", found.get_response()["id"] == "8" and found.as_numpy("scores").shape == (3, 2) and
+                          np.allclose(found.as_numpy("scores"), [first["scores"]] * 3, rtol=1e-6) and list(found.as_numpy("class")) == [first["class"]] * 3,
+                          is_binary, outputs, found.get_response())
+            try:
+                client.infer("scores", inputs[:1])
+                check("tritonclient's error", False)
+            except InferenceServerException as why:
+                check("tritonclient's error", "input 'size' is missing" in str(why) and "400" in str(why), why)
 
 
 def check_limits(base):
@@ -320,6 +358,24 @@ def check_own_time(base):
             check("a time of its own", found["state"] == state and ("[E5030]" in found["status"]["error_message"]) == (state == "END"), found)
 
 
+def check_address(base):
+    """Nobody else's calls come in unless it is said, and no more connections than it is said are served."""
+    with serve("--model", f"scores={base}", "--host", "127.0.0.2", "--rest_api_num_threads", 1) as server:
+        check("host", server.host == "127.0.0.2" and server.ask("GET", "/v2/health/live")[0] == 200)
+        with contextlib.suppress(ConnectionError):
+            socket.create_connection(("127.0.0.1", server.port), timeout=10).close()
+            check("another address", False)
+        with contextlib.closing(http.client.HTTPConnection(server.host, server.port, timeout=20)) as first, \
+                contextlib.closing(http.client.HTTPConnection(server.host, server.port, timeout=20)) as second:
+            first.request("GET", "/v2/health/live")
+            first.getresponse().read()
+            second.request("GET", "/v2/health/live")
+            check("one connection", not select.select([second.sock], [], [], 0.3)[0])
+            first.close()
+            check("the next one", second.getresponse().status == 200)
+        check("no token", "127.0.0.2 is open to others, and asks for no token" in server.end())
+
+
 def check_load(base):
     """Versions come and go, and the server is ended and begun again: with retries, no call is lost."""
     base.mkdir()
@@ -402,6 +458,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_memory(FOLDER / "scores")
     check_security(FOLDER / "scores", scratch)
     check_own_time(scratch / "own")
+    check_address(FOLDER / "scores")
     check_load(scratch / "models")
 
 for failure in failures:

@@ -3,6 +3,7 @@
 
     python3 house.py [folder of the project]     prints each broken rule as file:line: text
 """
+import collections
 import functools
 import itertools
 import pathlib
@@ -49,6 +50,10 @@ EXPENSIVE = {"iostream", "ostream", "istream", "sstream", "fstream", "iomanip", 
 # Run-time errors have texts; nothing of <stagecraft/pipeline.hpp> includes these headers.
 WITH_STRINGS = {"diagnostics/exceptions.hpp", "diagnostics/throw_error.hpp"}
 
+# What carries plans out asks a policy what machines do, not which machine it has.
+WITHOUT_MACHINES = ("plan", "engine", "engine/policy", "host", "host/lists", "host/steps", "host/operations")
+
+MOST_HEADERS = 30  # in a folder
 LONGEST_HEADER = 400
 LONGEST_LINE = 120
 LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
@@ -135,6 +140,10 @@ def check_header(include, path):
         yield f"{where}:2: says its level, which follows from its folder"
     if "#pragma once" not in lines:
         yield f"{where}:1: no #pragma once"
+    if room_of(name) in WITHOUT_MACHINES:
+        for number, line in enumerate(lines, 1):
+            if re.search(r"\bis_ipu\b", line):
+                yield f"{where}:{number}: asks which machine it has; let its policy say what it does"
 
 
 def check_source(root, path):
@@ -159,8 +168,12 @@ def problems(root):
     root = pathlib.Path(root)
     include = root / "include" / "stagecraft"
     found = []
-    for path in sorted(include.rglob("*.hpp")):
+    headers = sorted(include.rglob("*.hpp"))
+    for path in headers:
         found += check_header(include, path)
+    for folder, count in sorted(collections.Counter(path.parent for path in headers).items()):
+        if count > MOST_HEADERS:
+            found.append(f"{folder.relative_to(root).as_posix()}:1: has {count} headers, more than {MOST_HEADERS}")
     for folder in ("include", "tests", "examples", "benchmarks", "tools"):
         for path in sorted((root / folder).rglob("*.[hc]pp")):
             if path.parent == root / "tests" / "import" / "expected":

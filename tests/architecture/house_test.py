@@ -32,6 +32,17 @@ class House(unittest.TestCase):
                                      "#include <stagecraft/training/callbacks/history.hpp>", "#include <string>"), [])
         self.assertEqual(self.header("pipeline/stages.hpp", "#include <stagecraft/models/model.hpp>"), [])
 
+    def test_engines_do_not_ask_which_machine_they_have(self):
+        asks = "constexpr bool holds = tiles::is_ipu<Machine>;"
+        self.assert_finds(self.header("engine/policy/execution_policy.hpp", asks), ":4:", "policy")
+        self.assertEqual(self.header("ipu/profile/profile.hpp", asks), [])
+
+    def test_folders_are_not_too_full(self):
+        headers = {f"include/stagecraft/layers/core/layer_{i}.hpp": TOP for i in range(house.MOST_HEADERS + 1)}
+        self.assert_finds(self.problems(headers), "include/stagecraft/layers/core:1:", f"more than {house.MOST_HEADERS}")
+        headers.popitem()
+        self.assertEqual(self.problems({**headers, "include/stagecraft/layers/core/dense.hpp": TOP}), [])
+
     def test_levels(self):
         self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/layers/core/dense.hpp>"),
                           "include/stagecraft/graph/shape.hpp:4:", f"level {LEVELS['layers']}", f"level {LEVELS['graph']};")

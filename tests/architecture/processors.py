@@ -5,8 +5,11 @@
         PROGRAM, which needs x86-64-v4, runs where it can, and says elsewhere why it cannot.
     python3 processors.py choose PROGRAM [EMULATOR]
         PROGRAM, which chooses at run time, runs everywhere.
+    python3 processors.py tiles PROGRAM
+        PROGRAM, which is compiled for AMX, runs where there is AVX-512 BF16.
 
-With an emulator, on older processors; without, on this machine. Ends with 77 (skipped) if the emulator is "NOTFOUND"."""
+With an emulator, on older processors; without, on this machine. Ends with 77 (skipped) if the emulator is "NOTFOUND", or
+where PROGRAM cannot run."""
 import pathlib
 import subprocess
 import sys
@@ -21,13 +24,18 @@ def run(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=250)
 
 
-def here_is_v4():
+def flags_of_processor():
     """What this machine has, as Linux sees it; None on another system."""
     path = pathlib.Path("/proc/cpuinfo")
     if not path.is_file():
         return None
     flags = next((line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("flags")), "")
-    return NEWEST <= set(flags.split())
+    return set(flags.split())
+
+
+def here_is_v4():
+    flags = flags_of_processor()
+    return None if flags is None else NEWEST <= flags
 
 
 def check_complaint(name, ended, runs):
@@ -69,11 +77,18 @@ def choose(program, emulator):
     return check_run("this machine", run(program), "older: 4 lanes", *newer)
 
 
+def tiles(program, _):
+    return check_run("this machine", run(program), "carried out")
+
+
 def main(what, program, emulator=""):
+    if what == "tiles" and not NEWEST | {"avx512_bf16"} <= (flags_of_processor() or set()):
+        print("skipped: this processor has no AVX-512 BF16")
+        return SKIPPED
     if emulator.endswith("NOTFOUND"):
         print("skipped: qemu-x86_64 is not installed (Debian package qemu-user; tools/setup.sh installs it)")
         return SKIPPED
-    found = {"check": check, "choose": choose}[what](program, emulator)
+    found = {"check": check, "choose": choose, "tiles": tiles}[what](program, emulator)
     print("\n".join(found) if found else "as expected on " + (", ".join(OLDER) if emulator else "this machine"))
     return 1 if found else 0
 

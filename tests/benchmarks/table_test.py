@@ -63,6 +63,10 @@ CANNED = results(
     repetitions("adamw/1M/stagecraft", **{"bytes/s": [1e9], "bytes read": [4e6], "bytes written": [0.0],
                                           "bytes held": [200e3]}),
     repetitions("adamw/1M/eigen", **{"bytes/s": [1e9]}),
+    # Read in 100 ns; written where it was read, which adds 50 ns, of a microsecond.
+    repetitions("sgdw/16K/stagecraft", **{"bytes/s": [1e9], "bytes read": [40e3], "bytes written": [40e3],
+                                          "bytes written in place": [40e3]}),
+    repetitions("sgdw/16K/eigen", **{"bytes/s": [1e9]}),
     repetitions("something new/stagecraft", **{"bytes/s": [3e9]}),
     repetitions("something new/eigen", **{"bytes/s": [1e9]}),
     repetitions("cnn/rmsprop/batch:32/threads:1/onednn", **{"samples/s": [1.0]}),
@@ -73,6 +77,7 @@ CANNED = results(
     repetitions("copy/L1", **{"bytes/s": [800e9]}),
     repetitions("read/L2", **{"bytes/s": [400e9]}),
     repetitions("copy/L2", **{"bytes/s": [320e9]}),
+    repetitions("change/L2", **{"bytes/s": [80e3 / 150e-9]}),
 )
 
 
@@ -142,10 +147,12 @@ class Table(unittest.TestCase):
         row = self.row("relu, 16K floats")
         self.assertEqual((row["of_limit"], row["limit"]), (0.25, "L2"))
         self.assertEqual(self.row("update of weights with adamw")["limit"], "L2")
+        row = self.row("update of weights with sgdw")
+        self.assertEqual((row["of_limit"], row["limit"]), (0.15, "L2"))
         self.assertEqual(self.row("something new")["of_limit"], None)
         text = self.make()[1]
         self.assertRegex(text, r"relu, 16K floats .* yes +25% L2\n")
-        self.assertIn("reads and copies: L1 800 and 800, L2 400 and 320", text)
+        self.assertIn("reads, copies and changes in place: L1 800, 800, L2 400, 320, 533", text)
         self.assertIn("below: Elementwise: relu, 16K floats: 25% of L2", text)
         self.assertIn("below: Matrix products: matmul 64x64x64, all peers: 80% of FMA", text)
 

@@ -6,6 +6,7 @@
 #include <stagecraft/data/idx.hpp>
 #include <stagecraft/data/npy.hpp>
 #include <stagecraft/io/npy.hpp>
+#include <cstdint>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -101,6 +102,14 @@ TEST_CASE("Samples of .npy files are those of the array") {
     header.resize(117, ' ');
     header += '\n';
     return data::npy(in.write("f.npy", std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "abcd"));
+  });
+  // Samples without numbers: a few of them, and so many that no pass would end.
+  std::vector<float> const none;
+  sc::write_npy(numbers, sc::io::float_tensor("e", std::vector<int>{5, 0}, none));
+  CHECK(elements_of(data::npy(numbers)).size() == 5);
+  fails("found 2305843009213693952 [E5014]", [&] {
+    sc::write_npy(numbers, sc::io::float_tensor("e", std::vector<std::int64_t>{std::int64_t{1} << 61, 0}, none));
+    return data::npy(numbers);
   });
 }
 

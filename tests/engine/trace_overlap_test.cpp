@@ -139,8 +139,8 @@ TEST_CASE_TEMPLATE("one thread follows the slots", Schedule,
   CHECK(devices_at_work_together(events).empty());
 }
 
-// Other programs may leave no second core to this one for a while: it looks until it sees what it looks for. How much of the
-// time this is, is for benchmarks to say.
+// Other programs may leave no second core to this one for a while: it looks until it sees what it looks for. For how
+// much of the time they are is a question for benchmarks.
 TEST_CASE_TEMPLATE("all devices are at work while another thread's are", Schedule,
                    std::integral_constant<sc::schedule, sc::schedule::grouped>,
                    std::integral_constant<sc::schedule, sc::schedule::interleaved>) {

@@ -60,7 +60,7 @@ def ask_server(tool, application, images):
         any_free.bind(("127.0.0.1", 0))
         port = any_free.getsockname()[1]
     server = subprocess.Popen([tool, "serve", "--model_name", "resnet50", "--model_base_path", application,
-                               "--rest_api_port", str(port)], stdout=subprocess.DEVNULL)
+                               "--rest_api_port", str(port), "--rest_api_timeout_in_ms", "0"], stdout=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}/v1/models/resnet50"
         for _ in range(300):

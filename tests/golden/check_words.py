@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whether every layer, loss, metric and optimizer has Keras's values: an entry of the table that tests walk on the host and on
-emulated IPUs, and its tensors in a golden file (forward, gradient and, where it is trained, ten steps).
+emulated IPUs, and its tensors in a golden file (forward, gradient and, where it is trained, ten steps). Whether half of the layers
+have at most 60 lines, and half of the losses and metrics at most 25.
 
-    python3 tests/golden/check_words.py        lists the words that have none, and fails if there are any"""
+    python3 tests/golden/check_words.py           lists the words that have none, and fails if there are any
+    python3 tests/golden/check_words.py --list    lists what each word has, and where"""
 import pathlib
 import re
+import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -18,75 +21,155 @@ WITHOUT = {
     "tf_op_lambda": "is an operator, whose layers have entries",
     "layer": "is a base",
     "slicing_op_lambda": "is an operator: golden_functional_test.cpp",
-    "time_distributed": "is carried out as its layer: time_distributed.txt",
     "acc": "is another name",
     "kld": "is another name",
     "mae": "is another name",
     "mape": "is another name",
     "mse": "is another name",
     "msle": "is another name",
-    "sparse_categorical_crossentropy metric": "is the loss of that name: losses.txt",
     "optimizer": "is a base",
     "captured_gradient": "is no word of users'",
-    "loss_scale_optimizer": "is a step of another one: golden_optimizers_test.cpp",
-    "als_optimizer": "is Graphcore's: golden_options_test.cpp",
     "added_loss": "is what layers add: perceptron_options.txt",
     "own_metric": "is a base of one's own",
     "mean": "is not compiled: metrics_test.cpp",
     "sum": "is not compiled: metrics_test.cpp",
     "mean_tensor": "is not compiled: metrics_test.cpp",
 }
+# Words whose values are in files of their own: the tensors there, and the test that compares with them.
+ELSEWHERE = {
+    "time_distributed": ("time_distributed.txt", ("dense/output", "dense/input_0_gradient", "dense/kernel_gradient", "trained/losses"),
+                         "training/golden_time_distributed_test.cpp"),
+    "loss_scale_optimizer": ("perceptron.txt", ("loss_scale/losses", "loss_scale/scales"), "training/golden_optimizers_test.cpp"),
+    "als_optimizer": ("perceptron_options.txt", ("als/losses", "als/scales"), "training/golden_options_test.cpp"),
+}
+MOST_LINES = {"layer": 60, "loss": 25, "metric": 25}  # of the median
 
 
 def text_of(*paths):
     return "\n".join((TESTS / path).read_text(encoding="utf-8") for path in paths)
 
 
-def cases_of(name):
-    """The cases of a golden file: what stands before the first slash of its tensors' names."""
-    lines = text_of(f"golden/{name}").splitlines()
-    return {line.split("/")[0] for line in lines if re.match(r"[a-z]\w*/", line)}, lines
+class Golden:
+    """The cases of a golden file, which are what stands before the first slash of its tensors' names, and their tensors."""
+
+    def __init__(self, name):
+        self.name, self.tensors = name, {}
+        for line in text_of(f"golden/{name}").splitlines():
+            if match := re.match(r"([a-z]\w*)/([\w/]+) ", line):
+                self.tensors.setdefault(match[1], set()).add(match[2])
+
+    def has(self, tensor):
+        case, _, rest = tensor.partition("/")
+        return rest in self.tensors.get(case, ())
 
 
 def headers(room, pattern):
     for header in sorted((INCLUDE / room).rglob("*.hpp")):
-        if re.search(pattern, header.read_text(encoding="utf-8")):
-            yield header.stem
+        text = header.read_text(encoding="utf-8")
+        if re.search(pattern, text):
+            yield header.stem, text.count("\n")
 
 
 def has_entry(word, table):
     return re.search(rf"(?<![\w.]){word}\s*[{{(<]", table) is not None
 
 
-def check(kind, words, found):
-    without = {key.split()[0] for key in WITHOUT if " " not in key or key.endswith(kind)}
-    missing = [word for word in words if word not in without and not found(word)]
-    for word in missing:
-        print(f"{kind} '{word}' has no entry: see 'Adding a layer' in CONTRIBUTING.md")
-    return len(missing)
+class Check:
+    def __init__(self, lists):
+        self.lists, self.problems = lists, []
+
+    def words(self, kind, words, find):
+        """`find(word)` says where its values are, in words, or what it lacks: a list."""
+        for word, _ in words:
+            found = f"no values: {WITHOUT[word]}" if word in WITHOUT else self.elsewhere(word) or find(word)
+            if isinstance(found, list):
+                self.problems.append(f"{kind} '{word}' has no {' and no '.join(found)}: see 'Adding a layer' in CONTRIBUTING.md")
+            elif self.lists:
+                print(f"{kind} {word}: {found}")
+        if kind in MOST_LINES:
+            median = statistics.median(lines for word, lines in words if word not in WITHOUT)
+            if median > MOST_LINES[kind]:
+                self.problems.append(f"a median {kind} has {median} lines, more than {MOST_LINES[kind]}")
+            elif self.lists:
+                print(f"{kind}: {len(words)} of them, {median} lines (median)")
+
+    @staticmethod
+    def elsewhere(word):
+        if word not in ELSEWHERE:
+            return None
+        name, tensors, test = ELSEWHERE[word]
+        golden = Golden(name)
+        lacks = [f"'{tensor}' in {name}" for tensor in tensors if not golden.has(tensor)]
+        if word not in text_of(test):
+            lacks.append(f"test in {test}")
+        return lacks or f"{name} ({', '.join(tensors)}), {test}"
+
+
+def check_layers(check):
+    table = text_of("words/table.hpp")
+    families = [Golden(name) for name in re.findall(r'check_words\("(\w+\.txt)"', text_of("words/values_test.cpp"))]
+    entries = {}  # of each layer, the names of its entries
+    for name, entry in re.findall(r'\{"(\w+)",\s*(.*?)\n(?=\s*\{"|\s*\};)', table, re.S):
+        for word in set(re.findall(r"(\w+)\s*[{(<]", entry)):
+            entries.setdefault(word, []).append(name)
+    cases = {case: tensors for family in families for case, tensors in family.tensors.items()}
+    for family in families:
+        for case, tensors in sorted(family.tensors.items()):
+            lacks = [what for what, has in (("output", "output" in tensors), ("gradient", "input_0_gradient" in tensors),
+                                            ("ten steps", "losses" in tensors)) if not has]
+            check.problems += [f"{family.name}: '{case}' has no {what}" for what in lacks]
+
+    def find(word):
+        names = [name for name in entries.get(word, []) if name in cases]
+        if not names and has_entry(word, table):  # whose names are made of options
+            names = [case for case in cases if case.startswith(f"{word}_")]
+        return f"{len(names)} entries: {', '.join(names)}" if names else ["entry in words/table.hpp"]
+
+    check.words("layer", list(headers("layers", r"class_name = ")), find)
+
+
+def check_losses(check):
+    outputs, of_rows, trained = text_of("losses/output_for_each_loss.hpp"), Golden("losses.txt"), Golden("losses_training.txt")
+
+    def find(word):
+        lacks = [] if has_entry(word, outputs) else ["output in losses/output_for_each_loss.hpp"]
+        cases = [case for case in of_rows.tensors if case == word or case.startswith(word + "_")]
+        lacks += [f"{part} in losses.txt" for part in ("rows", "gradient") if not any(part in of_rows.tensors[case] for case in cases)]
+        if not any(trained.has(f"plain/{case}/kernel") for case in (word, f"{word}_sum")):
+            lacks.append("ten steps in losses_training.txt")
+        return lacks or f"{len(cases)} cases in losses.txt, ten steps on the host and on tiles in losses_training.txt"
+
+    check.words("loss", list(headers("losses", r"static constexpr bool sparse_targets = (true|false);\n\n  constexpr auto call")), find)
+
+
+def check_metrics(check):
+    table, files = text_of("metrics/metric_table.hpp"), (Golden("metrics.txt"), Golden("metric_table.txt"))
+
+    def find(word):
+        names = [f"{case}/{tensor}" for case, tensors in files[1].tensors.items() for tensor in tensors if tensor.startswith(word)]
+        names += [case for case in files[0].tensors if case.startswith(word)]
+        return f"{len(names)} cases" if names and (has_entry(word, table) or names[-1].startswith(word)) else ["values"]
+
+    check.words("metric", list(headers("metrics", r"constexpr operator metric\(\)|own_metric<")), find)
+
+
+def check_optimizers(check):
+    table, file = text_of("optimizers/optimizer_table.hpp"), Golden("optimizers.txt")
+
+    def find(word):
+        names = [name for name in re.findall(r'"(\w+)"', table) if name.startswith(word) and file.has(f"{name}/weights")]
+        lacks = [] if has_entry(word, table) else ["entry in optimizers/optimizer_table.hpp"]
+        return lacks or (f"ten steps on the host and on tiles: {', '.join(names)}" if names else ["ten steps in optimizers.txt"])
+
+    check.words("optimizer", list(headers("optimizers", r"static constexpr std::string_view name")), find)
 
 
 def main():
-    table = text_of("words/table.hpp")
-    layers = list(headers("layers", r"class_name = "))
-    count = check("layer", layers, lambda word: has_entry(word, table))
-    for family in re.findall(r'check_words\("(\w+\.txt)"', text_of("words/values_test.cpp")):
-        cases, lines = cases_of(family)
-        for part in ("output", "losses"):
-            for case in sorted(case for case in cases if not any(line.startswith(f"{case}/{part} ") for line in lines)):
-                print(f"{family}: '{case}' has no {part}")
-                count += 1
-    trained, (cases, _) = text_of("losses/output_for_each_loss.hpp"), cases_of("losses.txt")
-    losses = list(headers("losses", r"static constexpr bool sparse_targets = (true|false);\n\n  constexpr auto call"))
-    count += check("loss", losses, lambda word: has_entry(word, trained) and word in cases)
-    table, (cases, _) = text_of("metrics/metric_table.hpp"), cases_of("metrics.txt")
-    metrics = list(headers("metrics", r"constexpr operator metric\(\)|own_metric<"))
-    count += check("metric", metrics, lambda word: has_entry(word, table) or any(case.startswith(word) for case in cases))
-    table = text_of("optimizers/optimizer_table.hpp")
-    optimizers = list(headers("optimizers", r"static constexpr std::string_view name"))
-    count += check("optimizer", optimizers, lambda word: has_entry(word, table))
-    print(f"{len(layers)} layers, {len(losses)} losses, {len(metrics)} metrics, {len(optimizers)} optimizers")
-    return 1 if count else 0
+    check = Check("--list" in sys.argv)
+    for family in (check_layers, check_losses, check_metrics, check_optimizers):
+        family(check)
+    print("\n".join(check.problems) or "all words have Keras's values")
+    return 1 if check.problems else 0
 
 
 if __name__ == "__main__":

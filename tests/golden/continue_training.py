@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trainings that Keras 2 begins, the library goes on with, and Keras ends: from .h5 files, with the optimizer's numbers.
+"""Trainings that Keras begins, the library goes on with, and Keras ends: from .h5 files of Keras 2 and .keras files of Keras 3,
+with the optimizer's numbers. Which of them says the Python that runs it.
 
     python3 tests/golden/continue_training.py <folder> [--compiler "g++ -O1"]
 
 Keras trains two epochs and saves; then both go on for three, and what the library has saved goes on in Keras for three more.
-Prints how far the weights are from Keras's own, in parts of the largest of each; 1e-5 is the bound. Each optimizer is that
-of Keras 2.6 (`optimizers.legacy`) and that of Keras 2.15; RMSprop of 2.15 has its epsilon at another place. The files
-trained/ of tests/import/models.tar.xz are some of those that are left in the folder.
+Prints how far the weights are from Keras's own, in parts of the largest of each; 1e-5 is the bound. In Keras 2 each optimizer is
+that of Keras 2.6 (`optimizers.legacy`) and that of Keras 2.15; RMSprop of 2.15 and of Keras 3 has its epsilon at another place. The
+files trained/ of tests/import/models.tar.xz are some of those that are left in the folder.
 
-Made with TensorFlow 2.15.1 and its Keras 2.15.0."""
+Made with TensorFlow 2.15.1 and its Keras 2.15.0, and with Keras 3.15.1 on JAX."""
 import argparse
 import os
 import pathlib
@@ -24,16 +25,18 @@ from make_keras_models import write_safetensors
 
 HERE = pathlib.Path(__file__).parent
 BOUND = 1e-5
-L, NEW, OLD = keras.layers, keras.optimizers, keras.optimizers.legacy
-OPTIMIZERS = {
-    "adam": ("adam{}", OLD.Adam(), NEW.Adam()),
-    "amsgrad": ("adam{.learning_rate = 0.01F, .amsgrad = true}", OLD.Adam(0.01, amsgrad=True), NEW.Adam(0.01, amsgrad=True)),
-    "sgd": ("sgd{.learning_rate = 0.02F, .momentum = 0.9F}", OLD.SGD(0.02, 0.9), NEW.SGD(0.02, 0.9)),
-    "nesterov": ("sgd{.momentum = 0.9F, .nesterov = true}", OLD.SGD(momentum=0.9, nesterov=True), NEW.SGD(momentum=0.9, nesterov=True)),
-    "plain_sgd": ("sgd{.clipnorm = 0.5F}", OLD.SGD(clipnorm=0.5), NEW.SGD(clipnorm=0.5)),
-    "rmsprop": ("rmsprop{.momentum = 0.5F, .centered = true}", *(each.RMSprop(momentum=0.5, centered=True) for each in (OLD, NEW))),
-    "adamax": ("adamax{}", OLD.Adamax(), NEW.Adamax()),
-    "adadelta": ("adadelta{.learning_rate = 0.5F}", OLD.Adadelta(0.5), NEW.Adadelta(0.5)),
+L, IS_3 = keras.layers, keras.__version__.startswith("3")
+ENDING = ".keras" if IS_3 else ".h5"
+MODULES = {"": keras.optimizers} if IS_3 else {"": keras.optimizers.legacy, "_newer": keras.optimizers}
+OPTIMIZERS = {  # here, and in Keras
+    "adam": ("adam{}", "Adam", {}),
+    "amsgrad": ("adam{.learning_rate = 0.01F, .amsgrad = true}", "Adam", {"learning_rate": 0.01, "amsgrad": True}),
+    "sgd": ("sgd{.learning_rate = 0.02F, .momentum = 0.9F}", "SGD", {"learning_rate": 0.02, "momentum": 0.9}),
+    "nesterov": ("sgd{.momentum = 0.9F, .nesterov = true}", "SGD", {"momentum": 0.9, "nesterov": True}),
+    "plain_sgd": ("sgd{.clipnorm = 0.5F}", "SGD", {"clipnorm": 0.5}),
+    "rmsprop": ("rmsprop{.momentum = 0.5F, .centered = true}", "RMSprop", {"momentum": 0.5, "centered": True}),
+    "adamax": ("adamax{}", "Adamax", {}),
+    "adadelta": ("adadelta{.learning_rate = 0.5F}", "Adadelta", {"learning_rate": 0.5}),
 }
 PROGRAM = r"""
 #include <stagecraft/io/bundle.hpp>
@@ -70,8 +73,8 @@ def program_of(names):
     text, calls = PROGRAM, ""
     for name in names:
         text += f"inline constexpr auto {name} = of(sc::optimizers::{OPTIMIZERS[name][0]});\n"
-        for age in ("", "_newer"):
-            calls += f'  go<{name}>(argv[1], "trained_{name}{age}.h5", "continued_{name}{age}.h5");\n'
+        for age in MODULES:
+            calls += f'  go<{name}>(argv[1], "trained_{name}{age}{ENDING}", "continued_{name}{age}{ENDING}");\n'
     return text + "int main(int, char** argv) try {\n" + calls + "} catch (std::exception const& why) {\n  std::puts(why.what());\n  return 1;\n}\n"
 
 
@@ -103,11 +106,11 @@ def main():
         return model.get_weights()
 
     after, values = {}, {"x": x, "y": y}
-    for name, (_, *optimizers) in OPTIMIZERS.items():
-        for age, optimizer in zip(("", "_newer"), optimizers, strict=True):
-            model = make_model(optimizer)
+    for name, (_, kind, options) in OPTIMIZERS.items():
+        for age, module in MODULES.items():
+            model = make_model(getattr(module, kind)(**options))
             train(model, 2)
-            model.save(folder / f"trained_{name}{age}.h5")
+            model.save(folder / f"trained_{name}{age}{ENDING}")
             after[name + age] = train(model, 3), train(model, 3)
             for i, weight in enumerate(after[name + age][0]):
                 values[f"{name}{age}:{i}"] = weight
@@ -121,7 +124,7 @@ def main():
     failures = 0
     print("| optimizer | steps | the library goes on | then Keras goes on |\n|---|---|---|---|")
     for name, (ours, theirs) in after.items():
-        model = keras.models.load_model(folder / f"continued_{name}.h5")
+        model = keras.models.load_model(folder / f"continued_{name}{ENDING}")
         first, steps = difference(model.get_weights(), ours), int(model.optimizer.iterations)
         second = difference(train(model, 3), theirs)
         failures += not (first <= BOUND and second <= BOUND and steps == 40)

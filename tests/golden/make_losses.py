@@ -206,6 +206,8 @@ outputs = {
     "categorical_crossentropy_axis": losses.CategoricalCrossentropy(from_logits=True, axis=1),
     "binary_crossentropy_axis": losses.BinaryCrossentropy(from_logits=True, axis=1),
     "cosine_similarity_axis": losses.CosineSimilarity(axis=1, reduction=SUM),
+    # The class has no axis, the function has.
+    "sparse_categorical_crossentropy_axis": lambda t, p: losses.sparse_categorical_crossentropy(t, p, True, 1),
 }
 layers, steps, batch = tf.keras.layers, 10, 4
 x = numbers.uniform(steps * batch, 6, low=0.1)
@@ -221,7 +223,7 @@ initial = {
     name: (numbers.uniform(6, width(name), low=0.02, high=0.25), numbers.uniform(width(name), low=0.02, high=0.2))
     for name in outputs
 }
-file.comment("mean_absolute_percentage_error: loss weight 0.01, targets y + 1; sparse: their first 1; axis: y, 1 - y, y.")
+file.comment("mean_absolute_percentage_error: loss weight 0.01, targets y + 1; sparse: their first 1; axis: y, 1 - y, y; sparse, axis: 2 y.")
 file.add("x", x)
 file.add("y", y)
 file.add("sample_weight", sample_weight)
@@ -229,6 +231,8 @@ file.add("sample_weight", sample_weight)
 
 def targets_of(rows):
     def target(name):
+        if name == "sparse_categorical_crossentropy_axis":
+            return 2 * y[rows]
         if name.startswith("sparse"):
             return y[rows].argmax(1)
         if name.endswith("_axis"):

@@ -152,7 +152,8 @@ file.write()
 file = GoldenFile("metric_table.txt", "Metrics: <data>/{target,prediction,sample_weight}_<batch> for three batches;")
 file.comment("<data>/<metric>: after each batch, without and (weighted/) with sample weights.")
 file.comment("yes_no: one column; labels: three columns, each a yes or no; classes: four columns and one-hot targets;")
-file.comment("values, positive: three columns; class_numbers: one column of predicted class numbers.")
+file.comment("values, positive: three columns; class_numbers: one column of predicted class numbers; classes_of_rows: four")
+file.comment("columns and class numbers; classes_of_places: (3, 2) numbers and (2) class numbers, along the first axis.")
 
 
 def with_weights(pairs):
@@ -179,6 +180,12 @@ table = {
         [(numbers.uniform(rows, 3, low=0.1), numbers.uniform(rows, 3, low=0.1)) for rows in (20, 33, 8)]
     ),
     "class_numbers": with_weights([class_numbers(rows) for rows in (20, 33, 8)]),
+    "classes_of_rows": with_weights(
+        [(numbers.integers(rows, high=4), tf.nn.softmax(numbers.normal(rows, 4)).numpy()) for rows in (20, 33, 8)]
+    ),
+    "classes_of_places": with_weights(
+        [(numbers.integers(rows, 2, high=3), numbers.normal(rows, 3, 2)) for rows in (20, 33, 8)]
+    ),
 }
 of_yes_no = {
     "auc": lambda: metrics.AUC(),
@@ -232,6 +239,7 @@ walked = {
     "values": {
         "root_mean_squared_error": lambda: metrics.RootMeanSquaredError(),
         "mean_relative_error": lambda: metrics.MeanRelativeError(np.full(3, 2.5, np.float32)),
+        "mean_relative_error_of_columns": lambda: metrics.MeanRelativeError(np.float32([2.5, 0, 0.5])),
         "cosine_similarity": lambda: metrics.CosineSimilarity(),
         "log_cosh_error": lambda: metrics.LogCoshError(),
         "mean_absolute_percentage_error": lambda: metrics.MeanAbsolutePercentageError(),
@@ -241,6 +249,10 @@ walked = {
         "poisson": lambda: metrics.Poisson(),
     },
     "class_numbers": {"mean_io_u": lambda: metrics.MeanIoU(num_classes=3)},
+    "classes_of_rows": {"sparse_categorical_crossentropy": lambda: metrics.SparseCategoricalCrossentropy()},
+    "classes_of_places": {
+        "sparse_categorical_crossentropy_axis": lambda: metrics.SparseCategoricalCrossentropy(from_logits=True, axis=1)
+    },
 }
 for data, batches_of in table.items():
     for index, (target, prediction, weight) in enumerate(batches_of):

@@ -4,7 +4,7 @@
 
     python3 tests/golden/make_onnx_models.py <folder>        and then pack the folder into tests/import/onnx_models.tar.xz
 
-Made with PyTorch 1.13, onnx 1.14.1 and onnxruntime 1.16.3."""
+Made with PyTorch 1.13, onnx 1.14.1 and onnxruntime 1.16.3; torch_2, which is all that is made where PyTorch is 2, with PyTorch 2.2.2."""
 import pathlib
 import sys
 
@@ -224,6 +224,22 @@ def by_hand():
     return model
 
 
+class EncoderOfTorch2(nn.Module):
+    """PyTorch 2 divides one product by unflatten, and has scaled_dot_product_attention."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 12, batch_first=True), 1, enable_nested_tensor=False)
+        self.causal, self.weighted = nn.MultiheadAttention(8, 2, batch_first=True), nn.MultiheadAttention(8, 4, batch_first=True)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        x = self.encoder(x)
+        mask = nn.Transformer.generate_square_subsequent_mask(6)
+        x = x + self.causal(x, x, x, need_weights=False, attn_mask=mask, is_causal=True)[0]
+        return self.head((x + self.weighted(x, x, x)[0]).mean(1))
+
+
 def save(name, model, *inputs):
     path = FOLDER / (name + ".onnx")
     onnx.checker.check_model(model)
@@ -249,6 +265,8 @@ def save_torch(name, module, x, opset, **options):
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     dynamic = {"dynamic_axes": {"input": {0: "batch"}, "output": {0: "batch"}}}
+    if torch.__version__.startswith("2."):
+        return save_torch("torch_2", EncoderOfTorch2(), few_bits((2, 6, 8), 1), 17, **dynamic)
     kept = {"training": torch.onnx.TrainingMode.PRESERVE, "do_constant_folding": False}
     save_torch("torch_mlp", Perceptron(), few_bits((2, 6), 1), 13)
     save_torch("torch_cnn", Convolutions(), few_bits((2, 2, 12, 12), 1), 14, **dynamic, **kept)

@@ -12,6 +12,7 @@
 #include "expected/opset_18.hpp"
 #include "expected/resnet.hpp"
 #include "expected/shared.hpp"
+#include "expected/torch_2.hpp"
 #include "expected/torch_attention.hpp"
 #include "expected/torch_cnn.hpp"
 #include "expected/torch_mixer.hpp"
@@ -152,24 +153,30 @@ TEST_CASE("a model with stages is saved in Keras's files") {
 
 TEST_CASE("a training goes on from Keras's files, with the optimizer's numbers") {
   std::string const folder = STAGECRAFT_IMPORTED_DIR "/trained/";
-  auto const file = sc::read_safetensors(folder + "values.safetensors");
-  for (std::string const name : {"adam", "adam_newer"}) {  // of Keras 2.6's optimizers, and of Keras 2.15's
+  // Of Keras 2.6's optimizers, Keras 2.15's, and Keras 3's.
+  for (std::string const name : {"adam.h5", "adam_newer.h5", "adam_3.keras"}) {
     CAPTURE(name);
+    bool const is_3 = name.ends_with(".keras");
+    auto const file = sc::read_safetensors(folder + (is_3 ? "values_3.safetensors" : "values.safetensors"));
     sc::trainer<trained, adam> model(7);
-    model.load(folder + name + ".h5");
+    model.load(folder + name);
     CHECK(model.progress().updates == 16);
     model.fit(recorded<3>(file, "x"), recorded<2>(file, "y"), {.epochs = 3, .verbose = 0, .shuffle = false});
     int weight = 0;
-    for (auto const& each : model.get_weights()) check_close(each.values, file, name + ":" + std::to_string(weight++));
+    auto const begin = is_3 ? std::string("adam") : name.substr(0, name.find('.'));
+    for (auto const& each : model.get_weights()) check_close(each.values, file, begin + ":" + std::to_string(weight++));
 
-    sc::save_model(model, folder + "again.h5");
     sc::save_model(model, folder + "bundle");  // for check_export.py
-    sc::trainer<trained, adam> again(8);
-    again.load(folder + "again.h5");
-    CHECK(again.get_weights() == model.get_weights());
-    CHECK(again.get_optimizer_weights() == model.get_optimizer_weights());
-    CHECK(again.progress().updates == 40);
-    CHECK(again.learning_rate() == model.learning_rate());
+    for (std::string const ending : {".h5", ".keras", ".weights.h5"}) {
+      CAPTURE(ending);
+      sc::save_model(model, folder + "again" + ending);
+      sc::trainer<trained, adam> again(8);
+      again.load(folder + "again" + ending);
+      CHECK(again.get_weights() == model.get_weights());
+      CHECK(again.get_optimizer_weights() == model.get_optimizer_weights());
+      CHECK(again.progress().updates == 40);
+      CHECK(again.learning_rate() == model.learning_rate());
+    }
   }
   sc::trainer<trained, adam> model(7);
   auto const refused = [&](char const* name, std::string const& text) {
@@ -187,6 +194,8 @@ TEST_CASE("a training goes on from Keras's files, with the optimizer's numbers")
   refused("amsgrad.h5", "'Adam/dense/bias/vhat:0' of the file has no counterpart");
   refused("amsgrad.h5", "option amsgrad is false, in the file true");
   refused("rmsprop.h5", R"(its optimizer is "rmsprop", the trainer's "adam")");
+  refused("rmsprop_3.keras", R"(its optimizer is "rmsprop", the trainer's "adam")");
+  refused("amsgrad_3.keras", "the file has 21 arrays of its numbers, the trainer's has 2 for each of 7 weights");
   auto const clipped = sc::io::json_of_object(sc::optimizers::adam{.clipnorm = 0.5F});
   auto progress = model.progress();
   std::vector<sc::weight_array> numbers;
@@ -202,6 +211,7 @@ TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
   check_model<models::torch_words, 2>("torch_words", nothing);
   check_model<models::torch_mixer, 3>("torch_mixer", nothing);
   check_model<models::by_hand, 4, 2>("by_hand", nothing);
+  check_model<models::torch_2, 3>("torch_2", nothing);
   check_model<models::torch_attention, 3>("torch_attention", nothing);
   check_model<models::torch_parts, 4>("torch_parts", nothing);
   check_model<models::opset_18, 4>("opset_18", nothing);

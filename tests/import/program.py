@@ -12,7 +12,7 @@ failures = []
 
 def run(*arguments):
     """The exit code, and all that was printed."""
-    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, errors="replace", timeout=60)
     return done.returncode, done.stdout + done.stderr
 
 

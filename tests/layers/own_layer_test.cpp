@@ -2,6 +2,7 @@
 // A layer of the user's own, defined here, in all three kinds of model, nested, shared and staged.
 #include "layer_rules.hpp"
 
+#include <stagecraft/operations/plan/traced_plan.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <concepts>
 #include <doctest/doctest.h>
@@ -37,6 +38,14 @@ struct scale : sc::layer<scale> {
 struct twice : sc::layer<twice> {
   static constexpr std::string_view class_name = "Twice";
   constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return in[0]; }
+};
+
+struct adds_loss : sc::layer<adds_loss> {
+  static constexpr std::string_view class_name = "AddsLoss";
+  constexpr auto call(auto& ops, auto x) const {
+    ops.add_loss(sqrt(ops.sum(square(x), -1)));
+    return x;
+  }
 };
 
 /// Two inputs, options without a constructor.
@@ -102,6 +111,18 @@ static_assert(sc::output_shape_of<mine::nesting, sc::outputs_of<mine::nesting>[0
 
 static_assert(sc::pipeline_stages<sc::pipelined<mine::in_sequential, sc::stages<0, 0, 1, 1, 1>>> == 2);
 static_assert(sc::pipeline_stages<sc::pipelined<mine::in_functional, sc::stages<0, 0, 1, 1>>> == 2);
+
+// Predictions find nothing of what is added to the loss.
+static_assert([] {
+  sc::shape const in[]{{6}};
+  auto const steps = [&](bool finds_losses) {
+    auto traced = sc::detail::trace_layer(mine::adds_loss{}, in, 2, false, finds_losses);
+    int count = 0;
+    for (int const id : sc::operations::traced_plan(std::move(traced), false).forward) count += id >= 0 ? 1 : 0;
+    return count;
+  };
+  return steps(true) > steps(false);
+}());
 
 TEST_CASE("rows of an own layer") {
   CHECK(sc::models::summary_rows<mine::in_functional>[1].class_name == "Scale");

@@ -23,7 +23,8 @@ struct output_for_each_loss : stagecraft::functional<output_for_each_loss> {
         head("categorical_hinge"), head("cosine_similarity"), head("mean_squared_error_sum"),
         head("categorical_crossentropy_sum"), head("mean_squared_error"), head("mean_absolute_error"), head("huber"),
         head("binary_crossentropy"), head("categorical_crossentropy"), head("sparse_categorical_crossentropy"),
-        rows("categorical_crossentropy_axis"), rows("binary_crossentropy_axis"), rows("cosine_similarity_axis"));
+        rows("categorical_crossentropy_axis"), rows("binary_crossentropy_axis"), rows("cosine_similarity_axis"),
+        rows("sparse_categorical_crossentropy_axis"));
   }
 };
 
@@ -40,8 +41,9 @@ inline constexpr auto loss_for_each_output = [] {
           categorical_crossentropy{.from_logits = true, .label_smoothing = 0.1F},
           sparse_categorical_crossentropy{.from_logits = true},
           categorical_crossentropy{.from_logits = true, .axis = 1}, binary_crossentropy{.from_logits = true, .axis = 1},
-          cosine_similarity{.axis = 1, .reduction = reduction::sum}),
-      .loss_weights = {0.01, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+          cosine_similarity{.axis = 1, .reduction = reduction::sum},
+          sparse_categorical_crossentropy{.from_logits = true, .axis = 1}),
+      .loss_weights = {0.01, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
       .batch_size = 4};
 }();
 

@@ -63,6 +63,8 @@ void with_metrics(auto const& check) {
 
   check.template operator()<root_mean_squared_error{}, 3>("values", "root_mean_squared_error");
   check.template operator()<mean_relative_error{.normalizer = 2.5F}, 3>("values", "mean_relative_error");
+  check.template operator()<mean_relative_error{.normalizer = {2.5F, 0, 0.5F}}, 3>("values",
+                                                                                   "mean_relative_error_of_columns");
   check.template operator()<cosine_similarity{}, 3>("values", "cosine_similarity");
   check.template operator()<log_cosh_error{}, 3>("values", "log_cosh_error");
   check.template operator()<mean_absolute_percentage_error{}, 3>("values", "mean_absolute_percentage_error");
@@ -70,6 +72,10 @@ void with_metrics(auto const& check) {
   check.template operator()<poisson{}, 3>("positive", "poisson");
 
   check.template operator()<mean_io_u{.num_classes = 3}, 1>("class_numbers", "mean_io_u");
+
+  check.template operator()<sparse_categorical_crossentropy{}, 4>("classes_of_rows", "sparse_categorical_crossentropy");
+  check.template operator()<sparse_categorical_crossentropy{.from_logits = true, .axis = 1}, 6>(
+      "classes_of_places", "sparse_categorical_crossentropy_axis");
 }
 
 }  // namespace laws

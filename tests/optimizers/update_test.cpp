@@ -310,7 +310,9 @@ static_assert(
     sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.increase_factor = 3}>.code == 4089 &&
     sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.max_loss_scaling_factor = 2}>.code ==
         4089 &&
-    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.ratio_threshold = 1}>.code == 4089);
+    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.ratio_threshold = 1}>.code == 4089 &&
+    sc::detail::optimizer_problem<optimizers::als_optimizer<optimizers::sgd>{.histogram_bin_edge = 65505}>.code ==
+        4089);
 // What is excluded by name.
 static_assert([] {
   constexpr optimizers::adamw all{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias", "norm"}};

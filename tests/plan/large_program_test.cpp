@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A model as large as ResNet-50 is planned within the compilers' limits for constants.
+#include <stagecraft/description/job.hpp>
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/whole_pass.hpp>
 
 #include <doctest/doctest.h>
 
@@ -26,12 +28,12 @@ static_assert(sc::call_count<residual> == 176);
 }  // namespace
 
 TEST_CASE("a large program") {
-  constexpr auto const& training = sc::plan::program_of<residual, 2, sc::execution_mode::training>;
-  constexpr auto const& inference = sc::plan::program_of<residual, 2, sc::execution_mode::inference>;
+  using job = sc::jobs::job<residual, sc::training{.batch_size = 2}>;
   // At inference, a block is one step, since the sum and the activation are dense's epilogues: from its input to its
   // output.
-  static_assert(inference.floats == 2 * 16);
+  static_assert(sc::plan::whole_places_of<job::in_inference>.scratch_floats == 2 * 16);
   // While training, each dense layer keeps its input and each gelu its own: two tensors a block, and a few gradients.
-  static_assert(training.floats >= 2 * 58 * 16 && training.floats < (2 * 58 + 8) * 16);
-  CHECK(training.batch == 2);
+  constexpr auto floats = sc::plan::whole_places_of<job>.scratch_floats;
+  static_assert(floats >= 2 * 58 * 16 && floats < (2 * 58 + 8) * 16);
+  CHECK(sc::plan::program_for<job>.batch == 2);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <stagecraft/description/job.hpp>
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/whole_pass.hpp>
 
 #include <doctest/doctest.h>
 
@@ -13,6 +16,14 @@ template <class M>
 constexpr auto const& training = sc::plan::program_of<M, 4, sc::execution_mode::training>;
 template <class M>
 constexpr auto const& inference = sc::plan::program_of<M, 4, sc::execution_mode::inference>;
+
+// Where tensors lie, without stages.
+template <class M>
+using training_job = sc::jobs::job<M, sc::training{.batch_size = 4}>;
+template <class M>
+constexpr auto const& places = sc::plan::whole_places_of<training_job<M>>;
+template <class M>
+constexpr auto const& inference_places = sc::plan::whole_places_of<typename training_job<M>::in_inference>;
 
 using chain =
     sc::sequential<input{2, 3}, flatten{}, dense{5, sc::relu}, dropout{0.5F}, dense{7, sc::gelu}, reshape{7, 1}>;
@@ -44,21 +55,21 @@ struct twice : sc::functional<twice> {
 // calls of chain: input, flatten, dense, dropout, dense, reshape
 static_assert(training<chain>.batch == 4);
 static_assert(training<chain>.calls[1].root == 0, "flatten is its input's memory");
-static_assert(training<chain>.calls[1].value == training<chain>.calls[0].value);
+static_assert(places<chain>.value[1].offset == places<chain>.value[0].offset);
 static_assert(training<chain>.calls[3].root == 3, "dropout writes while training");
 static_assert(inference<chain>.calls[3].root == 2, "and is its input at inference");
 static_assert(training<chain>.calls[5].root == 4);
-static_assert(training<chain>.calls[5].gradient == training<chain>.calls[4].gradient);
+static_assert(places<chain>.gradient[5].offset == places<chain>.gradient[4].offset);
 
 static_assert(!training<chain>.calls[0].needs_gradient && !training<chain>.calls[1].needs_gradient);
-static_assert(training<chain>.calls[0].gradient == -1, "nobody wants the gradient of an input");
+static_assert(!places<chain>.gradient[0].exists(), "nobody wants the gradient of an input");
 static_assert(training<chain>.calls[2].needs_gradient && training<chain>.calls[5].needs_gradient);
-static_assert(!inference<chain>.calls[2].needs_gradient && inference<chain>.calls[2].gradient == -1);
+static_assert(!inference<chain>.calls[2].needs_gradient && !inference_places<chain>.gradient[2].exists());
 
-static_assert(training<chain>.calls[2].saved == -1, "relu needs its output alone");
-static_assert(training<chain>.calls[4].saved >= 0, "gelu needs what was before it");
-static_assert(inference<chain>.calls[4].saved == -1);
-static_assert(inference<chain>.floats < training<chain>.floats);
+static_assert(!places<chain>.saved[2].exists(), "relu needs its output alone");
+static_assert(places<chain>.saved[4].exists(), "gelu needs what was before it");
+static_assert(!inference_places<chain>.saved[4].exists());
+static_assert(inference_places<chain>.scratch_floats < places<chain>.scratch_floats);
 
 // calls of fan: input, dense, shared, shared, multiply, add. Backward steps run from the last to the first.
 constexpr auto edge = [](int call, int index) {
@@ -66,10 +77,11 @@ constexpr auto edge = [](int call, int index) {
 };
 static_assert(!training<fan>.adds_gradient[edge(5, 0)] && !training<fan>.adds_gradient[edge(5, 1)]);
 static_assert(!training<fan>.adds_gradient[edge(4, 0)], "multiply is the first that writes the gradient of x");
-static_assert(training<fan>.own_gradient[edge(4, 1)] >= 0, "its second input is x again: written, then added");
-static_assert(training<fan>.own_gradient[edge(2, 0)] >= 0, "the same for shared");
+static_assert(training<fan>.writes_own_gradient[edge(4, 1)], "its second input is x again: written, then added");
+static_assert(training<fan>.writes_own_gradient[edge(2, 0)], "the same for shared");
 static_assert(!training<fan>.adds_gradient[edge(4, 1)] && !training<fan>.adds_gradient[edge(2, 0)]);
-static_assert(training<fan>.own_gradient[edge(5, 0)] == -1 && inference<fan>.own_gradient[edge(2, 0)] == -1);
+static_assert(!training<fan>.writes_own_gradient[edge(5, 0)] && !inference<fan>.writes_own_gradient[edge(2, 0)]);
+static_assert(sc::plan::whole_pass_of<training_job<fan>, true>.additions.size() == 2);
 static_assert(training<fan>.calls[3].writes_parameter_gradient && !training<fan>.calls[2].writes_parameter_gradient,
               "the last call of a layer writes its weights' gradients; those of the others are added");
 
@@ -78,8 +90,8 @@ static_assert(!training<frozen_start>.calls[3].needs_gradient);
 static_assert(training<frozen_start>.calls[2].needs_gradient);
 
 static_assert(training<twice>.loss_adds_gradient == std::array{false, true}, "two outputs in one place");
-static_assert(training<twice>.loss_gradient >= 0);
-static_assert(training<fan>.loss_gradient == -1);
+static_assert(places<twice>.loss_scratch.exists());
+static_assert(!places<fan>.loss_scratch.exists());
 
 // The gradient of an activation is applied by the only reader of its output, if that can.
 using relus = sc::sequential<input{6}, dense{5, sc::relu}, dense{5, sc::tanh}, dense{5, sc::gelu}, dense{5, sc::relu},
@@ -104,11 +116,12 @@ static_assert(!left_to_reader<relus>(8), "the loss reads it");
 static_assert(!left_to_reader<two_readers>(1) && left_to_reader<two_readers>(2));
 static_assert(!inference<relus>.calls[1].activation_in_consumer);
 
-// Both programs find the inputs in one place, since a session fills them before it knows which one runs.
+// Both modes find the inputs in one place, since a session fills them before it knows which one runs.
 template <class M>
 constexpr bool same_inputs() {
   for (std::size_t i = 0; i < sc::graph_of<M>.calls.size(); ++i)
-    if (sc::graph_of<M>.calls[i].is_input && training<M>.calls[i].value != inference<M>.calls[i].value) return false;
+    if (sc::graph_of<M>.calls[i].is_input && places<M>.value[i].offset != inference_places<M>.value[i].offset)
+      return false;
   return true;
 }
 struct many_inputs : sc::functional<many_inputs> {
@@ -126,6 +139,6 @@ static_assert(same_inputs<chain>() && same_inputs<fan>() && same_inputs<many_inp
 
 TEST_CASE("memory is used again: a deep model needs less than its tensors together at inference") {
   using deep = sc::sequential<input{64}, dense{64}, dense{64}, dense{64}, dense{64}, dense{64}, dense{64}>;
-  CHECK(inference<deep>.floats == 2 * 4 * 64);
-  CHECK(training<deep>.floats < 2 * 7 * 4 * 64);
+  CHECK(inference_places<deep>.scratch_floats == 2 * 4 * 64);
+  CHECK(places<deep>.scratch_floats < 2 * 7 * 4 * 64);
 }

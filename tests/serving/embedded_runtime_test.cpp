@@ -3,6 +3,7 @@
 // leave, programs that fail, stops and restarts.
 #include <stagecraft/host/host.hpp>
 #include <stagecraft/pipeline.hpp>
+#include <stagecraft/serving/batch_sizes_program.hpp>
 #include <stagecraft/serving/embedded_runtime.hpp>
 
 #include <doctest/doctest.h>
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -44,6 +46,7 @@ class doubling_program final : public serving::program {
   }
   [[nodiscard]] serving::program_description const& description() const noexcept override { return known_; }
   void run(serving::program_feed& feed) override {
+    ++runs;
     std::deque<std::vector<float>> inside;
     for (int step = 0; step < known_.iterations; ++step) {
       std::vector<float> values(static_cast<std::size_t>(known_.batch_size) * 2);
@@ -61,6 +64,7 @@ class doubling_program final : public serving::program {
   }
 
   bool refuses_zeros = false;
+  int runs = 0;  // read when nothing runs
 
  private:
   static void give(serving::program_feed& feed, std::deque<std::vector<float>>& inside) {
@@ -192,6 +196,42 @@ TEST_CASE("a call with many samples lets others go first after each batch that i
   check_doubled(reply.get(), 0, 20001);
 }
 
+TEST_CASE("a batch has the least of several sizes that holds its samples") {
+  auto const problem = [](std::vector<int> const& sizes, serving::detail::batch_facts const& facts) {
+    return serving::detail::check_batch_sizes(sizes, facts).code;
+  };
+  CHECK(problem({}, {.batch_size = 4, .stages = 2, .replicas = 2}) == 0);
+  CHECK(problem({1, 4}, {.batch_size = 4}) == 0);
+  CHECK(problem({0, 4}, {.batch_size = 4}) == 5148);
+  CHECK(problem({2, 2, 4}, {.batch_size = 4}) == 5148);
+  CHECK(problem({1, 8}, {.batch_size = 4}) == 5148);
+  CHECK(problem({1, 4}, {.batch_size = 4, .stages = 2}) == 5148);
+  CHECK(problem({1, 4}, {.batch_size = 4, .replicas = 2}) == 5148);
+  CHECK(problem({1, 4}, {.batch_size = 4, .of_inputs = 4}) == 5148);
+  CHECK(problem({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}, {.batch_size = 17}) == 5148);
+
+  std::vector<std::unique_ptr<serving::program>> programs;
+  std::vector<doubling_program*> sizes;
+  for (int const size : {1, 3, 8}) {
+    auto own = std::make_unique<doubling_program>(size, 1, 1);
+    sizes.push_back(own.get());
+    programs.push_back(std::move(own));
+  }
+  serving::engine engine(std::make_unique<serving::batch_sizes_program>(std::move(programs), 5));
+  CHECK(engine.description().batch_size == 8);
+  CHECK(engine.description().batch_sizes == std::vector{1, 3, 8});
+  CHECK(engine.description().iterations == 5);
+  for (int const samples : {1, 2, 3, 4, 8, 9, 17, 10})
+    check_doubled(engine.call(numbers(7, samples), samples), 7, samples);
+  CHECK_THROWS_AS((void)engine.call(numbers(-1, 2), 2), serving::application_runtime_error);
+  check_doubled(engine.call(numbers(7, 1), 1), 7, 1);
+  engine.stop();
+  CHECK(engine.statistics().batches == 14);
+  CHECK(sizes[0]->runs == 4);  // of 1, 9, 17 and 1
+  CHECK(sizes[1]->runs == 4);  // of 2, 3, 10 and the one that failed
+  CHECK(sizes[2]->runs == 6);  // of 4, 8, 9, 17 twice and 10
+}
+
 TEST_CASE("errors reach the calls that were in the execution, and no others") {
   auto engine = make_engine(1, 100, 1);
   CHECK_THROWS_WITH_AS((void)engine.call(numbers(-1, 1), 1), "a division by zero [E4104] [E5084]",
@@ -309,6 +349,7 @@ namespace {
 
 using network = sc::sequential<input{5}, dense{7, sc::relu}, dense{6, sc::tanh}, dense{3}>;
 using staged = sc::pipelined<network, sc::stages<0, 1, 2>>;
+inline constexpr auto four = sc::inference{.batch_size = 4};
 inline constexpr auto inference = sc::inference{.batch_size = 4, .steps_per_execution = 6};
 
 }  // namespace
@@ -341,4 +382,20 @@ TEST_CASE("a predictor in stages, called by many threads, has the outputs that i
     });
   for (auto& caller : callers) caller.join();
   CHECK(right == 100);
+}
+
+TEST_CASE("a predictor of several sizes has the outputs that it predicts, up to rounding") {
+  xt::xtensor<float, 2> x = xt::xtensor<float, 2>::from_shape({7, 5});
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(i * 7919 % 1000) / 500 - 1;
+  sc::predictor<network, four> model(3);
+  xt::xtensor<float, 2> const expected = model.predict(x);
+  serving::embedded_runtime runtime(serving::allow_batch_sizes<1, 4>(std::move(model), {"logits"}));
+  CHECK(runtime.description().batch_sizes == std::vector{1, 4});
+  CHECK(runtime.description().outputs == std::vector<serving::tensor_spec>{{"logits", {3}}});
+  for (std::size_t samples = 1; samples <= 7; ++samples) {
+    xt::xtensor<float, 2> const part = xt::view(x, xt::range(0, samples));
+    xt::xtensor<float, 2> const logits = runtime(part)[0];
+    for (std::size_t i = 0; i < logits.size(); ++i)
+      CHECK(logits.data()[i] == doctest::Approx(expected.data()[i]).epsilon(1e-5));
+  }
 }

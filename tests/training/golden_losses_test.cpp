@@ -31,6 +31,7 @@ void check_losses() {
       }
       targets.emplace_back(std::move(classes));
       for (int i = 0; i < 3; ++i) targets.emplace_back(rows);
+      targets.emplace_back(xt::xtensor<float, 2>(2 * y));
       auto const& given = file["sample_weight"].values;
       std::vector<float> weights;
       if (run == "weighted")

@@ -34,7 +34,7 @@ struct weights_of_step {
 };
 
 template <class Trainer>
-void check_option(char const* name, weights_of_step use = {}, bool one_hot = false) {
+void check_option(char const* name, weights_of_step use = {}, bool one_hot = false, float scale = 1) {
   auto const file = golden::read("perceptron_options.txt");
   Trainer model;
   golden::set_weights(model, file, "initial");
@@ -54,7 +54,7 @@ void check_option(char const* name, weights_of_step use = {}, bool one_hot = fal
     sc::sample_set const y = one_hot ? sc::sample_set(rows) : sc::sample_set(labels);
     losses.push_back(model.train_on_batch(golden::rows(file["x"], step * 8, 8), y, sample_weight, class_weight)[0]);
     if (auto const scales = std::string(name) + "/scales"; file.contains(scales))
-      CHECK(model.loss_scale() == file[scales][step]);
+      CHECK(model.loss_scale() == scale * file[scales][step]);
   }
   golden::check_steps(model, losses, file, name, name);
 }
@@ -76,12 +76,22 @@ TEST_CASE("activity regularizers, add_loss of a model") {
   check_option<sc::trainer<adding, compiled<from_logits>>>("activity");
 }
 TEST_CASE("a loss scale by the share of gradients that do not fit float16") {
-  constexpr auto als =
-      sc::training{.optimizer = sc::optimizers::als_optimizer{sc::optimizers::sgd{.learning_rate = 0.1F}, 0x1p19F, 2, 2,
-                                                              0x1p22F, true, 0.01F},
-                   .loss = from_logits,
-                   .batch_size = 8};
-  check_option<sc::trainer<perceptron, als>>("als");
+  using sgd = sc::optimizers::sgd;
+  constexpr auto als = [](auto const& optimizer) {
+    return sc::training{.optimizer = optimizer, .loss = from_logits, .batch_size = 8};
+  };
+  constexpr sc::optimizers::als_optimizer plain{
+      sgd{.learning_rate = 0.1F}, 0x1p19F, 2, 2, 0x1p22F, true, 0.01F, false, 65504};
+  static constexpr auto of_plain = als(plain);
+  check_option<sc::trainer<perceptron, of_plain>>("als");
+  // What overflows is a quarter, and so is the factor.
+  static constexpr auto of_quarter = als(sc::optimizers::als_optimizer<sgd>{.optimizer = {.learning_rate = 0.1F},
+                                                                            .initial_loss_scaling_factor = 0x1p17F,
+                                                                            .update_frequency = 2,
+                                                                            .max_loss_scaling_factor = 0x1p20F,
+                                                                            .ratio_threshold = 0.01F,
+                                                                            .histogram_bin_edge = 65504.0F / 4});
+  check_option<sc::trainer<perceptron, of_quarter>>("als", {}, false, 0.25F);
 }
 TEST_CASE("weights of samples and classes") {
   using trainer = sc::trainer<perceptron, compiled<from_logits>>;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers in time_distributed against real Keras.
+#include <stagecraft/ipu.hpp>
+
 #include "golden_layers.hpp"
+#include "golden_trainer.hpp"
 
 namespace {
 
@@ -10,7 +13,31 @@ void check(std::string const& name) {
   golden::check_layer<golden::one<2, Input, time_distributed{Each}>, 2>(file, name);
 }
 
+using rows_of_steps = sc::sequential<input{3, 4}, time_distributed{dense{5, sc::tanh}}, flatten{}, dense{2}>;
+inline constexpr auto training = sc::training{
+    .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F}, .loss = sc::losses::mean_squared_error{}, .batch_size = 4};
+
+template <class Machine>
+void check_training() {
+  auto const file = golden::read("time_distributed.txt");
+  sc::trainer<rows_of_steps, training, Machine> model;
+  golden::set_weights(model, file, "initial");
+  std::vector<double> losses;
+  for (std::size_t step = 0; step < 10; ++step) {
+    auto const flat = golden::rows(file["x"], 4 * step, 4);
+    xt::xtensor<float, 3> x = xt::xtensor<float, 3>::from_shape({4, 3, 4});
+    std::copy(flat.begin(), flat.end(), x.begin());
+    losses.push_back(model.train_on_batch(x, golden::rows(file["y"], 4 * step, 4))[0]);
+  }
+  golden::check_steps(model, losses, file, "trained", "trained");
+}
+
 }  // namespace
+
+TEST_CASE("ten steps of training") {
+  check_training<sc::host<>>();
+  check_training<sc::ipu<>>();
+}
 
 TEST_CASE("rows") {
   check<input{3, 4}, dense{5, sc::tanh}>("dense");

@@ -207,7 +207,9 @@ TEST_CASE("metrics agree with Keras, batch after batch, with weights and without
   laws::with_metrics([&]<sc::metrics::metric Metric, int Columns>(std::string const& data, std::string const& name) {
     CAPTURE(data);
     CAPTURE(name);
-    using state_type = sc::trainers::metric_state<Metric, false, Columns>;
+    constexpr bool sparse = Metric.targets == sc::metrics::metric_targets::classes;
+    constexpr sc::shape sample = Metric.along > 0 ? sc::shape(3, 2) : sc::shape{};
+    using state_type = sc::trainers::metric_state<Metric, sparse, Columns, sample>;
     state_type state, weighted, replicas[2];
     CHECK(state.result() == 0);
     for (int batch = 0; batch < 3; ++batch) {
@@ -216,9 +218,11 @@ TEST_CASE("metrics agree with Keras, batch after batch, with weights and without
         return file[data + "/" + what + "_" + std::to_string(batch)].values;
       };
       auto const rows = static_cast<int>(of("prediction").size()) / Columns;
-      state.update(of("prediction").data(), of("target").data(), rows);
-      weighted.update(of("prediction").data(), of("target").data(), rows, of("sample_weight").data());
-      replicas[batch % 2].update(of("prediction").data(), of("target").data(), rows);
+      std::conditional_t<sparse, std::vector<std::int32_t>, std::vector<float>> const targets(of("target").begin(),
+                                                                                              of("target").end());
+      state.update(of("prediction").data(), targets.data(), rows);
+      weighted.update(of("prediction").data(), targets.data(), rows, of("sample_weight").data());
+      replicas[batch % 2].update(of("prediction").data(), targets.data(), rows);
       auto const at = static_cast<std::size_t>(batch);
       CHECK(state.result() == doctest::Approx(file[data + "/" + name][at]).epsilon(3e-6));
       CHECK(weighted.result() == doctest::Approx(file["weighted/" + data + "/" + name][at]).epsilon(3e-6));

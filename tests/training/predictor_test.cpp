@@ -78,9 +78,10 @@ constexpr bool costs_the_same() {
 static_assert(costs_the_same<with_penalties, without_penalties, one_ipu>());
 static_assert(costs_the_same<penalties_in_stages, no_penalties_in_stages, sc::ipu<small_ipus<2>>>());
 template <class M>
-constexpr auto const& program_on_host = sc::plan::program_for<sc::jobs::job_on<M, large_inference, sc::host<>>>;
-static_assert(program_on_host<with_penalties>.floats == program_on_host<without_penalties>.floats);
-static_assert(program_on_host<with_penalties>.calls[1].epilogue > 0);
+constexpr auto const& places_on_host =
+    sc::plan::whole_places_of<typename sc::jobs::job_on<M, large_inference, sc::host<>>::planned>;
+static_assert(places_on_host<with_penalties>.scratch_floats == places_on_host<without_penalties>.scratch_floats);
+static_assert(places_on_host<with_penalties>.epilogue[1] > 0);
 
 // Two inputs, two outputs, a normalization that nothing can take in, since another layer reads the sums, too.
 struct network : sc::functional<network> {

@@ -2,6 +2,7 @@
 #include "application_cache.hpp"
 
 #include "compile_command.hpp"
+#include "cxx_compiler.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -60,7 +61,7 @@ std::string application_on_ipus(std::string const& dir, application_machine cons
   std::string key = "stagecraft " + std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
                     std::to_string(version_patch) + " processor " +
                     std::to_string(kernels::detail::instruction_sets_of_processor()) + "\n" + ipu_config_text(machine) +
-                    "\n";
+                    "\n" + compiler_environment();
   std::vector<std::string> names{"model.json", "application.json"};
   if (fs::exists(dir + "/application.json"))
     if (auto header = processing_header(dir); !header.empty()) names.push_back(std::move(header));

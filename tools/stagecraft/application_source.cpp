@@ -92,8 +92,12 @@ std::string text_of(json const& how, char const* key, std::string_view forbidden
 }
 std::string header_of(json const& how) { return text_of(how, "processing_header", "\"\\/"); }
 
-std::string options_text(json const& how) {
+std::string options_text(json const& how, application_machine const& machine) {
   std::vector<std::string> parts;
+  auto sizes = json(machine.allowed_batch_sizes);
+  if (sizes.empty()) sizes = how.value("allowed_batch_sizes", json::array());
+  // Emulated IPUs compute batches of one size.
+  if (!sizes.empty() && !machine.init_ipu) parts.push_back(".allowed_batch_sizes = {" + list_of(sizes) + "}");
   if (auto const& names = how.at("output_names"); !names.empty()) {
     std::string list;
     for (auto const& name : names) list += (list.empty() ? "" : ", ") + string_literal(name.get<std::string>());
@@ -156,7 +160,8 @@ void write_application_source(std::string const& folder, application_machine con
             std::to_string(how.at("batch_size").get<int>()) +
             ", .steps_per_execution = " + std::to_string(how.at("iterations").get<int>()) +
             (is_sharded(how) ? ", .pipeline = {.schedule = sc::schedule::sequential}" : "") + "};\n";
-    text += "inline constexpr auto around_model = sc::serving::application_options{" + options_text(how) + "};\n\n";
+    text += "inline constexpr auto around_model = sc::serving::application_options{" + options_text(how, machine) +
+            "};\n\n";
     text +=
         "extern \"C\" stagecraft_application const* stagecraft_get_application() {\n"
         "  return sc::serving::application<model_type, inference, around_model, machine_type>::table();\n}\n";

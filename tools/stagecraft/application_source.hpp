@@ -4,12 +4,15 @@
 
 #include <stagecraft/io/detail/option_json.hpp>
 #include <string>
+#include <vector>
 
 namespace stagecraft::tool {
 
 /// The machine that an application is compiled for.
 struct application_machine {
-  int threads = 1;        ///< of the host
+  int threads = 1;  ///< of the host
+  /// Sizes of the host's batches; none: those of application.json.
+  std::vector<int> allowed_batch_sizes = {};
   bool init_ipu = false;  ///< emulated IPUs instead
   int num_ipus = 1;
   double matmul_amp = 0.6;  ///< available memory proportion

@@ -57,6 +57,10 @@ void add_compile_command(CLI::App& app) {
   own->add_option("--threads", command->machine.threads, "Threads of the host")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
+  own->add_option("--allowed_batch_sizes", command->machine.allowed_batch_sizes,
+                  "Sizes of batches, such as 1,8,32, up to the batch size; default: those of the export")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   own->callback([command] { command->run(); });
 }
 

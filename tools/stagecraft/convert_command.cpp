@@ -3,6 +3,7 @@
 
 #include "convert_options.hpp"
 #include "model_converters.hpp"
+#include "model_edits.hpp"
 #include "model_json.hpp"
 #include "pipeline_search.hpp"
 #include "source_model.hpp"
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -54,23 +56,39 @@ io::json checksums_of(std::string const& dir) {
   return sums;
 }
 
-/// Stages of the model that is converted, as long as its layers are the same.
-void keep_stages(std::string const& dir, convert_options const& options, io::json& config) {
-  bool const is_same = !options.remove_excluded_nodes && !options.gelu_replacement && options.manual_sharding.empty() &&
-                       !options.pipeline_cfg && !options.no_ipu_placement;
-  if (!is_same || !fs::exists(dir + "/model.json")) return;
-  auto const model = read_json_file(dir + "/model.json");
-  if (!model.is_object() || !model.contains("config") || !model["config"].is_object()) return;
-  for (auto const& [key, value] : model["config"].items())
-    if (std::string_view(key).find("pipelin") != std::string_view::npos) config[key] = value;
-}
-
 int stages_of(io::json const& config) {
   int stages = 1;
   if (auto const found = config.find("pipeline_stages"); found != config.end() && found->is_object())
     for (auto const& stage : *found)
       if (stage.is_number_integer() && stage < 64) stages = std::max(stages, stage.get<int>() + 1);
   return stages;
+}
+
+/// Stages of those layers that are left. E5149: a stage has none.
+void leave_out_stages(source_model const& model, std::string const& dir, io::json& config) {
+  std::set<std::string> names;
+  for (auto const& [path, name] : list_calls(model)) names.insert(name);
+  auto left = io::json::object();
+  for (auto const& [name, stage] : config["pipeline_stages"].items())
+    if (names.contains(name)) left[name] = stage;
+  if (left.size() == config["pipeline_stages"].size()) return;
+  for (int stage = 0; stage < stages_of(config); ++stage)
+    if (std::find(left.begin(), left.end(), stage) == left.end())
+      throw file_error("E5149", dir + ": no layer of the model's pipeline stage " + std::to_string(stage) +
+                                    " is left; give other stages by 'pipeline_cfg'");
+  config["pipeline_stages"] = std::move(left);
+  config["pipeline_stage_assignment"] = io::json::array();  // it counts the layers that were there
+}
+
+/// Stages of the model that is converted, unless it is divided anew.
+void keep_stages(source_model const& model, std::string const& dir, convert_options const& options, io::json& config) {
+  if (!options.manual_sharding.empty() || options.pipeline_cfg || options.no_ipu_placement) return;
+  if (!fs::exists(dir + "/model.json")) return;
+  auto const saved = read_json_file(dir + "/model.json");
+  if (!saved.is_object() || !saved.contains("config") || !saved["config"].is_object()) return;
+  for (auto const& [key, value] : saved["config"].items())
+    if (std::string_view(key).find("pipelin") != std::string_view::npos) config[key] = value;
+  if (stages_of(config) > 1) leave_out_stages(model, dir, config);
 }
 
 /// A program that has loaded the former one keeps it: what it has mapped must not be written over.
@@ -118,7 +136,10 @@ void convert_command::run() const {
   auto const shards = converters.shard();
 
   auto how = application_of(from);
-  if (all.contains("batch_size") || !fs::exists(from + "/application.json")) how["batch_size"] = options.batch_size;
+  if (all.contains("batch_size") || !fs::exists(from + "/application.json")) {
+    how["batch_size"] = options.batch_size;
+    how.erase("allowed_batch_sizes");  // up to another batch size
+  }
   auto machine = machine_of(options);
   if (shards.stages() > 1) {
     auto& solution = how["solution"] = {{"device_mapping", shards.device_mapping}};
@@ -132,7 +153,7 @@ void convert_command::run() const {
   unfinished.prepare(false);
   io::bundle_contents contents;
   contents.model = model_json(model);
-  keep_stages(from, options, contents.model["config"]);
+  keep_stages(model, from, options, contents.model["config"]);
   if (options.batch_per_step > 0) how["iterations"] = options.batch_per_step * stages_of(contents.model["config"]);
   contents.tensors = weights_of(model);
   auto const write_machine = [&] {

@@ -26,7 +26,7 @@ struct convert_command {
 
   /// Writes the folder, and says so. Throws file_error: as read_model, read_convert_options, model_converters,
   /// find_pipeline and compile_command; E5132 other tags or signatures than models have; E5133 the model is converted
-  /// already; E5091 the folder holds something.
+  /// already; E5149 a stage of its pipeline has no layers left; E5091 the folder holds something.
   void run() const;
 };
 

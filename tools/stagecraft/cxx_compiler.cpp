@@ -61,6 +61,15 @@ std::string errors_of(std::string const& output) {
 
 }  // namespace
 
+std::string compiler_environment() {
+  std::string text;
+  for (char const* const name : {"CXX", "CXXFLAGS", "STAGECRAFT_INCLUDE"}) {
+    char const* const value = std::getenv(name);
+    text += std::string(name) + " " + (value == nullptr ? "" : value) + "\n";
+  }
+  return text;
+}
+
 std::string cxx_compiler::program_name() const {
   char const* const from_environment = std::getenv("CXX");
   return !program.empty() ? program : from_environment != nullptr ? from_environment : "c++";

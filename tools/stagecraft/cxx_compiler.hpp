@@ -7,6 +7,9 @@
 
 namespace stagecraft::tool {
 
+/// What the environment says of compilers: CXX, CXXFLAGS and STAGECRAFT_INCLUDE, line by line.
+[[nodiscard]] std::string compiler_environment();
+
 /// A compiler that is called.
 struct cxx_compiler {
   std::string program;  ///< empty: the environment's CXX, or c++

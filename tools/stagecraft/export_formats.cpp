@@ -22,16 +22,19 @@ tensor_file weights_of(io::bundle_contents const& contents) {
   return file;
 }
 
-std::string note_of_keras_2(io::bundle_contents const& contents) { return io::keras_training_of(contents).note; }
+template <io::keras_version Version>
+std::string note_of(io::bundle_contents const& contents) {
+  return io::keras_training_of(contents, Version).note;
+}
 
 }  // namespace
 
 std::vector<export_format> const& export_formats() {
   static std::vector<export_format> const all{
-      {".weights.h5", "weights for Keras 3", &io::write_keras_weights_h5},
-      {".h5", "a model for Keras 2, and for Keras 3", &io::write_keras_h5, &note_of_keras_2},
-      {".hdf5", "the same", &io::write_keras_h5, &note_of_keras_2},
-      {".keras", "a model for Keras 3", &io::write_keras_archive},
+      {".weights.h5", "weights for Keras 3", &io::write_keras_weights_h5, &note_of<io::keras_version::keras_3>},
+      {".h5", "a model for Keras 2, and for Keras 3", &io::write_keras_h5, &note_of<io::keras_version::keras_2>},
+      {".hdf5", "the same", &io::write_keras_h5, &note_of<io::keras_version::keras_2>},
+      {".keras", "a model for Keras 3", &io::write_keras_archive, &note_of<io::keras_version::keras_3>},
       {"model.json", "a model for TensorFlow.js, with files of weights beside it", &io::write_tfjs},
       {"/", "a folder of a model for TensorFlow.js", &io::write_tfjs},
       {".onnx", "a model for ONNX Runtime and others, opset 17", &write_onnx},

@@ -214,36 +214,18 @@ void model_converters::convert_precision() {
   excluded.report("precision_conversion_excluded_nodes");
 }
 
-namespace {
-
-/// Calls in their order, those of nested models in the place of the call of these.
-void list_calls(source_model const& model, std::string const& prefix, std::map<std::string, int>& count,
-                std::vector<std::pair<std::string, std::string>>& to) {
-  for (auto const& call : model.calls) {
-    auto const& layer = model.layer_of(call);
-    auto const path = prefix + layer.name;
-    if (layer.nested) list_calls(*layer.nested, path + "/", count, to);
-    if (!layer.layer) continue;
-    int const number = count[path]++;
-    to.emplace_back(path, number == 0 ? path : path + "[" + std::to_string(number) + "]");
-  }
-}
-
-}  // namespace
-
 pipeline_solution model_converters::shard() const {
   pipeline_solution solution;
   if (options_.manual_sharding.empty()) return solution;
   std::vector<name_search> lists;
   for (auto const& each : options_.manual_sharding) lists.emplace_back(each);
-  std::vector<std::pair<std::string, std::string>> calls;
-  std::map<std::string, int> count;
-  list_calls(model_, "", count, calls);
-  std::set<std::string> on_host;
+  auto const calls = list_calls(model_);
+  std::set<std::string> layers, on_host;
+  for (auto const& [path, name] : calls) layers.insert(path);
   for_each_layer(model_, "", [&](model_layer& layer, std::string const& path) {
     if (layer.layer->is_on_host) on_host.insert(path);
   });
-  if (on_host.size() == count.size())
+  if (on_host.size() == layers.size())
     throw file_error("E5136", where_ + ": 'manual_sharding' divides the model among IPUs, but no layer is on one");
   std::vector<int> device_of;
   for (auto const& [path, entry] : calls) {

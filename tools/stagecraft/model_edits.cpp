@@ -4,6 +4,7 @@
 #include <stagecraft/pipeline/name_pattern.hpp>
 #include <cstddef>
 #include <cstdio>
+#include <map>
 #include <utility>
 
 namespace stagecraft::tool {
@@ -33,6 +34,29 @@ void for_each_layer(source_model& model, std::string const& prefix,
     if (layer.nested) for_each_layer(*layer.nested, prefix + layer.name + "/", visit);
     if (layer.layer) visit(layer, prefix + layer.name);
   }
+}
+
+namespace {
+
+void add_calls(source_model const& model, std::string const& prefix, std::map<std::string, int>& count,
+               std::vector<std::pair<std::string, std::string>>& to) {
+  for (auto const& call : model.calls) {
+    auto const& layer = model.layer_of(call);
+    auto const path = prefix + layer.name;
+    if (layer.nested) add_calls(*layer.nested, path + "/", count, to);
+    if (!layer.layer) continue;
+    int const number = count[path]++;
+    to.emplace_back(path, number == 0 ? path : path + "[" + std::to_string(number) + "]");
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> list_calls(source_model const& model) {
+  std::vector<std::pair<std::string, std::string>> calls;
+  std::map<std::string, int> count;
+  add_calls(model, "", count, calls);
+  return calls;
 }
 
 void replace_uses(source_model& model, source_tensor const& from, source_tensor const& to) {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::tool {
@@ -34,6 +35,10 @@ class name_search {
 /// Calls `visit(layer, path)` for all layers but inputs and models, in nested models as well.
 void for_each_layer(source_model& model, std::string const& prefix,
                     std::function<void(model_layer& layer, std::string const& path)> const& visit);
+
+/// For each call of a layer, in their order and those of nested models in the place of the call of these, the layer's
+/// path and the name that the call has in solution files: "encoder/dense", and "encoder/dense[1]" if it is the second.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> list_calls(source_model const& model);
 
 /// All that reads `from` reads `to`, outputs of the model among them.
 void replace_uses(source_model& model, source_tensor const& from, source_tensor const& to);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keras's files of whole models: .h5 of Keras 2, and the .keras archives.
+#include "hdf5_process.hpp"
 #include "saved_model/saved_model.hpp"
 #include "source_model.hpp"
 
@@ -50,7 +51,7 @@ source_model read_weights_h5(std::string const& path, import_options const& opti
   bool const is_keras_3 = config.is_object() && config.contains("module");
   if (is_keras_3) rename_functions_of_keras_3(config);
   auto model = read_config(config, options.architecture, options);
-  hdf5_file const file(path);
+  hdf5_process const file(path);
   if (file.has_group("/layers") || file.has_group("/_layer_checkpoint_dependencies"))
     read_keras_weights(file, model);
   else
@@ -97,7 +98,7 @@ source_model read_bundle(std::string const& path, import_options const& options)
 
 source_model read_h5(std::string const& path, import_options const& options) {
   if (!options.architecture.empty()) return read_weights_h5(path, options);
-  hdf5_file const file(path);
+  hdf5_process const file(path);
   auto const config = file.text("/", "model_config");
   if (!config)
     throw file_error("E5062", path + ": has no model, " +
@@ -122,7 +123,7 @@ source_model read_keras(std::string const& path, import_options const& options) 
   auto config = parse({reinterpret_cast<char const*>(text.data()), text.size()}, path, "member 'config.json'");
   rename_functions_of_keras_3(config);
   auto model = read_config(config, path, options);
-  read_keras_weights(hdf5_file(member("model.weights.h5"), path + " (model.weights.h5)"), model);
+  read_keras_weights(hdf5_process(member("model.weights.h5"), path + " (model.weights.h5)"), model);
   return model;
 }
 

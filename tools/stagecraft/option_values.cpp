@@ -4,6 +4,7 @@
 #include <stagecraft/graph/layer_names.hpp>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 namespace stagecraft::tool {
@@ -28,14 +29,11 @@ std::string number_text(float number) { return shortest_text(number) + "F"; }
 std::vector<long long> whole_numbers(json const& value) {
   std::vector<long long> result;
   auto const add = [&](json const& number) {
-    bool const is_whole = number.is_number_integer() ||
-                          (number.is_number_float() &&
-                           number.get<double>() == static_cast<double>(static_cast<int>(number.get<double>())));
-    if (!is_whole) throw unsupported("is " + value.dump());
-    auto const found = number.get<long long>();
-    if (found < std::numeric_limits<int>::min() || found > std::numeric_limits<int>::max())
+    auto const found = number.is_number() ? number.get<double>() : 0.5;  // an int is a double exactly
+    if (!(found >= std::numeric_limits<int>::min() && found <= std::numeric_limits<int>::max()) ||
+        found != std::trunc(found))
       throw unsupported("is " + value.dump());
-    result.push_back(found);
+    result.push_back(static_cast<long long>(found));
   };
   if (!value.is_array()) {
     add(value);

@@ -6,6 +6,7 @@
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/pipeline/name_pattern.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <string_view>
 
@@ -127,8 +128,10 @@ class configuration_reader {
   }
 
   void read_load() {
-    require("solution_path", "the solution file that is read");
     take("solution_path", to_.solution_path);
+    // The guide demands it; Graphcore's tool reads what its search has written.
+    if (!config_.contains("solution_path") && !std::filesystem::exists(to_.solution_path))
+      require("solution_path", "the solution file that is read");
     take("profiling_enable", to_.profiling_enable);
   }
 

@@ -49,7 +49,7 @@ struct pipeline_configuration {
   int unmatched_in_stage = -1;
 
   // load
-  std::string solution_path;  ///< the solution file
+  std::string solution_path = "solution/greedy_search.pipeconfig";  ///< the solution file: what `auto` writes
 };
 
 /// JSON, which may have comments. Throws file_error of this code, in which `where` is named: it is none, or nested
@@ -58,7 +58,8 @@ struct pipeline_configuration {
 
 /// A configuration from JSON. `where` is named in errors. Throws file_error: E5171 `converter` is missing, or something
 /// else; E5172 a key that the converter does not have; E5173 a value of another type, or out of its range; E5174 a key
-/// is missing; E5175 not as many lists of expressions as devices; E5176 an expression that cannot be read.
+/// is missing, of `load` if its default is no file either; E5175 not as many lists of expressions as devices; E5176 an
+/// expression that cannot be read.
 [[nodiscard]] pipeline_configuration read_pipeline_configuration(json const& config, std::string const& where);
 
 /// The same from a text, or from the file that it names; both may have comments. Throws as above, and E5170 it is

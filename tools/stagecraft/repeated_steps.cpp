@@ -207,12 +207,11 @@ class finder {
     // Numbers of names and sizes that are alike are so by chance.
     if (cells[0]->kind != parameter[0]->kind || cells[0]->is_of_name != parameter[0]->is_of_name) return {};
     bool const is_integer = cells[0]->kind == cell::kinds::integer;
-    auto const number = [](cell const* of) { return std::strtoll(of->value.c_str(), nullptr, 10); };
     long long factor = 0, divisor = 0, more = 0;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       is_same = is_same && cells[i]->value == parameter[i]->value;
       if (!is_integer) continue;
-      auto const a = number(cells[i]), b = number(parameter[i]);
+      auto const a = cells[i]->number(), b = parameter[i]->number();
       if (a == 0 || b == 0) is_multiple = is_part = false;
       if (i == 0) {
         factor = b == 0 ? 0 : a / b;

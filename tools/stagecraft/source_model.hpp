@@ -2,9 +2,9 @@
 // A model that was read from a file: its layers, their calls in an order in which they can be made, and weights.
 #pragma once
 
-#include "hdf5_file.hpp"
 #include "source_layer.hpp"
 
+#include <stagecraft/io/keras/hdf5_content.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 
 #include <map>
@@ -14,6 +14,8 @@
 #include <vector>
 
 namespace stagecraft::tool {
+
+using io::stored_array;
 
 struct source_model;
 
@@ -87,8 +89,8 @@ struct import_options {
 [[nodiscard]] source_model read_onnx(std::string const& path, import_options const& options);
 
 /// Fills in the values of all weights. Errors as read_model.
-void read_h5_weights(hdf5_file const& file, source_model& model);
-void read_keras_weights(hdf5_file const& file, source_model& model);
+void read_h5_weights(io::hdf5_content const& file, source_model& model);
+void read_keras_weights(io::hdf5_content const& file, source_model& model);
 void read_tfjs_weights(tensor_file const& weights, std::string const& file, source_model& model);
 void read_bundle_weights(tensor_file const& weights, std::string const& file, source_model& model);
 

@@ -21,6 +21,8 @@ struct cell {
   bool is_of_name = false;
 
   [[nodiscard]] bool is_alike(cell const& other) const { return kind == other.kind && value == other.value; }
+  /// That of an integer, which an int holds: options and parts of names are read so.
+  [[nodiscard]] long long number() const { return std::stoll(value); }
 };
 
 /// One statement: a call of a layer, of a nested model, or of a function.

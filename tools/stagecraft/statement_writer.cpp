@@ -238,7 +238,6 @@ std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, 
   if (first.function < 0) return 0;
   // As many calls as follow each other, each of the one before it, with arguments that grow evenly.
   std::size_t end = begin + 1;
-  auto const number = [](cell const& of) { return std::strtoll(of.value.c_str(), nullptr, 10); };
   auto const follows = [&](std::size_t index) {
     auto const &step = steps[index], &before = steps[index - 1];
     if (step.function != first.function || step.inputs[0] != before.outputs[0]) return false;
@@ -250,7 +249,7 @@ std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, 
       auto const& own = step.cells[c];
       if (own.kind != cell::kinds::integer && own.value != first.cells[c].value) return false;
       if (own.kind == cell::kinds::integer && index >= begin + 2 &&
-          number(own) - number(before.cells[c]) != number(steps[begin + 1].cells[c]) - number(first.cells[c]))
+          own.number() - before.cells[c].number() != steps[begin + 1].cells[c].number() - first.cells[c].number())
         return false;
     }
     return true;
@@ -263,9 +262,9 @@ std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, 
   auto const& function = plan_.functions[at(first.function)];
   for (std::size_t c = 0; c < first.cells.size(); ++c)
     if (first.cells[c].kind == cell::kinds::integer && variable.empty() &&
-        number(steps[begin + 1].cells[c]) - number(first.cells[c]) == 1) {
+        steps[begin + 1].cells[c].number() - first.cells[c].number() == 1) {
       variable = function.parameters[c].name;
-      start = number(first.cells[c]);
+      start = first.cells[c].number();
     }
   if (variable.empty()) variable = "i";
   while (declared_.contains(variable)) variable += "_";
@@ -273,8 +272,8 @@ std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, 
   for (std::size_t c = 0; c < first.cells.size(); ++c) {
     expression each{first.cells[c].value, first.cells[c].kind == cell::kinds::text};
     if (first.cells[c].kind == cell::kinds::integer) {
-      each.text = in_loop(number(first.cells[c]), number(steps[begin + 1].cells[c]) - number(first.cells[c]), variable,
-                          start, step_of_variable);
+      auto const value = first.cells[c].number();
+      each.text = in_loop(value, steps[begin + 1].cells[c].number() - value, variable, start, step_of_variable);
       if (each.text.empty()) return 0;
     }
     cells.push_back(std::move(each));

@@ -40,7 +40,7 @@ class assignment {
     progress::shown().begin("reading " + file_ + ", layer", layers.size());
   }
 
-  void give(hdf5_file const& file, model_layer& layer, std::vector<std::string> const& paths) {
+  void give(io::hdf5_content const& file, model_layer& layer, std::vector<std::string> const& paths) {
     give(layer, paths.size(), [&](std::size_t i) { return file.array(paths[i]); });
   }
   void give(model_layer& layer, std::vector<stored_tensor const*> const& tensors) {
@@ -76,7 +76,7 @@ class assignment {
   std::vector<std::string> problems_;
 };
 
-void assign_container(hdf5_file const& file, source_model& model, std::string const& group, assignment& to) {
+void assign_container(io::hdf5_content const& file, source_model& model, std::string const& group, assignment& to) {
   std::map<std::string, int> used;
   // Before 2.14, layers were called otherwise.
   auto const layers = file.has_group(group + "/layers") ? group + "/layers" : group + "/_layer_checkpoint_dependencies";
@@ -97,7 +97,7 @@ void assign_container(hdf5_file const& file, source_model& model, std::string co
 
 }  // namespace
 
-void read_h5_weights(hdf5_file const& file, source_model& model) {
+void read_h5_weights(io::hdf5_content const& file, source_model& model) {
   assignment to(file.name(), model);
   std::string const base = file.has_group("/model_weights") ? "/model_weights/" : "/";
   for (auto& layer : model.layers) {
@@ -120,7 +120,7 @@ void read_h5_weights(hdf5_file const& file, source_model& model) {
   to.report();
 }
 
-void read_keras_weights(hdf5_file const& file, source_model& model) {
+void read_keras_weights(io::hdf5_content const& file, source_model& model) {
   assignment to(file.name(), model);
   assign_container(file, model, "", to);
   to.report();

@@ -29,8 +29,8 @@ namespace detail {
 
 /// The samples along the first axis, as floats: read one by one, when they are asked for; the file is opened here, and
 /// stays open. `sc::data::zip(sc::data::npy("x.npy"), sc::data::npy("y.npy"))` are samples to train with.
-/// Errors: file_error E5001, E5013, E5014; E5014 for a single number, and for an array of several axes in Fortran's
-/// order, whose samples do not lie one after the other.
+/// Errors: file_error E5001, E5013, E5014; E5014 for a single number, for an array of several axes in Fortran's order,
+/// whose samples do not lie one after the other, and for more samples without numbers than an int can count.
 [[nodiscard]] inline dataset<xt::xarray<float>> npy(std::string const& path) {
   auto source = std::make_shared<io::byte_source const>(path);
   auto const [header, first] = io::read_npy_header(*source);

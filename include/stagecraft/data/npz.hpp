@@ -33,24 +33,29 @@ struct npz_array {
 class npz_stream final : public stream<xt::xarray<float>> {
  public:
   explicit npz_stream(std::shared_ptr<npz_array const> array)
-      : array_(std::move(array)), from_(array_->path, array_->member), row_(array_->row), left_(array_->count) {
-    row_.bytes.resize(array_->row_bytes);
+      : array_(std::move(array)), from_(array_->path, array_->member), part_(array_->row), left_(array_->count) {
     std::vector<std::byte> header(static_cast<std::size_t>(array_->header_bytes));
     from_.read(header);
   }
   std::optional<xt::xarray<float>> next() override {
     if (left_ == 0) return std::nullopt;
-    from_.read(row_.bytes);
-    if (--left_ == 0) from_.finish();  // the checksum is of all bytes
     auto sample = xt::xarray<float>::from_shape(array_->shape);
-    std::ranges::copy(io::to_floats(row_), sample.data());
+    auto const size = size_of(part_.type);
+    for (std::size_t at = 0; at < array_->row_bytes; at += part_.bytes.size()) {  // the bytes are not kept as a whole
+      part_.bytes.resize(std::min(array_->row_bytes - at, most_part * size));
+      from_.read(part_.bytes);
+      std::ranges::copy(io::to_floats(part_), sample.data() + at / size);
+    }
+    if (--left_ == 0) from_.finish();  // the checksum is of all bytes
     return sample;
   }
 
  private:
+  static constexpr std::size_t most_part = 1 << 14;  // numbers that are unpacked at once
+
   std::shared_ptr<npz_array const> array_;
   io::zip_stream from_;
-  stored_tensor row_;
+  stored_tensor part_;  // of a sample
   std::int64_t left_;
 };
 
@@ -59,8 +64,9 @@ class npz_stream final : public stream<xt::xarray<float>> {
 /// The samples along the first axis of an array in a file that np.savez or np.savez_compressed wrote, as floats: each
 /// pass reads the file from its begin, and unpacks it sample by sample.
 /// `zip(npz("digits.npz", "x_train"), npz("digits.npz", "y_train"))` are samples to train with.
-/// Errors: file_error E5001, E5013, E5014, E5015, as read_npz; E5014 if there is no such array, for a single number,
-/// and for an array of several axes in Fortran's order, whose samples do not lie one after the other.
+/// A pass takes memory for a sample's floats. Errors: file_error E5001, E5013, E5014, E5015, as read_npz; E5014 for a
+/// single number, for an array of several axes in Fortran's order, whose samples do not lie one after the other, and
+/// for more samples without numbers than an int can count; E5015 if there is no such array.
 [[nodiscard]] inline dataset<xt::xarray<float>> npz(std::string const& path, std::string const& name) {
   auto array = std::make_shared<detail::npz_array>();
   array->path = path, array->member = name + ".npy";

@@ -344,8 +344,6 @@ inline constexpr diagnostic schedule_problem = [] {
   }
   return problem;
 }();
-template <class Job>
-inline constexpr diagnostic const& inference_problem = schedule_problem<typename Job::in_inference>;
 
 /// Whether a training description says how the weights of a model are updated, so that it can be trained.
 template <class Job>

@@ -4,6 +4,7 @@
 
 #include <stagecraft/description/dtype_policy.hpp>
 #include <stagecraft/description/job.hpp>
+#include <stagecraft/description/metric_checks.hpp>
 #include <stagecraft/description/output_masks.hpp>
 #include <stagecraft/description/pipeline_checks.hpp>
 #include <stagecraft/description/reported_metrics.hpp>
@@ -15,10 +16,7 @@
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
-#include <stagecraft/losses/along_axis.hpp>
 #include <stagecraft/losses/loss.hpp>
-#include <stagecraft/metrics/metric_plan.hpp>
-#include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <array>
@@ -28,123 +26,6 @@
 #include <utility>
 
 namespace stagecraft::detail {
-
-/// E4026, E4027, E4083: metrics for each output that do not fit the outputs.
-template <class M>
-constexpr void check_metrics_per_output(metrics::metric_list const& list, std::string_view field, diagnostic& problem) {
-  constexpr int outputs = static_cast<int>(output_names<M>.size());
-  if (list.is_too_long)
-    problem.report(4083, "the training's ", field, " are not at most sixteen values of metrics' classes");
-  int named = 0;
-  for (int entry = 0; entry < list.entries; ++entry) {
-    auto const& name = list.outputs[entry];
-    if (name.empty()) continue;
-    ++named;
-    bool found = false;
-    for (auto const& output : output_names<M>) found |= output == name;
-    if (!found)
-      problem.report(4027, "the training's ", field, " are for an output '", name.view(), "', but the ",
-                     outputs == 1 ? "output" : "outputs", " of model '", graph_of<M>.name(), "' ",
-                     outputs == 1 ? "is '" : "are '", output_names<M>[0].view(), outputs > 1 ? "', '" : "'",
-                     outputs > 1 ? output_names<M>[outputs > 1 ? 1 : 0].view() : "", outputs > 1 ? "'" : "",
-                     outputs > 2 ? " and so on" : "");
-  }
-  if (list.entries > 0 && named < list.entries && (named > 0 || list.entries != outputs))
-    problem.report(4026, "the training has ", field, " for ", list.entries, list.entries == 1 ? " output" : " outputs",
-                   ", ", named == 0 ? "" : "some by name and some by their place, ", "but model '", graph_of<M>.name(),
-                   "' has ", outputs, outputs == 1 ? " output" : " outputs",
-                   "; give one entry for each output in their order, or each with an output's name");
-}
-
-/// E1103: an axis that an output does not have, or whose losses cannot be told from masks.
-template <class Job, std::size_t Output>
-constexpr void check_axis_of_loss(int axis, std::string_view kind, std::string_view name, diagnostic& problem) {
-  constexpr int call = outputs_of<typename Job::model>[Output];
-  shape const& sample = Job::graph.call(call).shape;
-  int const found = losses::detail::axis_of_sample(axis, sample);
-  if (found < 0)
-    problem.report(1103, kind, " '", name, "' has axis ", axis, ", which output '", Job::graph.layer_of(call).name,
-                   "' of shape ", sample,
-                   " does not have; 1 is its first axis, and 0 that of the batch, along which "
-                   "nothing is measured");
-  else if (found < sample.rank() - 1 && sample.size() > losses::detail::most_values_along_axis)
-    problem.report(1103, kind, " '", name, "' has axis ", axis, ", but output '", Job::graph.layer_of(call).name,
-                   "' has ", sample.size(), " values; along another axis than the last one they are at most ",
-                   losses::detail::most_values_along_axis);
-  else if (found < sample.rank() - 1 && Job::graph.mask_of(call) != nullptr)
-    problem.report(1103, kind, " '", name, "' has axis ", axis, ", but output '", Job::graph.layer_of(call).name,
-                   "' has masked steps, which only what is measured along the last axis can leave out");
-}
-
-/// E1102: weights of labels that are not those of the columns, thresholds that are no probabilities, or too many of
-/// both.
-constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_view output, int width,
-                                       diagnostic& problem) {
-  auto const options = own_from<metrics::detail::confusion_options>(of.options);
-  int const thresholds = options.given(), weights = of.numbers.count - thresholds;
-  if (of.numbers.count > number_list::capacity)
-    problem.report(1102, "metric '", of.name(), "' has ", thresholds, " thresholds and ", weights,
-                   " label_weights; together they are at most ", number_list::capacity);
-  else if (weights != 0 && weights != width)
-    problem.report(1102, "metric '", of.name(), "' has ", weights, " label_weights for the ", width,
-                   " values of output '", output, "'; give it one for each, or none");
-  auto const is_probability = [](float threshold) { return threshold >= 0 && threshold <= 1; };
-  bool right = options.spacing != metrics::detail::threshold_spacing::one || is_probability(options.threshold) ||
-               options.threshold == metrics::detail::no_threshold;
-  for (int i = 0; i < thresholds; ++i) right = right && is_probability(of.numbers.numbers[i]);
-  if (!right && !problem.failed())
-    problem.report(1102, "metric '", of.name(), "' has a threshold that is not between 0 and 1");
-}
-
-/// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
-template <class Job, std::size_t Output>
-constexpr void check_metrics_of_output(diagnostic& problem) {
-  constexpr bool sparse = losses::loss_of_output<Output>(Job::training.loss).sparse_targets;
-  constexpr int call = outputs_of<typename Job::model>[Output];
-  auto const width = Job::graph.call(call).shape.back();
-  for (auto const& each : reported_metrics<Job>)
-    if (each.output == Output && !metrics::fits_targets(each.metric, sparse, width))
-      problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", Job::graph.layer_of(call).name,
-                     "' of ", width, " values, whose loss takes ", sparse ? "class numbers" : "one target per value",
-                     "; choose the metric with or without sparse_, or metrics::accuracy");
-  for (auto const& each : reported_metrics<Job>) {
-    if (each.output != Output) continue;
-    if (each.metric.kind == metrics::metric_kind::confusion)
-      check_numbers_of_metric(each.metric, Job::graph.layer_of(call).name, width, problem);
-    check_axis_of_loss<Job, Output>(each.metric.along - 1, "metric", each.metric.name(), problem);
-  }
-}
-
-/// E1070: a loss that is written as a `call` and does not fit the output.
-template <class Job, std::size_t Output>
-constexpr void check_loss_of_output(diagnostic& problem) {
-  constexpr auto loss = losses::loss_of_output<Output>(Job::training.loss);
-  check_axis_of_loss<Job, Output>(losses::detail::axis_of(loss), "loss", loss.name, problem);
-  if constexpr (HasLossCall<decltype(loss)>)
-    if (auto const found =
-            trace_loss(loss, Job::graph.call(outputs_of<typename Job::model>[Output]).shape.back()).list.problem;
-        found.failed() && !problem.failed())
-      problem = found;
-}
-
-/// E1070: a metric that is written as a `call` and does not fit an output.
-template <class Job>
-constexpr void check_calls_of_metrics(diagnostic& problem) {
-  constexpr auto sparse = []<std::size_t... Output>(std::index_sequence<Output...>) {
-    return std::array{bool{losses::loss_of_output<Output>(Job::training.loss).sparse_targets}...};
-  }(std::make_index_sequence<output_names<typename Job::model>.size()>{});
-  for (auto const& each : reported_metrics<Job>) {
-    if (problem.failed()) return;
-    if (each.metric.rules == nullptr || !(each.metric.rules->takes_ops || each.metric.result != nullptr)) continue;
-    auto const call = [&](auto& ops, auto target, auto output) {
-      return each.metric.rules->call(each.metric.options, ops, target, output);
-    };
-    int const columns = Job::graph.call(Job::graph.outputs_of(0)[each.output]).shape.back();
-    problem = each.metric.result != nullptr
-                  ? trace_metric_sums(each.metric, sparse[each.output], 2, columns).list.problem
-                  : trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
-  }
-}
 
 /// E1070: an initializer, a constraint or a regularizer that does not fit a weight.
 template <class M>
@@ -157,20 +38,6 @@ constexpr void check_functions_of_weights(diagnostic& problem) {
     if (!problem.failed() && weight.regularizer.is_own())
       problem = trace_penalty(weight.regularizer, weight.shape, false).list.problem;
   }
-}
-
-/// E4028: two metrics that logs would not tell apart.
-template <class Job>
-constexpr void check_names_of_metrics(diagnostic& problem) {
-  auto const& all = reported_metrics<Job>;
-  for (auto const& each : all)
-    for (auto const* other = all.begin(); other != &each; ++other)
-      if (each.has_name_of(*other)) {
-        problem.report(4028, "the training has two metrics '", each.says_so ? "weighted_" : "", each.metric.name(),
-                       "' of output '", output_names<typename Job::model>[each.output].view(),
-                       "'; names of metrics are unique");
-        return;
-      }
 }
 
 /// The rules of numbers that a training and an inference have.

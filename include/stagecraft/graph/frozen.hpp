@@ -20,6 +20,17 @@ constexpr std::array<T, Size> array_of(growing_array<T> const& source) {
   }(std::make_index_sequence<Size>{});
 }
 
+/// What `each<0>()`, `each<1>()` and so on return, `Count` in all: the constants of all passes, devices or weights.
+template <int Count, class Each>
+constexpr auto array_of_each(Each const& each) {
+  return [&each]<std::size_t... Index>(std::index_sequence<Index...>) {
+    static_cast<void>(each);
+    return std::array<decltype(each.template operator()<0>()), Count> {
+      each.template operator()<static_cast<int>(Index)>()...
+    };
+  }(std::make_index_sequence<Count>{});
+}
+
 /// How long the arrays of frozen<Make> are. A variable of its own: one inside of a function would be evaluated again
 /// with each call of it.
 template <class Make>

@@ -76,13 +76,6 @@ class weight_functions {
     }
   }
 
-  static void constrain_all(float* weights, float* workspace) {
-    for_each([&]<std::size_t Parameter>() { constrain<Parameter>(weights, workspace); });
-  }
-  static void add_all_penalty_gradients(float const* weights, float* gradients, float times, float* workspace) {
-    for_each([&]<std::size_t Parameter>() { add_penalty_gradient<Parameter>(weights, gradients, times, workspace); });
-  }
-
   [[nodiscard]] static constexpr long long workspace_floats() {
     long long largest = 0;
     for_each([&]<std::size_t Parameter>() {

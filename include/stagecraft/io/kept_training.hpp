@@ -6,12 +6,14 @@
 #include <stagecraft/io/detail/config_differences.hpp>
 #include <stagecraft/io/detail/keras_positions.hpp>
 #include <stagecraft/io/detail/match_weights.hpp>
+#include <stagecraft/io/keras/keras_optimizer.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 #include <stagecraft/training/callbacks/weight_array.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,9 +29,12 @@ struct kept_training {
     stored_tensor values;
   };
   tensor_file weights;
-  std::string optimizer;  ///< its name here, or Keras's if it has none here; empty: the file has none
+  std::string optimizer;  ///< its name here, or Keras's if it has none here; empty: the file does not say it
   json options = json::object();
   std::vector<slot> slots;
+  /// What a file of Keras 3 has in place of slots: numbers without names, in the order of keras_3_order. `optimizer` is
+  /// empty where the file holds them alone.
+  std::optional<std::vector<stored_tensor>> numbers;
   std::vector<std::string> unknown;  ///< numbers of the optimizer that have no counterpart here
   std::int64_t updates = 0;          ///< of the weights
 };
@@ -43,34 +48,26 @@ struct kept_training {
          (found.is_number() || found.is_boolean() || found.is_null()) && number(own) == number(found);
 }
 
-/// Takes over the optimizer of a file: its numbers of each trained weight, which are `paths.size()` times
-/// `names.size()`, slots of a weight beside each other; the weight updates; the learning rate, unless it is a
-/// schedule's. `own` is the trainer's optimizer. Throws file_error E5120 with all that does not fit, before anything is
-/// changed.
-inline void take_optimizer(kept_training const& from, json const& own, std::vector<std::string> const& paths,
-                           std::vector<std::string> const& names, std::vector<weight_array>& numbers,
-                           engine::training_progress& progress, std::string const& path) {
-  auto const stop = [&](std::string const& what) {
-    refuse("E5120", path, "training cannot go on from this file, load_weights reads the weights alone: " + what);
-  };
-  auto const mine = own.value("class_name", "");
-  if (from.optimizer.empty()) stop("it holds no optimizer");
-  if (from.optimizer != mine)
-    stop("its optimizer is " + value_text(from.optimizer) + ", the trainer's " + value_text(mine));
-  std::vector<std::string> wrong;
-  auto const options = own.value("config", json::object());
-  for (auto const& [key, value] : from.options.items()) {
+/// What differs between the options of a trainer's optimizer and those of a file.
+inline void compare_options(json const& own, json const& found, std::vector<std::string>& wrong) {
+  for (auto const& [key, value] : found.items()) {
     static constexpr std::array<std::string_view, 5> others{"name", "jit_compile", "is_legacy_optimizer",
                                                             "ema_momentum", "ema_overwrite_frequency"};
     if (std::find(others.begin(), others.end(), key) != others.end()) continue;
-    auto const ours = options.value(key, json());
+    auto const ours = own.value(key, json());
     if (key == "learning_rate" && (value.is_number() || ours.is_object())) continue;
     if (!is_same_option(ours, value))
       wrong.push_back("option " + key + " is " + value_text(ours) + ", in the file " + value_text(value));
   }
-  for (auto const& [key, value] : options.items())  // Keras does not write all options that are off
-    if (key != "learning_rate" && !from.options.contains(key) && !is_same_option(value, json()))
+  for (auto const& [key, value] : own.items())  // Keras does not write all options that are off
+    if (key != "learning_rate" && !found.contains(key) && !is_same_option(value, json()))
       wrong.push_back("option " + key + " is " + value_text(value) + ", which the file does not have");
+}
+
+/// Takes over slots that have names. Arguments as those of take_optimizer.
+inline void take_slots(kept_training const& from, json const& options, std::vector<std::string> const& paths,
+                       std::vector<std::string> const& names, std::vector<weight_array>& numbers,
+                       std::vector<std::string>& wrong) {
   for (auto const& each : from.unknown) wrong.push_back("'" + each + "' of the file has no counterpart here");
   for (std::size_t slot = 0; slot < names.size(); ++slot) {
     std::size_t weight = 0;
@@ -99,6 +96,50 @@ inline void take_optimizer(kept_training const& from, json const& own, std::vect
     if (std::find(names.begin(), names.end(), each.name) == names.end())
       wrong.push_back("'" + each.values.name + "' of the file has no counterpart in this optimizer");
   }
+}
+
+/// Takes over numbers that have none, which Keras's optimizer `known` has.
+inline void take_numbers(std::vector<stored_tensor> const& from, keras_optimizer const& known,
+                         std::vector<std::string> const& paths, std::vector<std::string> const& names,
+                         std::vector<weight_array>& numbers, std::vector<std::string>& wrong) {
+  auto const order = keras_3_order(known, names, paths.size());
+  if (order.size() != from.size()) {
+    wrong.push_back("the file has " + std::to_string(from.size()) + " arrays of its numbers, the trainer's has " +
+                    std::to_string(names.size()) + " for each of " + std::to_string(paths.size()) + " weights");
+    return;
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    auto& to = numbers[order[i].weight * names.size() + order[i].slot];
+    if (auto const what = difference_of(from[i], to); what.empty())
+      to.values = to_floats(from[i]);
+    else
+      wrong.push_back("'" + from[i].name + "' " + what);
+  }
+}
+
+/// Takes over the optimizer of a file: its numbers of each trained weight, which are `paths.size()` times
+/// `names.size()`, slots of a weight beside each other; the weight updates; the learning rate, unless it is a
+/// schedule's. `own` is the trainer's optimizer, which is that of a file that does not say its own. Throws file_error
+/// E5120 with all that does not fit; `progress` has not changed then.
+inline void take_optimizer(kept_training const& from, json const& own, std::vector<std::string> const& paths,
+                           std::vector<std::string> const& names, std::vector<weight_array>& numbers,
+                           engine::training_progress& progress, std::string const& path) {
+  auto const stop = [&](std::string const& what) {
+    refuse("E5120", path, "training cannot go on from this file, load_weights reads the weights alone: " + what);
+  };
+  auto const mine = own.value("class_name", "");
+  if (from.optimizer.empty() && !from.numbers) stop("it holds no optimizer");
+  if (!from.optimizer.empty() && from.optimizer != mine)
+    stop("its optimizer is " + value_text(from.optimizer) + ", the trainer's " + value_text(mine));
+  std::vector<std::string> wrong;
+  auto const options = own.value("config", json::object());
+  if (!from.optimizer.empty()) compare_options(options, from.options, wrong);
+  if (auto const* const known = keras_optimizer_of(mine); from.numbers && known != nullptr)
+    take_numbers(*from.numbers, *known, paths, names, numbers, wrong);
+  else if (from.numbers)
+    stop("Keras has no optimizer " + value_text(mine) + " that keeps the same numbers");
+  else
+    take_slots(from, options, paths, names, numbers, wrong);
   std::string text;
   constexpr std::size_t most = 20;
   for (std::size_t i = 0; i < wrong.size() && i < most; ++i) text += "\n  " + wrong[i];

@@ -16,8 +16,9 @@ namespace stagecraft::io {
 
 /// The formats that this header adds. Of weights alone there is only a reader: Keras's writers know the model.
 struct keras_formats {
-  model_format weights_h5{".weights.h5", &write_keras_weights_h5}, h5{".h5", &write_keras_h5, &read_keras_training},
-      hdf5{".hdf5", &write_keras_h5, &read_keras_training}, keras{".keras", &write_keras_archive};
+  model_format weights_h5{".weights.h5", &write_keras_weights_h5, &read_keras_training},
+      h5{".h5", &write_keras_h5, &read_keras_training}, hdf5{".hdf5", &write_keras_h5, &read_keras_training},
+      keras{".keras", &write_keras_archive, &read_keras_archive_training};
   weight_format h5_weights{".h5", &read_keras_h5}, hdf5_weights{".hdf5", &read_keras_h5},
       keras_weights{".keras", &read_keras_archive};
 

@@ -2,6 +2,8 @@
 // Keras's "a float or a list of floats".
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <type_traits>
 
 namespace stagecraft {
@@ -32,6 +34,12 @@ struct number_list {
         numbers[k] = numbers[k - 1];
         numbers[k - 1] = smaller;
       }
+  }
+  /// In a `call`: a tensor of (count).
+  [[nodiscard]] constexpr auto as_tensor(auto& ops) const {
+    decltype(ops.full({1}, 0.0F)) each[capacity]{};
+    for (int i = 0; i < count; ++i) each[i] = ops.full({1}, numbers[i]);
+    return ops.concatenate(std::span(each, static_cast<std::size_t>(count)));
   }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }

@@ -134,15 +134,16 @@ struct open_trace {
     }
   }
 
-  constexpr void end(operations::tensor result) {
-    if (!traced.list.losses.empty()) result = with_losses(result);
+  /// `finds_losses`: whether what the call adds to the loss is found; else there are zeros in its place.
+  constexpr void end(operations::tensor result, bool finds_losses = true) {
+    if (!traced.list.losses.empty()) result = with_losses(result, finds_losses);
     traced.outputs.push_back(result.id);
     traced.forward_count = traced.list.size();
   }
 
  private:
   /// What a call gives, and behind it what it adds to the loss, one number for each sample.
-  constexpr operations::tensor with_losses(operations::tensor result) {
+  constexpr operations::tensor with_losses(operations::tensor result, bool finds_losses) {
     auto& list = traced.list;
     int const batch = result.rank() < 1 ? 0 : result.length(0);
     auto const flat = [&](operations::tensor x) {
@@ -156,7 +157,7 @@ struct open_trace {
       if (list.problem.failed()) return result;
       if (rows.empty()) rows.push_back(flat(result));
       if (list.packed.empty()) list.packed.push_back(result.shape());
-      rows.push_back(ops.mean(flat(value), -1));
+      rows.push_back(finds_losses ? ops.mean(flat(value), -1) : ops.full({batch, 1}, 0));
       list.packed.push_back(rows.back().shape());
     }
     return ops.concatenate(rows);
@@ -171,9 +172,9 @@ struct open_trace {
 /// A layer's `call` on `batch` samples of inputs of these shapes. Not to be used if `trace.outputs` is empty.
 template <class L>
 constexpr operations::trace trace_layer(L const& layer, std::span<shape const> inputs, int batch, bool training,
-                                        std::string_view name = {}) {
-  open_trace open(inputs, batch, training, name);
-  if (operations::tensor result; open.call(layer, result)) open.end(result);
+                                        bool finds_losses = true) {
+  open_trace open(inputs, batch, training, {});
+  if (operations::tensor result; open.call(layer, result)) open.end(result, finds_losses);
   return std::move(open.traced);
 }
 

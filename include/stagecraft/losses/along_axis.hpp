@@ -31,11 +31,12 @@ constexpr bool has_sample_as_row(int axis, shape const& sample) {
 }
 
 /// A sample's loss, or what a sample counts in a metric: the mean over its vectors along an axis, or their sum where
-/// that is the reduction. The sample is (outer, length, inner), and the axis the one in the middle.
+/// that is the reduction. The sample is (outer, length, inner), and the axis the one in the middle. Targets that are
+/// class numbers are (outer, inner).
 template <class Loss>
 struct along_axis {
   static constexpr std::string_view name = Loss::name;
-  static constexpr bool sparse_targets = false;
+  static constexpr bool sparse_targets = Loss::sparse_targets;
 
   Loss of;                      ///< the loss of one vector
   losses::reduction reduction;  ///< that of the loss
@@ -54,10 +55,14 @@ struct along_axis {
     auto const vectors = [&](auto x) {
       return ops.reshape(ops.transpose(ops.reshape(x, {outer, length, inner}), {0, 2, 1}), {outer * inner, length});
     };
-    auto const each = ops.mean(stagecraft::detail::call_loss(of, ops, vectors(target), vectors(output)), -1);
+    auto const targets = sparse_targets ? ops.reshape(target, {outer * inner, 1}) : vectors(target);
+    auto const each = ops.mean(stagecraft::detail::call_loss(of, ops, targets, vectors(output)), -1);
     auto const all = ops.reshape(each, {1, outer * inner});
     return is_summed(of) ? ops.sum(all, -1) : ops.mean(all, -1);
   }
+
+  /// Class numbers of a sample.
+  [[nodiscard]] constexpr int class_numbers() const { return outer * inner; }
 
   friend constexpr bool operator==(along_axis const&, along_axis const&) = default;
 };

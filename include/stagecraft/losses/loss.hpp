@@ -50,12 +50,23 @@ constexpr operations::tensor call_loss(L const& loss, operations::tracer& ops, o
     return loss.call(ops, target, output);
 }
 
-/// A row of `columns` outputs, and its loss, or what it counts in a metric: `call(ops, target, output)`. Targets that
-/// are class numbers are one in each row. E1070.
+/// Targets of a row of a loss of so many columns: as many, or a class number, or one for each vector of a sample.
+template <class L>
+constexpr int target_columns_of(L const& loss, int columns) {
+  if constexpr (!L::sparse_targets)
+    return columns;
+  else if constexpr (requires { loss.class_numbers(); })
+    return loss.class_numbers();
+  else
+    return 1;
+}
+
+/// A row of `columns` outputs and `target_columns` targets, and its loss, or what it counts in a metric: `call(ops,
+/// target, output)`. E1070.
 template <class Call>
-constexpr operations::trace trace_row(Call const& call, int columns, bool sparse_targets, std::string_view kind,
+constexpr operations::trace trace_row(Call const& call, int columns, int target_columns, std::string_view kind,
                                       std::string_view name) {
-  operations::extents const row{1, columns}, inputs[]{{1, sparse_targets ? 1 : columns}, row};
+  operations::extents const row{1, columns}, inputs[]{{1, target_columns}, row};
   return operations::trace_call(
       [&](operations::tracer& ops, std::span<operations::tensor const> in) {
         ops.list().kind = kind;
@@ -69,7 +80,7 @@ constexpr operations::trace trace_row(Call const& call, int columns, bool sparse
 template <HasLossCall L>
 constexpr operations::trace trace_loss(L const& loss, int columns) {
   return trace_row([&](auto& ops, auto target, auto output) { return call_loss(loss, ops, target, output); }, columns,
-                   loss.sparse_targets, "loss", loss.name);
+                   target_columns_of(loss, columns), "loss", loss.name);
 }
 
 }  // namespace detail

@@ -10,12 +10,14 @@
 
 namespace stagecraft::losses {
 
-/// -log p[y] with y an integer class number, one per row; prediction (rows, classes).
+/// -log p[y] with y an integer class number, one per row; prediction (rows, classes). Along another axis than the last
+/// one, targets have the output's shape without that axis.
 /// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
 /// Keras clips to [1e-7, 1 - 1e-7] and normalises again (softmax of the logarithms). A number that is no class makes
 /// the loss of its row and the gradient NaN.
 struct sparse_categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
+  int axis = -1;                     ///< along which the classes lie; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";

@@ -70,8 +70,10 @@ struct metric {
   diagnostics::own_options options = {};                    ///< and its members
   metric_result const* result = nullptr;                    ///< of one whose result is no mean over rows
   std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
-  number_list numbers = {};                     ///< confusion only: thresholds, and behind them weights of labels
-  int parts = 0;                                ///< numbers that it reports, if those are several: `part_of`
+  /// Of confusion: thresholds, and behind them weights of labels. Of a `call` with `ops`: what its columns are
+  /// multiplied with, if anything.
+  number_list numbers = {};
+  int parts = 0;  ///< numbers that it reports, if those are several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {

@@ -24,7 +24,8 @@ struct metric_call {
   constexpr operations::tensor call(operations::tracer& ops, operations::tensor target, operations::tensor output) const
     requires(Metric.rules -> takes_ops)
   {
-    return of.rules->call(of.options, ops, target, output);
+    auto const each = of.rules->call(of.options, ops, target, output);
+    return of.numbers.empty() ? each : each * of.numbers.as_tensor(ops);
   }
 
   friend constexpr bool operator==(metric_call const&, metric_call const&) = default;

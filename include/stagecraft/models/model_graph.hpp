@@ -65,10 +65,6 @@ constexpr trace_findings find_out() {
 template <class M>
 inline constexpr trace_findings findings = find_out<M>();
 
-/// The first broken rule of a model's layers and shapes.
-template <class M>
-inline constexpr diagnostic const& layer_problem = findings<M>.problem;
-
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
 struct traced_model {

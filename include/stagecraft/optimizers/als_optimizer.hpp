@@ -11,8 +11,8 @@ namespace stagecraft::optimizers {
 
 /// `als_optimizer{sgd{0.01}}`: the loss's gradient is multiplied where it enters the backward pass, and the gradients
 /// of weights are divided by the same factor where they are used. Of these gradients, still multiplied, those overflow
-/// that are not below float16's largest number, 65504. No update is left out. The trainer's `loss_scale()` says what
-/// the factor is. Devices wait for each other before any weight changes.
+/// that are not below `histogram_bin_edge`. No update is left out. The trainer's `loss_scale()` says what the factor
+/// is. Devices wait for each other before any weight changes.
 ///
 /// Gradients are those of a weight update, of all its micro-batches and replicas, whatever their type; Graphcore's are
 /// those of float16 alone. Its guide changes the factor every `update_frequency` updates, and so does this; its code
@@ -36,6 +36,8 @@ struct als_optimizer {
   float ratio_threshold = 10e-6F;
   /// Whether only gradients count that layers::capture_upstream_gradients keeps, or those of weights as well.
   bool captured_grads_only = false;
+  /// Gradients overflow that are not below it; above 0, and at most float16's largest number, 65504.
+  float histogram_bin_edge = 8192;
   /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
@@ -57,9 +59,8 @@ struct als_optimizer {
   friend constexpr bool operator==(als_optimizer const&, als_optimizer const&) = default;
 
  private:
-  static constexpr void count(auto& ops, operations::tensor gradient) {
-    constexpr float largest_half = 65504;
-    ops.count_overflows(gradient, largest_half);
+  constexpr void count(auto& ops, operations::tensor gradient) const {
+    ops.count_overflows(gradient, histogram_bin_edge);
   }
   static constexpr operations::tensor none(operations::tensor of) { return operations::number(*of.list, 0); }
   static constexpr bool is_power_of_two(float x) {
@@ -76,6 +77,8 @@ struct als_optimizer {
     else if (initial_loss_scaling_factor * increase_factor >= max_loss_scaling_factor)
       wrong("a max_loss_scaling_factor that the first increase would reach");
     if (!(ratio_threshold > 0 && ratio_threshold < 1)) wrong("a ratio_threshold that is not between 0 and 1");
+    if (!(histogram_bin_edge > 0 && histogram_bin_edge <= 65504))
+      wrong("a histogram_bin_edge that is not above 0 and at most 65504");
   }
 };
 

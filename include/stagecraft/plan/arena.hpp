@@ -62,4 +62,28 @@ constexpr long long place(std::span<buffer_request> requests, long long alignmen
   return floats;
 }
 
+/// Buffers that live as long as something uses them. A slot is the number of one; -1 where there is none.
+class buffer_lifetimes {
+ public:
+  /// Step of a new buffer, or of one that is alive already.
+  constexpr void use(int& slot, int step, long long floats) {
+    if (slot >= 0) return extend(slot, step);
+    slot = static_cast<int>(requests_.size());
+    requests_.push_back({step, step, floats});
+  }
+  constexpr void extend(int slot, int step) {
+    if (slot < 0) return;
+    auto& request = requests_[slot];
+    if (request.first > step) request.first = step;
+    if (request.last < step) request.last = step;
+  }
+  /// Places them all; gives the floats that they take.
+  constexpr long long place_all() { return place(requests_); }
+  [[nodiscard]] constexpr buffer_request const& request(int slot) const { return requests_[slot]; }
+  [[nodiscard]] constexpr long long offset(int slot) const { return slot < 0 ? -1 : requests_[slot].offset; }
+
+ private:
+  growing_array<buffer_request> requests_;
+};
+
 }  // namespace stagecraft::detail

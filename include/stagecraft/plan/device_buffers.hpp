@@ -4,13 +4,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/plan/buffer_place.hpp>
 #include <stagecraft/plan/pipeline_flow.hpp>
 #include <stagecraft/plan/recomputation.hpp>
 #include <stagecraft/plan/timetable_of.hpp>
 #include <array>
 #include <cstddef>
-#include <utility>
 
 namespace stagecraft::detail {
 
@@ -32,13 +32,9 @@ constexpr timetable plan_timetable() {
 template <class Job>
 inline constexpr timetable planning_timetable = plan_timetable<Job>();
 
-template <class Job, std::size_t... Stage>
-constexpr auto list_recomputations(std::index_sequence<Stage...>) {
-  return std::array{recomputation_of<Job, static_cast<int>(Stage)>...};
-}
 template <class Job>
-inline constexpr auto recomputations_of =
-    list_recomputations<Job>(std::make_index_sequence<devices_of_stages<typename Job::model>.size()>{});
+inline constexpr auto recomputations_of = array_of_each<devices_of_stages<typename Job::model>.size()>(
+    []<int Stage>() { return recomputation_of<Job, Stage>; });
 
 }  // namespace stagecraft::detail
 
@@ -87,10 +83,7 @@ class device_buffer_planner {
  private:
   static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
-  static constexpr long long floats_of(std::size_t call) {
-    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
-                         program.calls[call].stored);
-  }
+  static constexpr long long floats_of(std::size_t call) { return stored_floats_of<Job>(static_cast<int>(call)); }
   /// Whether a stage finds what it has kept in remote memory. The last one needs it at once.
   static constexpr bool offloads_stage(int stage) { return offloads && stage + 1 < flow.stages; }
 

@@ -114,6 +114,16 @@ inline constexpr bool loss_takes_samples = [] {
     return losses::detail::has_sample_as_row(axis, Job::graph.call(Job::graph.ends[End]).shape);
   }
 }();
+/// The axis of a sample along which it is.
+template <class Job, std::size_t End>
+inline constexpr int class_axis_of = [] {
+  shape const& sample = Job::graph.call(Job::graph.ends[End]).shape;
+  if constexpr (loss_takes_samples<Job, End>)
+    return losses::detail::axis_of_sample(losses::detail::axis_of(losses::loss_of_output<End>(Job::training.loss)),
+                                          sample);
+  else
+    return sample.rank() - 1;
+}();
 /// The columns of a row of it.
 template <class Job, std::size_t End>
 inline constexpr int loss_columns_of =

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/plan/arena.hpp>
 #include <stagecraft/plan/device_buffers.hpp>
 #include <array>
 #include <cstddef>
@@ -63,6 +65,38 @@ struct pass_scratch {
   int last = 0;
 };
 
+/// How long the lists of a pass are.
+struct pass_sizes {
+  std::size_t steps = 0;
+  std::size_t fetches = 0;
+  std::size_t transfers = 0;
+  std::size_t additions = 0;
+  std::size_t waits = 0;
+  std::size_t scratch = 0;
+};
+
+/// One pass; `places` says where each tensor lies in this pass, by calls and edges of the graph.
+template <class Places, pass_sizes Sizes>
+struct pass_plan {
+  Places places;
+  std::array<pass_step, Sizes.steps> steps;
+  std::array<pass_transfer, Sizes.fetches> fetches;      ///< from remote memory, before the steps
+  std::array<pass_transfer, Sizes.transfers> transfers;  ///< behind the steps
+  std::array<pass_addition, Sizes.additions> additions;  ///< in the order of their steps
+  std::array<pass_wait, Sizes.waits> waits;
+  std::array<pass_scratch, Sizes.scratch> scratch;
+
+  template <class Draft>
+  constexpr explicit pass_plan(Draft const& draft)
+      : places(draft.places),
+        steps(detail::array_of<Sizes.steps>(draft.steps)),
+        fetches(detail::array_of<Sizes.fetches>(draft.fetches)),
+        transfers(detail::array_of<Sizes.transfers>(draft.transfers)),
+        additions(detail::array_of<Sizes.additions>(draft.additions)),
+        waits(detail::array_of<Sizes.waits>(draft.waits)),
+        scratch(detail::array_of<Sizes.scratch>(draft.scratch)) {}
+};
+
 }  // namespace stagecraft::plan
 
 namespace stagecraft::detail {
@@ -80,7 +114,7 @@ struct pass_places {
   long long remote_floats = 0;
 };
 
-/// A pass in the making: everything in vectors.
+/// A pass in the making: everything in vectors (frozen.hpp).
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct pass_draft {
   pass_places<Calls, Edges, Outputs> places;
@@ -89,10 +123,16 @@ struct pass_draft {
   growing_array<pass_addition> additions;
   growing_array<pass_wait> waits;
   growing_array<pass_scratch> scratch;
+
+  [[nodiscard]] constexpr pass_sizes sizes() const {
+    return {steps.size(), fetches.size(), transfers.size(), additions.size(), waits.size(), scratch.size()};
+  }
+  template <pass_sizes Sizes>
+  using frozen = pass_plan<pass_places<Calls, Edges, Outputs>, Sizes>;
 };
 
 template <class Job>
-class pass_planner {
+class pass_planner : protected buffer_lifetimes {
  protected:
   static constexpr auto const& graph = Job::graph;
   static constexpr auto const& program = program_for<Job>;
@@ -110,10 +150,7 @@ class pass_planner {
   }
 
   static constexpr int root(int call) { return program.calls[call].root; }
-  static constexpr long long floats_of(std::size_t call) {
-    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
-                         program.calls[call].stored);
-  }
+  static constexpr long long floats_of(std::size_t call) { return stored_floats_of<Job>(static_cast<int>(call)); }
   [[nodiscard]] constexpr bool runs(std::size_t call) const {
     return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view &&
            !program.calls[call].is_left_out;
@@ -138,27 +175,16 @@ class pass_planner {
       if (table.place(before) < table.place(pass)) wait(before, 0);
   }
 
-  /// A buffer of this pass alone, alive from one step to another; more uses make it longer.
-  constexpr void use(int& slot, int step, long long floats) {
-    if (slot < 0) {
-      slot = static_cast<int>(requests_.size());
-      requests_.push_back({step, step, floats});
-      return;
-    }
-    auto& request = requests_[slot];
-    if (request.first > step) request.first = step;
-    if (request.last < step) request.last = step;
-  }
-  constexpr void place_scratch() { draft_.places.scratch_floats = place(requests_); }
+  constexpr void place_scratch() { draft_.places.scratch_floats = place_all(); }
   /// Says what the buffers with these slots are for.
   template <std::size_t Count>
   constexpr void list_scratch(scratch_kind kind, std::array<int, Count> const& slots) {
     for (std::size_t i = 0; i < Count; ++i)
       if (slots[i] >= 0)
-        draft_.scratch.push_back({kind, static_cast<int>(i), requests_[slots[i]].first, requests_[slots[i]].last});
+        draft_.scratch.push_back({kind, static_cast<int>(i), request(slots[i]).first, request(slots[i]).last});
   }
   constexpr buffer_place scratch(int slot) const {
-    return slot < 0 ? buffer_place{} : buffer_place{here().floats + requests_[slot].offset};
+    return slot < 0 ? buffer_place{} : buffer_place{here().floats + offset(slot)};
   }
 
   /// What the backward pass of this stage finds in remote memory, in an order that both passes know: values and what
@@ -192,7 +218,6 @@ class pass_planner {
 
   int stage_, device_;
   buffers const* const* devices_;
-  growing_array<buffer_request> requests_;
   pass_draft<calls, edges, outputs> draft_;
 };
 

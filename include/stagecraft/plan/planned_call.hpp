@@ -12,7 +12,7 @@ namespace stagecraft::plan {
   return is_half(type) ? (numbers + 1) / 2 : numbers;
 }
 
-/// The plan of one call. Offsets are floats into the program's block; -1 where there is nothing.
+/// The plan of one call.
 struct planned_call {
   call_needs needs;
   int root = 0;                            ///< the call whose memory holds the output: itself, unless it is a view
@@ -35,9 +35,6 @@ struct planned_call {
   bool is_left_out = false;
   /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
-  long long value = -1;
-  long long gradient = -1;
-  long long saved = -1;
 };
 
 }  // namespace stagecraft::plan

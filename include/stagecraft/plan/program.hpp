@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan that every execution policy carries out: which calls need a gradient, who writes it first, which tensors are
-// alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
+// The plan that every execution policy carries out: which calls need a gradient, who writes it first, and what is done
+// in one step. Where tensors lie is said by the plans of passes. Made by the compiler, one constant per model, batch
+// and mode.
 #pragma once
 
 #include <stagecraft/description/types_of_calls.hpp>
@@ -9,7 +10,6 @@
 #include <stagecraft/layers/core/embedding.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/models/queries.hpp>
-#include <stagecraft/plan/arena.hpp>
 #include <stagecraft/plan/call_needs.hpp>
 #include <stagecraft/plan/left_out_calls.hpp>
 #include <stagecraft/plan/logits.hpp>
@@ -30,32 +30,18 @@ struct program {
   std::array<planned_call, Calls> calls{};
   /// For each input of each call: whether its backward step adds to a gradient that an earlier step has written.
   std::array<bool, Edges> adds_gradient{};
-  /// Where the backward step writes the gradient of that input instead, to be added afterwards: its sum must not depend
-  /// on how the step adds up. -1 where it writes or adds to the gradient itself.
-  std::array<long long, Edges> own_gradient{};
-  /// The same for the loss of each output.
+  /// Whether it writes a gradient of its own instead, to be added afterwards: the sum must not depend on how the step
+  /// adds up.
+  std::array<bool, Edges> writes_own_gradient{};
+  /// Whether the loss of each output adds to a gradient.
   std::array<bool, Outputs> loss_adds_gradient{};
-  /// Room for a loss's gradient that must be added; -1 where it is not needed.
-  long long loss_gradient = -1;
-  long long floats = 0;  ///< size of the block
 };
 
 }  // namespace stagecraft::plan
 
 namespace stagecraft::detail {
 
-/// A plan whose buffers have no place yet, but lifetimes. Slots are indices of `buffers`, or -1.
-template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
-struct program_draft {
-  program<Calls, Edges, Outputs> result;
-  std::array<buffer_request, 3 * Calls + Edges + 1> buffers{};
-  int buffer_count = 0;
-  std::array<int, Calls> value{}, gradient{}, saved{};
-  std::array<int, Edges> own_gradient{};
-  int loss_gradient = -1;
-};
-
-/// Makes the plan of a graph whose calls' needs are known, up to the places of buffers.
+/// Makes the plan of a graph whose calls' needs are known.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
@@ -75,8 +61,7 @@ class planner {
     }
   }
 
-  constexpr program_draft<Calls, Edges, Outputs> const& make() {
-    result_.own_gradient.fill(-1);
+  constexpr program<Calls, Edges, Outputs> const& make() {
     find_roots_and_gradients();
     find_exact_numbers();
     if (is_half(stored_.narrow)) find_stored_types();
@@ -85,13 +70,11 @@ class planner {
       find_activations_in_consumers();
     }
     if (!is_half(stored_.narrow)) find_epilogues();  // what is in between would have to be rounded
-    find_lifetimes();
-    return draft_;
+    return result_;
   }
 
  private:
   constexpr planned_call& call(int index) { return result_.calls[index]; }
-  [[nodiscard]] constexpr int backward_step(int index) const { return 2 * count_ - index; }
 
   /// A call that no loss depends on, such as an output of a nested model that nobody uses, has no gradient.
   constexpr void find_roots_and_gradients() {
@@ -146,7 +129,7 @@ class planner {
         auto& root = written[call(input).root];
         bool const adds = root != 0 && call(input).needs_gradient;
         result_.adds_gradient[edge] = adds && call(i).needs.adds_exactly;
-        result_.own_gradient[edge] = adds && !call(i).needs.adds_exactly ? 0 : -1;
+        result_.writes_own_gradient[edge] = adds && !call(i).needs.adds_exactly;
         root = 1;
       }
     }
@@ -206,71 +189,11 @@ class planner {
            (next.needs_gradient && next.needs.input);
   }
 
-  [[nodiscard]] constexpr long long floats_of(int index) const {
-    return stored_floats(static_cast<long long>(result_.batch) * graph_.call(index).shape.size(),
-                         result_.calls[index].stored);
-  }
-
-  constexpr void find_lifetimes() {
-    auto& buffers = draft_.buffers;
-    auto &value = draft_.value, &gradient = draft_.gradient, &saved = draft_.saved;
-    value.fill(-1);
-    gradient.fill(-1);
-    saved.fill(-1);
-    draft_.own_gradient.fill(-1);
-    auto const request = [&](int& slot, int first, int last, long long size) {
-      slot = draft_.buffer_count++;
-      buffers[slot] = {first, last, size};
-    };
-    auto const extend = [&](int slot, int step) {
-      if (slot < 0) return;  // what is never stored
-      if (buffers[slot].last < step) buffers[slot].last = step;
-      if (buffers[slot].first > step) buffers[slot].first = step;
-    };
-    for (int i = 0; i < count_; ++i) {
-      auto const& own = call(i);
-      if (own.is_left_out) continue;
-      if (own.root == i) {
-        int const filled = graph_.call(i).is_input ? -1 : own.epilogue_of >= 0 ? own.epilogue_of : i;
-        if (own.epilogue < 0) request(value[i], filled, i, floats_of(i));
-        if (own.needs_gradient) request(gradient[i], backward_step(i), backward_step(i), floats_of(i));
-      }
-      // A layer keeps its values while training, even if no backward step will read them.
-      if (own.needs.saved > 0) request(saved[i], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
-      if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[own.root], backward_step(i));
-      for (int const input : graph_.inputs_of(i)) {
-        int const root = call(input).root;
-        extend(value[root], i);
-        if (!own.needs_gradient || own.needs.view) continue;
-        if (own.needs.input) extend(value[root], backward_step(i));
-        if (gradient[root] >= 0) extend(gradient[root], backward_step(i));
-      }
-      auto const& node = graph_.call(i);
-      for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
-        if (result_.own_gradient[edge] >= 0)
-          request(draft_.own_gradient[edge], backward_step(i), backward_step(i),
-                  floats_of(call(graph_.inputs[edge]).root));
-    }
-    int const loss_step = count_;
-    int largest_added_loss = -1;
-    auto const outputs = graph_.ends;
-    for (std::size_t k = 0; k < Outputs; ++k) {
-      int const root = call(outputs[k]).root;
-      if (call(outputs[k]).is_left_out) continue;
-      extend(value[root], loss_step);
-      if (gradient[root] >= 0) extend(gradient[root], loss_step);
-      if (result_.loss_adds_gradient[k] && (largest_added_loss < 0 || floats_of(root) > floats_of(largest_added_loss)))
-        largest_added_loss = root;
-    }
-    if (largest_added_loss >= 0) request(draft_.loss_gradient, loss_step, loss_step, floats_of(largest_added_loss));
-  }
-
   graph_view const& graph_;
   bool trains_;
   stored_types stored_;
   int count_;
-  program_draft<Calls, Edges, Outputs> draft_;
-  program<Calls, Edges, Outputs>& result_ = draft_.result;
+  program<Calls, Edges, Outputs> result_;
 };
 
 template <class M, int Call, bool LeavesActivation>
@@ -320,52 +243,13 @@ inline constexpr call_needs needs_of_call =
 
 template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties,
           std::size_t... Call>
-constexpr auto draft_program(std::index_sequence<Call...>) {
+constexpr auto plan_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
                                          leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
   return planner<graph.calls.size(), graph.inputs.size(), graph.ends.size()>(graph, needs, Batch, Mode, Logits, Stored,
                                                                              LeavesPenalties)
       .make();
-}
-
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
-inline constexpr auto draft_of = draft_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(
-    std::make_index_sequence<graph_of<M>.calls.size()>{});
-
-template <std::size_t Count>
-struct placed_buffers {
-  std::array<buffer_request, Count> buffers{};
-  long long floats = 0;
-
-  constexpr explicit placed_buffers(buffer_request const* requests) {
-    for (std::size_t i = 0; i < Count; ++i) buffers[i] = requests[i];
-    floats = place(buffers);
-  }
-};
-
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
-inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>.buffer_count> placed_of{
-    draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>.buffers.data()};
-
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
-constexpr auto plan_program() {
-  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
-  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
-  auto result = draft.result;
-  auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[slot].offset; };
-  result.floats = placed.floats;
-  for (std::size_t i = 0; i < result.calls.size(); ++i) {
-    auto& own = result.calls[i];
-    auto const root = static_cast<std::size_t>(own.root);
-    own.value = offset(draft.value[root]);
-    own.gradient = offset(draft.gradient[root]);
-    own.saved = offset(draft.saved[i]);
-  }
-  for (std::size_t edge = 0; edge < result.own_gradient.size(); ++edge)
-    result.own_gradient[edge] = offset(draft.own_gradient[edge]);
-  result.loss_gradient = offset(draft.loss_gradient);
-  return result;
 }
 
 }  // namespace stagecraft::detail
@@ -376,7 +260,8 @@ namespace stagecraft::plan {
 /// `LeavesPenalties`: what only penalties need has no step.
 template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {},
           bool LeavesPenalties = false>
-inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>();
+inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(
+    std::make_index_sequence<graph_of<M>.calls.size()>{});
 
 /// The program of a job.
 template <class Job>
@@ -385,3 +270,15 @@ inline constexpr auto const& program_for = program_of<typename Job::model, Job::
                                                       detail::stored_types_of<Job>, detail::leaves_out_penalties<Job>>;
 
 }  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
+
+/// Floats of a call's value, or of its gradient.
+template <class Job>
+constexpr long long stored_floats_of(int call) {
+  constexpr auto const& program = program_for<Job>;
+  return stored_floats(static_cast<long long>(program.batch) * Job::graph.call(call).shape.size(),
+                       program.calls[call].stored);
+}
+
+}  // namespace stagecraft::detail

@@ -51,6 +51,20 @@ struct session_shape {
         return rows[output];
       }(std::make_index_sequence<end_count>{});
   }
+  /// The axis of a sample of an output along which it has a number for each class: the last one, or its loss's.
+  [[nodiscard]] static constexpr int class_axis(std::size_t output) {
+    if constexpr (!has_losses)
+      return output_shape(output).rank() - 1;
+    else
+      return [output]<std::size_t... End>(std::index_sequence<End...>) {
+        constexpr int axes[]{class_axis_of<Job, End>...};
+        return axes[output];
+      }(std::make_index_sequence<end_count>{});
+  }
+  /// Class numbers of a sample of an output.
+  [[nodiscard]] static constexpr int class_numbers(std::size_t output) {
+    return output_shape(output).size() / output_shape(output)[class_axis(output)];
+  }
   /// Whether the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
     if constexpr (!has_losses)
@@ -61,7 +75,7 @@ struct session_shape {
         return sparse[output];
       }(std::make_index_sequence<end_count>{});
   }
-  /// Targets of an output: class numbers (batch, rows per sample) if its loss is sparse, else floats.
+  /// Targets of an output: class numbers (batch, class_numbers) if its loss is sparse, else floats.
   template <std::size_t Output>
   using target_type = decltype([] {
     if constexpr (!has_losses)

@@ -1,99 +1,150 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The passes of a model without stages, whose tensors share one block as its program says: nothing else works between
+// The passes of a model without stages, whose tensors share one block by their lifetimes: nothing else works between
 // the forward and the backward pass of a micro-batch.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/plan/arena.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
-#include <stagecraft/plan/pipeline_program.hpp>
 #include <stagecraft/plan/program.hpp>
 #include <array>
 #include <cstddef>
 
 namespace stagecraft::detail {
 
-template <class Job, bool Backward>
-constexpr bool has_step(std::size_t call) {
-  constexpr auto const& program = program_for<Job>;
-  auto const& planned = program.calls[call];
-  return !Job::graph.calls[call].is_input && !planned.needs.view && !planned.is_left_out &&
-         (!Backward || planned.needs_gradient);
-}
-
-template <class Job, bool Backward>
-inline constexpr std::size_t steps_of_whole_pass = [] {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < Job::graph.calls.size(); ++i) count += has_step<Job, Backward>(i) ? 1 : 0;
-  return count;
-}();
-
-/// What is written to places of its own, and added afterwards.
+/// Places the tensors of both passes. Forward steps run in the order of the calls, then the losses, then the backward
+/// steps in the opposite order.
 template <class Job>
-inline constexpr std::size_t additions_of_whole_pass = [] {
-  std::size_t count = 0;
-  for (long long const own : program_for<Job>.own_gradient) count += own >= 0 ? 1 : 0;
-  return count;
-}();
+class whole_pass_planner : buffer_lifetimes {
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
+  static constexpr int count = static_cast<int>(calls), loss_step = count;
 
-template <class Job>
-constexpr auto place_whole_pass() {
-  constexpr auto const& graph = Job::graph;
-  constexpr auto const& program = program_for<Job>;
-  pass_places<graph.calls.size(), graph.inputs.size(), graph.ends.size()> result;
-  for (std::size_t i = 0; i < graph.calls.size(); ++i) {
-    auto const& planned = program.calls[i];
-    result.value[i] = {planned.value};
-    result.saved[i] = {planned.saved};
-    result.gradient[i] = {planned.gradient};
-    result.epilogue[i] = planned.epilogue;
+ public:
+  constexpr auto make() {
+    value_.fill(-1);
+    gradient_.fill(-1);
+    saved_.fill(-1);
+    own_.fill(-1);
+    for (int i = 0; i < count; ++i)
+      if (!program.calls[i].is_left_out) use_call(i);
+    use_outputs();
+    result_.scratch_floats = place_all();
+    for (int i = 0; i < count; ++i) {
+      auto const& planned = program.calls[i];
+      result_.value[i] = {offset(value_[planned.root])};
+      result_.gradient[i] = {offset(gradient_[planned.root])};
+      result_.saved[i] = {offset(saved_[i])};
+      result_.epilogue[i] = planned.epilogue;
+    }
+    for (std::size_t edge = 0; edge < edges; ++edge) {
+      result_.input_gradient[edge] =
+          own_[edge] >= 0 ? buffer_place{offset(own_[edge])} : result_.gradient[graph.inputs[edge]];
+      result_.adds_gradient[edge] = program.adds_gradient[edge];
+    }
+    for (std::size_t k = 0; k < outputs; ++k) result_.loss_gradient[k] = result_.gradient[graph.ends[k]];
+    result_.loss_scratch = {offset(loss_)};
+    return result_;
   }
-  for (std::size_t edge = 0; edge < graph.inputs.size(); ++edge) {
-    auto const own = program.own_gradient[edge];
-    result.input_gradient[edge] = {own >= 0 ? own : program.calls[graph.inputs[edge]].gradient};
-    result.adds_gradient[edge] = program.adds_gradient[edge];
-  }
-  for (std::size_t k = 0; k < result.loss_gradient.size(); ++k)
-    result.loss_gradient[k] = {program.calls[graph.ends[k]].gradient};
-  result.loss_scratch = {program.loss_gradient};
-  return result;
-}
 
-template <class Job, bool Backward>
-constexpr auto plan_whole_pass() {
-  constexpr auto const& graph = Job::graph;
-  constexpr auto const& program = program_for<Job>;
-  constexpr std::size_t steps = steps_of_whole_pass<Job, Backward>,
-                        additions = Backward ? additions_of_whole_pass<Job> : 0;
-  auto const places = place_whole_pass<Job>();
-  pass_plan<decltype(place_whole_pass<Job>()), steps, 0, 0, additions, 0, 0> plan;
-  plan.places = places;
-  std::size_t step = 0, added = 0;
-  for (std::size_t i = 0; i < graph.calls.size(); ++i) {
-    auto const call = Backward ? graph.calls.size() - 1 - i : i;
-    if (!has_step<Job, Backward>(call)) continue;
-    plan.steps[step++] = {static_cast<int>(call), Backward};
-    if constexpr (additions > 0) {
-      auto const& node = graph.calls[call];
-      for (int k = node.first_input; k < node.first_input + node.input_count; ++k) {
-        auto const edge = static_cast<std::size_t>(k);
-        if (program.own_gradient[edge] < 0) continue;
-        int const root = program.calls[graph.inputs[edge]].root;
-        plan.additions[added++] = {static_cast<int>(step), places.input_gradient[edge], places.gradient[root],
-                                   stored_floats(static_cast<long long>(program.batch) * graph.call(root).shape.size(),
-                                                 program.calls[root].stored),
-                                   root};
+ private:
+  static constexpr int backward_step(int call) { return 2 * count - call; }
+
+  constexpr void use_call(int i) {
+    auto const& own = program.calls[i];
+    bool const backward = own.needs_gradient && !own.needs.view;
+    if (own.root == i) {
+      if (own.epilogue < 0) {
+        use(value_[i],
+            graph.call(i).is_input ? -1
+            : own.epilogue_of >= 0 ? own.epilogue_of
+                                   : i,
+            stored_floats_of<Job>(i));
+        extend(value_[i], i);
       }
+      if (own.needs_gradient) use(gradient_[i], backward_step(i), stored_floats_of<Job>(i));
+    }
+    // A layer keeps its values while training, even if no backward step will read them.
+    if (own.needs.saved > 0) {
+      use(saved_[i], i, own.needs.saved);
+      if (own.needs_gradient) extend(saved_[i], backward_step(i));
+    }
+    if (backward && own.needs.output) extend(value_[own.root], backward_step(i));
+    auto const& node = graph.call(i);
+    for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
+      int const root = program.calls[graph.inputs[edge]].root;
+      extend(value_[root], i);
+      if (backward && own.needs.input) extend(value_[root], backward_step(i));
+      if (backward) extend(gradient_[root], backward_step(i));
+      if (program.writes_own_gradient[edge]) use(own_[edge], backward_step(i), stored_floats_of<Job>(root));
     }
   }
-  return plan;
-}
+
+  constexpr void use_outputs() {
+    long long added = 0;  // floats of the largest gradient that a loss adds
+    for (std::size_t k = 0; k < outputs; ++k) {
+      if (program.calls[graph.ends[k]].is_left_out) continue;
+      int const root = program.calls[graph.ends[k]].root;
+      extend(value_[root], loss_step);
+      extend(gradient_[root], loss_step);
+      if (program.loss_adds_gradient[k] && stored_floats_of<Job>(root) > added) added = stored_floats_of<Job>(root);
+    }
+    if (added > 0) use(loss_, loss_step, added);
+  }
+
+  std::array<int, calls> value_{}, gradient_{}, saved_{};
+  std::array<int, edges> own_{};
+  int loss_ = -1;
+  pass_places<calls, edges, outputs> result_;
+};
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::plan {
 
-/// The forward or the backward pass of a model without stages that has a device for itself.
+/// Where the tensors of a model without stages lie that has a device for itself: `scratch_floats` is all.
+template <class Job>
+inline constexpr auto whole_places_of = detail::whole_pass_planner<Job>().make();
+
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
+
 template <class Job, bool Backward>
-inline constexpr auto whole_pass_of = detail::plan_whole_pass<Job, Backward>();
+struct make_whole_pass {
+  constexpr auto operator()() const {
+    constexpr auto const& graph = Job::graph;
+    constexpr auto const& program = program_for<Job>;
+    constexpr auto const& places = whole_places_of<Job>;
+    constexpr int count = static_cast<int>(graph.calls.size());
+    pass_draft<graph.calls.size(), graph.inputs.size(), graph.ends.size()> draft;
+    draft.places = places;
+    for (int i = 0; i < count; ++i) {
+      int const call = Backward ? count - 1 - i : i;
+      auto const& planned = program.calls[call];
+      auto const& node = graph.call(call);
+      if (node.is_input || planned.needs.view || planned.is_left_out || (Backward && !planned.needs_gradient)) continue;
+      draft.steps.push_back({call, Backward});
+      if (!Backward) continue;
+      for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
+        int const root = program.calls[graph.inputs[edge]].root;
+        if (program.writes_own_gradient[edge])
+          draft.additions.push_back({static_cast<int>(draft.steps.size()), places.input_gradient[edge],
+                                     places.gradient[root], stored_floats_of<Job>(root), root});
+      }
+    }
+    return draft;
+  }
+};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
+
+/// The forward or the backward pass of such a model.
+template <class Job, bool Backward>
+inline constexpr auto const& whole_pass_of = detail::frozen<detail::make_whole_pass<Job, Backward>>;
 
 }  // namespace stagecraft::plan

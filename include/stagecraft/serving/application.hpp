@@ -10,8 +10,11 @@
 #include <stagecraft/kernels/simd/processor_check.hpp>
 #include <stagecraft/serving/application_interface.h>
 #include <stagecraft/serving/application_options.hpp>
+#include <stagecraft/serving/batch_sizes_program.hpp>
 #include <stagecraft/serving/detail/application_marker.hpp>
+#include <stagecraft/serving/detail/batch_sizes_problem.hpp>
 #include <stagecraft/serving/detail/call_failure.hpp>
+#include <stagecraft/serving/detail/processed_program.hpp>
 #include <stagecraft/serving/detail/processing_step.hpp>
 #include <stagecraft/serving/predictor_program.hpp>
 #include <stagecraft/version.hpp>
@@ -106,66 +109,6 @@ inline constexpr diagnostics::diagnostic application_problem = [] {
   return problem;
 }();
 
-/// Runs the steps around a program's batches.
-template <class Preprocessing, class Postprocessing>
-class processing_feed final : public program_feed {
-  static constexpr bool has_pre = !std::is_same_v<Preprocessing, no_processing>;
-  static constexpr bool has_post = !std::is_same_v<Postprocessing, no_processing>;
-  using pre = decltype(spans_of<Preprocessing>());
-  using post = decltype(spans_of<Postprocessing>());
-
- public:
-  processing_feed(program_feed& outer, std::size_t batch, int replicas) : outer_(outer), batch_(batch) {
-    rooms_.resize(static_cast<std::size_t>(replicas));
-    for (auto& room : rooms_) {
-      if constexpr (has_pre)
-        for (int i = 0; i < pre::read; ++i) room.before.emplace_back(batch * size_of(pre::sizes, i));
-      if constexpr (has_post)
-        for (int i = 0; i < post::written; ++i) room.after.emplace_back(batch * size_of(post::sizes, post::read + i));
-    }
-  }
-
-  int feed(int replica, float* const* inputs) override {
-    if constexpr (!has_pre) {
-      return outer_.feed(replica, inputs);
-    } else {
-      auto& room = rooms_[static_cast<std::size_t>(replica)];
-      std::array<float*, std::size_t{pre::read}> given;
-      for (std::size_t i = 0; i < given.size(); ++i) given[i] = room.before[i].data();
-      int const samples = outer_.feed(replica, given.data());
-      std::array<float const*, std::size_t{pre::read}> from;
-      for (std::size_t i = 0; i < from.size(); ++i) from[i] = given[i];
-      if (samples >= 0)
-        for (std::size_t i = 0; i < batch_; ++i) pre::template call<Preprocessing>(from.data(), inputs, i);
-      return samples;
-    }
-  }
-  void take(int replica, float const* const* outputs) override {
-    if constexpr (!has_post) {
-      outer_.take(replica, outputs);
-    } else {
-      auto& room = rooms_[static_cast<std::size_t>(replica)];
-      std::array<float*, std::size_t{post::written}> to;
-      std::array<float const*, std::size_t{post::written}> results;
-      for (std::size_t i = 0; i < to.size(); ++i) results[i] = to[i] = room.after[i].data();
-      for (std::size_t i = 0; i < batch_; ++i) post::template call<Postprocessing>(outputs, to.data(), i);
-      outer_.take(replica, results.data());
-    }
-  }
-  void cancel() noexcept override { outer_.cancel(); }
-
- private:
-  [[nodiscard]] static std::size_t size_of(auto const& sizes, int place) {
-    return static_cast<std::size_t>(sizes[static_cast<std::size_t>(place)]);
-  }
-  struct replica_room {
-    std::vector<std::vector<float>> before, after;
-  };
-  program_feed& outer_;
-  std::size_t batch_;
-  std::vector<replica_room> rooms_;
-};
-
 /// A C interface's feed as one of C++.
 class interface_feed final : public program_feed {
  public:
@@ -234,7 +177,7 @@ class interface_specs {
 ///
 /// which CMake compiles by `stagecraft_add_application(digits SOURCES digits.cpp)`, and `stagecraft compile` by itself.
 /// Iterations are the steps_per_execution. Errors: those of a predictor; E5090 steps that do not fit the model, E5093
-/// output_names of another number than its outputs, or equal ones.
+/// output_names of another number than its outputs, or equal ones, E5148 allowed_batch_sizes that do not fit.
 template <Model M, auto Inference, auto Options = application_options<>{}, class Machine = host<>>
 class application {
   using predictor_type = predictor<M, Inference, Machine>;
@@ -244,6 +187,10 @@ class application {
   using preprocessing = std::remove_cvref_t<decltype(options.preprocessing_step)>;
   using postprocessing = std::remove_cvref_t<decltype(options.postprocessing_step)>;
   static_assert(stagecraft::detail::report<detail::application_problem<session_type, options>>());
+  static_assert(stagecraft::detail::report<detail::batch_sizes_problem<session_type, options.allowed_batch_sizes>>());
+  static constexpr auto sizes = detail::batch_sizes_problem<session_type, options.allowed_batch_sizes>.failed()
+                                    ? batch_size_list{}
+                                    : options.allowed_batch_sizes;
 
  public:
   /// What stands behind `stagecraft_get_application`.
@@ -253,8 +200,6 @@ class application {
   }
 
  private:
-  using program_type = predictor_program<predictor_type>;
-
   [[nodiscard]] static std::vector<tensor_spec> input_specs(program_description const& known) {
     if constexpr (std::is_same_v<preprocessing, no_processing>)
       return known.inputs;
@@ -276,35 +221,51 @@ class application {
       result[i].name = std::string(options.output_names.names[i].view());
     return result;
   }
+  /// What callers see.
+  [[nodiscard]] static program_description known_description() {
+    auto result =
+        detail::describe_session<session_type>(std::string(graph_of<typename session_type::described::model>.name()));
+    result.inputs = input_specs(result);
+    result.outputs = output_specs(result);
+    return result;
+  }
+  [[nodiscard]] static std::unique_ptr<serving::program> make_program(predictor_type model) {
+    auto known = known_description();
+    auto const wrap = [&]<class Each>(Each&& each) -> std::unique_ptr<serving::program> {
+      return std::make_unique<detail::processed_program<Each, preprocessing, postprocessing>>(std::move(each), known);
+    };
+    if constexpr (sizes.count == 0) {
+      return wrap(std::move(model));
+    } else {
+      known.iterations = 1;
+      return detail::make_batch_sizes_program<sizes>(std::move(model), wrap);
+    }
+  }
 
   static stagecraft_description const* describe() noexcept {
-    static auto const known =
-        detail::describe_session<session_type>(std::string(graph_of<typename session_type::described::model>.name()));
-    static detail::interface_specs const inputs(input_specs(known)), outputs(output_specs(known));
+    static auto const known = known_description();
+    static detail::interface_specs const inputs(known.inputs), outputs(known.outputs);
     static std::string const version =
         std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
     static stagecraft_description const result{known.name.c_str(), known.batch_size, known.iterations, known.stages,
                                                known.replicas,     inputs.count(),   inputs.tensors(), outputs.count(),
-                                               outputs.tensors(),  version.c_str()};
+                                               outputs.tensors(),  version.c_str(),  sizes.count,      sizes.sizes};
     return &result;
   }
-  static int create(char const* weights, stagecraft_program** program, stagecraft_message* message) noexcept {
+  static int create(char const* weights, stagecraft_program** made, stagecraft_message* message) noexcept {
     return detail::guarded(message, [&] {
       predictor_type model;
       model.load_weights(weights);
-      *program = reinterpret_cast<stagecraft_program*>(new program_type(std::move(model)));
+      *made = reinterpret_cast<stagecraft_program*>(make_program(std::move(model)).release());
     });
   }
-  static int run(stagecraft_program* program, stagecraft_feed const* feed, stagecraft_message* message) noexcept {
+  static int run(stagecraft_program* own, stagecraft_feed const* feed, stagecraft_message* message) noexcept {
     return detail::guarded(message, [&] {
-      auto& own = *reinterpret_cast<program_type*>(program);
       detail::interface_feed outer(*feed);
-      detail::processing_feed<preprocessing, postprocessing> inner(outer, static_cast<std::size_t>(session_type::batch),
-                                                                   session_type::replicas);
-      own.run(inner);
+      reinterpret_cast<serving::program*>(own)->run(outer);
     });
   }
-  static void destroy(stagecraft_program* program) noexcept { delete reinterpret_cast<program_type*>(program); }
+  static void destroy(stagecraft_program* own) noexcept { delete reinterpret_cast<serving::program*>(own); }
 };
 
 }  // namespace stagecraft::serving

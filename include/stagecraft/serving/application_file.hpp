@@ -57,6 +57,8 @@ class application_file {
               .replicas = found.replicas,
               .inputs = specs_of(found.inputs, found.input_count),
               .outputs = specs_of(found.outputs, found.output_count)};
+    if (table_->interface_version >= 2)
+      known_.batch_sizes.assign(found.batch_sizes, found.batch_sizes + found.batch_size_count);
   }
 
   [[nodiscard]] program_description const& description() const noexcept { return known_; }
@@ -160,7 +162,8 @@ class application_file {
     if (bytes.end() - found < static_cast<std::ptrdiff_t>(sizeof marker))
       throw link_error("E5087", path_ + ": is not an application");
     std::memcpy(&marker, &*found, sizeof marker);
-    if (marker.interface_version != static_cast<std::uint32_t>(stagecraft_interface_version))
+    if (marker.interface_version < 1 ||
+        marker.interface_version > static_cast<std::uint32_t>(stagecraft_interface_version))
       throw link_error("E5089", path_ + ": has version " + std::to_string(marker.interface_version) +
                                     " of the interface of applications, this program version " +
                                     std::to_string(static_cast<int>(stagecraft_interface_version)));

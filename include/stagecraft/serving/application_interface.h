@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-/* The version of what stands here. Structures only grow at their ends, without a new number. */
-enum { stagecraft_interface_version = 1 };
+/* The version of what stands here. Structures only grow at their ends, each time with a new number: who loads an
+   application with a lower one reads nothing that came later. */
+enum { stagecraft_interface_version = 2 };
 
 /* What functions return. */
 enum stagecraft_status {
@@ -35,7 +36,7 @@ struct stagecraft_tensor {
 
 struct stagecraft_description {
   char const* name;
-  int batch_size; /* samples of a batch */
+  int batch_size; /* samples of a batch, at most */
   int iterations; /* batches of a run, for each replica */
   int stages;
   int replicas;
@@ -44,13 +45,17 @@ struct stagecraft_description {
   int output_count;
   struct stagecraft_tensor const* outputs;
   char const* stagecraft_version; /* of the library that it is made with, "0.1.0" */
+  /* Since version 2: sizes of batches that it computes, increasing, the last one batch_size; 0: that one alone. */
+  int batch_size_count;
+  int const* batch_sizes;
 };
 
 /* Who gives a run its batches. Functions may be called on several threads of the program at once; no exception of C++
    leaves them. */
 struct stagecraft_feed {
   void* context;
-  /* Fills each input with batch_size samples; returns how many count, 0 for none, or -1 to end the run. It may wait. */
+  /* Fills each input with a batch, of the least of the sizes that holds its samples; returns how many of them count, 0
+     for none, or -1 to end the run. It may wait. */
   int (*feed)(void* context, int replica, float* const* inputs);
   /* Sees the outputs of the batches of each replica, in their order. */
   void (*take)(void* context, int replica, float const* const* outputs);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an application is made with besides its model: names of outputs, and steps before and after the model.
+// What an application is made with besides its model: sizes of batches, names of outputs, and steps before and after
+// the model.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
@@ -7,6 +8,18 @@
 #include <cstddef>
 
 namespace stagecraft::serving {
+
+/// Sizes of batches: `{1, 8, 32}`.
+struct batch_size_list {
+  static constexpr std::size_t capacity = 16;
+  int sizes[capacity]{};
+  int count = 0;  ///< 0: the batch_size alone
+
+  constexpr batch_size_list() = default;
+  template <std::convertible_to<int>... Sizes>
+    requires(sizeof...(Sizes) >= 1 && sizeof...(Sizes) <= capacity)
+  constexpr batch_size_list(Sizes... size) : sizes{static_cast<int>(size)...}, count(sizeof...(Sizes)) {}
+};
 
 /// Names of outputs, in the model's order: `{"probabilities", "box"}`.
 struct output_name_list {
@@ -61,6 +74,10 @@ struct signature {
 /// reads its outputs (E5090). An output of a postprocessing step is a number or a row of them.
 template <class Preprocessing = no_processing, class Postprocessing = no_processing>
 struct application_options {
+  /// Sizes of batches, TensorFlow Serving's allowed_batch_sizes: increasing, up to the batch_size (E5148). A batch has
+  /// the least of them that holds the samples that wait; each is a program with weights and memory of its own, and
+  /// takes its own time to be compiled. None: the batch_size alone.
+  batch_size_list allowed_batch_sizes = {};
   /// Names of what comes out in the end.
   output_name_list output_names = {};
   /// A step before the model, whose inputs are the application's.

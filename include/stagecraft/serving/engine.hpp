@@ -26,11 +26,11 @@
 
 namespace stagecraft::serving {
 
-/// Samples of calls become batches of the compiled size, in the order in which the calls came; a call may have any
-/// number of samples, and after each batch that it fills it lets the others go first. An execution begins with the
-/// first of them and goes on while there are batches; when it has had its iterations, the next one begins. A pipeline
-/// that is starved is fed with dummy batches after runtime_api_timeout_us, so that what is in it comes out, and an idle
-/// engine does nothing at all.
+/// Samples of calls become batches of the compiled size, or of the least of several sizes that holds those that wait,
+/// in the order in which the calls came; a call may have any number of samples, and after each batch that it fills it
+/// lets the others go first. An execution begins with the first of them and goes on while there are batches; when it
+/// has had its iterations, the next one begins. A pipeline that is starved is fed with dummy batches after
+/// runtime_api_timeout_us, so that what is in it comes out, and an idle engine does nothing at all.
 ///
 /// A call is answered once: by its outputs, or by one error. What goes wrong in an execution is the error of the calls
 /// with samples in it, and of no other. Any thread may call any function at any time, but for the destructor.
@@ -269,7 +269,7 @@ class engine {
       std::scoped_lock const lock(last_sample_mutex_);
       auto& last = last_sample_[i];
       if (samples > 0) std::copy_n(inputs[i], size, last.data());  // of full batches, too: a dummy one may follow
-      for (auto place = samples; place < known.batch_size; ++place) to = std::copy_n(last.data(), size, to);
+      for (auto place = samples; place < known.places_for(samples); ++place) to = std::copy_n(last.data(), size, to);
     }
     return static_cast<int>(samples);
   }

@@ -7,6 +7,7 @@
 
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/serving/application_file.hpp>
+#include <stagecraft/serving/detail/batch_sizes_problem.hpp>
 #include <stagecraft/serving/detail/export_folder.hpp>
 #include <stagecraft/serving/embedded_runtime.hpp>
 #include <stagecraft/training/export_options.hpp>
@@ -33,6 +34,13 @@ template <class M, class Session>
                "output_names has " + std::to_string(options.output_names.size()) + " names, but there are " +
                    std::to_string(Session::output_count) + " outputs");
   serving::detail::check_output_names(place, options.output_names);
+  auto const sizes =
+      serving::detail::check_batch_sizes(options.allowed_batch_sizes, {.batch_size = batch_size,
+                                                                       .stages = Session::sizes::stages,
+                                                                       .replicas = Session::replicas,
+                                                                       .of_inputs = graph_of<M>.batch_size()});
+  if (auto const text = sizes.text.view(); sizes.failed())
+    io::refuse("E5148", place, std::string(text.substr(0, text.rfind(" ["))));
   io::unfinished_export folder(place);
   folder.prepare(options.purge_export_dir);
   auto const wanted = iterations > 0 ? iterations : Session::described::training.steps_per_execution;

@@ -20,9 +20,6 @@ namespace stagecraft::serving {
 
 namespace detail {
 
-/// Ends an execution from within.
-struct no_more_batches {};
-
 [[nodiscard]] inline tensor_spec spec_of(std::string name, shape const& of) {
   return {std::move(name), {of.begin(), of.end()}};
 }
@@ -71,16 +68,18 @@ inline constexpr diagnostics::diagnostic states_between_callers = [] {
 }  // namespace detail
 
 /// Owns a predictor, whose weights are given before; of a model that is not stateful (E5097). `output_names`: of the
-/// outputs, in the model's order; "output_0" and so on for those that are missing.
+/// outputs, in the model's order; "output_0" and so on for those that are missing. `iterations`: batches of an
+/// execution; 0: the predictor's steps_per_execution.
 template <class Predictor>
 class predictor_program final : public program {
   using session_type = typename Predictor::session_type;
   static_assert(stagecraft::detail::report<detail::states_between_callers<session_type>>());
 
  public:
-  explicit predictor_program(Predictor&& model, std::vector<std::string> const& output_names = {})
+  explicit predictor_program(Predictor&& model, std::vector<std::string> const& output_names = {}, int iterations = 0)
       : model_(std::move(model)),
         description_(detail::describe_session<session_type>(std::string(model_.name()), output_names)) {
+    if (iterations > 0) description_.iterations = iterations;
     model_.session().begin_run();
   }
 

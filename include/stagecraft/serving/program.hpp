@@ -26,20 +26,30 @@ struct tensor_spec {
 /// What is known of a program before it runs.
 struct program_description {
   std::string name;                  ///< the model's
-  int batch_size = 1;                ///< samples of a step
+  int batch_size = 1;                ///< samples of a step, at most
   int iterations = 1;                ///< steps of an execution: the model's steps_per_execution
   int stages = 1;                    ///< of the pipeline; 1 without one
   int replicas = 1;                  ///< copies of the model, each of which takes batches of its own
   std::vector<tensor_spec> inputs;   ///< in the model's order
   std::vector<tensor_spec> outputs;  ///< in the model's order
+  /// Sizes of batches that it computes, increasing, the last one the batch_size; none: that one alone.
+  std::vector<int> batch_sizes = {};
+
+  /// The size of the batch for so many samples: the least one that holds them.
+  [[nodiscard]] int places_for(std::int64_t samples) const noexcept {
+    for (int const size : batch_sizes)
+      if (samples <= size) return size;
+    return batch_size;
+  }
 };
 
 /// Who gives an execution its batches and takes its results. Functions may be called on several threads at once; for
 /// each replica, results come in the order of the batches.
 class program_feed {
  public:
-  /// Fills a batch: each input has batch_size samples, one after the other. It may wait. Returns how many samples
-  /// count, 0 for a batch that only pushes others through a pipeline, or `no_more` to end the execution at once.
+  /// Fills a batch: each input has `places_for` the batch's samples, one after the other. It may wait. Returns how many
+  /// samples count, 0 for a batch that only pushes others through a pipeline, or `no_more` to end the execution at
+  /// once.
   virtual int feed(int replica, float* const* inputs) = 0;
   /// Sees the outputs of a batch, which are valid during the call.
   virtual void take(int replica, float const* const* outputs) = 0;
@@ -51,6 +61,13 @@ class program_feed {
  protected:
   ~program_feed() = default;
 };
+
+namespace detail {
+
+/// Ends an execution from within.
+struct no_more_batches {};
+
+}  // namespace detail
 
 /// Runs executions, one at a time.
 class program {

@@ -7,6 +7,7 @@
 #include <stagecraft/kernels/loss/loss_elementwise.hpp>
 #include <stagecraft/losses/along_axis.hpp>
 #include <stagecraft/metrics/metric_call.hpp>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -73,8 +74,9 @@ struct mean_of_scores {
     if constexpr (Metric.kind == call) {
       using row = kernels::loss_row<call_of_row<sparse>(), Width, kernels::default_architecture>;
       if constexpr (sparse) {
-        auto const label = static_cast<float>(*target);
-        return row::evaluate(&label, prediction, 1, nullptr);
+        std::array<float, static_cast<std::size_t>(target_columns_of(call_of_row<true>(), Width))> labels;
+        for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<float>(target[i]);
+        return row::evaluate(labels.data(), prediction, 1, nullptr);
       } else {
         return row::evaluate(target, prediction, 1, nullptr);
       }

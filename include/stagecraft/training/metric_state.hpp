@@ -144,7 +144,14 @@ class metric_state {
 
   template <class Target, class Weight>
   void add(float const* predictions, Target const* targets, int rows, Weight const& weight) noexcept {
-    constexpr int target_width = std::is_same_v<Target, float> ? Width : 1;
+    constexpr int target_width = [] {
+      if constexpr (std::is_same_v<Target, float>)
+        return Width;
+      else if constexpr (Sample.rank() > 0)
+        return Width / Sample[losses::detail::axis_of_sample(Metric.along - 1, Sample)];
+      else
+        return 1;
+    }();
     if constexpr (requires { counter::add_rows(predictions, targets, rows, weight, std::span(sums_)); }) {
       counter::add_rows(predictions, targets, rows, weight, std::span(sums_));
       for (int row = 0; row < rows; ++row) weight_ += static_cast<double>(weight(row));

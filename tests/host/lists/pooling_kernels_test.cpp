@@ -39,7 +39,7 @@ template <auto Layer, int Batch, shape In, class Arch>
 void check() {
   CAPTURE(kernels::lanes<Arch>);
   static constexpr auto const& plan =
-      sc::detail::plan_of_layer<sc::detail::layer_of_calls<Layer>, Batch, true, true, 1, 1, In>::value;
+      sc::detail::plan_of_layer<sc::detail::layer_of_calls<Layer>, Batch, true, true, true, 1, 1, In>::value;
   auto const& found = sc::cpu::pooling_kernels<plan, Arch>;
   REQUIRE(found.size() == plan.nodes.size());
   int forward = 0, backward = 0;
@@ -95,7 +95,7 @@ TEST_CASE("poolings of images and sequences") {
   check_all<sequences{}, 3, shape(9, 17)>(all);
 }
 TEST_CASE("a plan without poolings has no kernels") {
-  using plan =
-      sc::detail::plan_of_layer<sc::detail::layer_of_calls<sc::layers::flatten{}>, 2, true, true, 1, 1, shape(3, 4)>;
+  using plan = sc::detail::plan_of_layer<sc::detail::layer_of_calls<sc::layers::flatten{}>, 2, true, true, true, 1, 1,
+                                         shape(3, 4)>;
   static_assert(sc::cpu::pooling_kernels<plan::value, kernels::default_architecture>.empty());
 }

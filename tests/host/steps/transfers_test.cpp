@@ -66,7 +66,7 @@ struct tested {
 
 template <class Layer, int Batch, class Arch, shape... Inputs>
 tested walks_of() {
-  using found = sc::detail::transfers_of_layer<Layer, Batch, true, Inputs...>;
+  using found = sc::detail::transfers_of_layer<Layer, Batch, true, true, Inputs...>;
   static_assert(found::holds);
   using forward = typename found::forward;
   shape const shapes[]{Inputs...};
@@ -136,7 +136,7 @@ void check_layer() {
   }(static_cast<std::tuple<MATMUL_ARCHITECTURES>*>(nullptr));
 }
 template <auto Layer, shape... Inputs>
-constexpr bool holds = sc::detail::transfers_of_layer<of<Layer>, 2, true, Inputs...>::holds;
+constexpr bool holds = sc::detail::transfers_of_layer<of<Layer>, 2, true, true, Inputs...>::holds;
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -27,8 +28,9 @@ class all_steps {
  public:
   static std::int64_t high_water_mark() {
     // No more memory than that: whatever lies higher throws.
-    sc::tiles::tile_machine tiles(Machine::target,
-                                  sc::tiles::bytes_of_tile<sc::jobs::job_on<M, Training, Machine>, Device>);
+    using job = sc::jobs::job_on<M, Training, Machine>;
+    sc::tiles::tile_machine tiles(Machine::target, std::max(profiled_mark<typename job::in_training>(),
+                                                            profiled_mark<typename job::in_inference>()));
     [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
       (run_pass<static_cast<int>(Pass)>(tiles), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(table.passes())>{});
@@ -39,6 +41,10 @@ class all_steps {
   }
 
  private:
+  template <class Job>
+  static constexpr std::int64_t profiled_mark() {
+    return sc::tiles::device_memory_profile_of<Job, Device>.tile.high_water_mark();
+  }
   template <class Place>
   static void run(sc::tiles::tile_machine& tiles, sc::tiles::lowered_step const& step, std::int64_t end,
                   Place const& place) {

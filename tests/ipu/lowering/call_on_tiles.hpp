@@ -49,8 +49,9 @@ class call_on_tiles {
     /// Tiles make all gradients.
     [[nodiscard]] static constexpr bool updates_rows(int, int) { return false; }
     [[nodiscard]] static constexpr stagecraft::plan::buffer_place value(int call) {
-      return base::epilogue(call) >= 0 ? stagecraft::plan::buffer_place{base::program.floats + place_behind(call)}
-                                       : base::value(call);
+      return base::epilogue(call) >= 0
+                 ? stagecraft::plan::buffer_place{base::pass.places.scratch_floats + place_behind(call)}
+                 : base::value(call);
     }
     /// Floats of the calls before this one.
     [[nodiscard]] static constexpr long long place_behind(int call) {
@@ -60,7 +61,7 @@ class call_on_tiles {
       return before;
     }
     static constexpr long long floats =
-        base::program.floats + place_behind(static_cast<int>(base::graph.calls.size())) + 64;
+        base::pass.places.scratch_floats + place_behind(static_cast<int>(base::graph.calls.size())) + 64;
   };
   using on_host = stagecraft::cpu::host_call<plan, Index>;
   template <int Pass>

@@ -123,8 +123,8 @@ TEST_CASE("the tile that receives most of a repeated field is found") {
     sc::tiles::repeated_field const field{1 + below(3), 1 + below(9), 1 + below(9),
                                           1 + below(9), 1 + below(4), 1 + below(4)};
     for (int const tiles : {1, 3, 8, 64, 1472}) {
-      sc::tile_mapping const mapping(field.result_elements(), below(2) == 0 ? dtype::float32 : dtype::float16,
-                                     few_tiles(tiles));
+      sc::tile_mapping const mapping(field.images * field.rows * field.down * field.row_length(),
+                                     below(2) == 0 ? dtype::float32 : dtype::float16, few_tiles(tiles));
       std::int64_t most = 0;
       for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
         auto const received = field.received(mapping.first(tile), mapping.last(tile));

@@ -70,6 +70,19 @@ constexpr auto without = sc::profile<two_stages, training<8>, in_turn>;
 static_assert(without.host_cycles() == 8 * (without.pass(0).host_cycles + without.pass(1).host_cycles));
 static_assert(without.latency_cycles() > 0 && own.cycles() / 9 < without.cycles() / 8);
 
+// Memory: what comes and goes lies on the I/O tiles once, and data may take a part of these.
+static_assert(own.io_bytes(0) == 64 * 64 * 4 && own.io_bytes(1) == second.host_bytes && without.io_bytes(0) == 0);
+template <int PerMille>
+constexpr sc::ipu_config narrow = [] {
+  auto config = placed;
+  config.io_tiles.num_io_tiles = 1;
+  config.io_tiles.available_memory_proportion = PerMille / 1000.0F;
+  return config;
+}();
+static_assert(16384 > 638'976 * 0.025 && 16384 < 638'976 * 0.026, "what IPU 0 has of its only I/O tile");
+static_assert(sc::profile<two_stages, training<9>, sc::ipu_devices<narrow<25>>>.out_of_memory());
+static_assert(!sc::profile<two_stages, training<9>, sc::ipu_devices<narrow<26>>>.out_of_memory());
+
 // A transfer that is longer than what is computed beside it is seen, as far as it is longer.
 constexpr sc::ipu_target slow_target = [] {
   auto result = sc::ipu_targets::ipu2;

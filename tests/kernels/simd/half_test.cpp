@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "../product/matmul_cases.hpp"
+#include "../product/reference_tiles.hpp"
 
 #include <bit>
 #include <cmath>
@@ -181,7 +182,18 @@ void check_all_bfloat16() {
   (check_bfloat16<Arch>(), ...);
 }
 
-/// Small whole numbers, of which products and sums are exact: products of pairs are those of floats, by any threads.
+/// The number of a column is added to each sum.
+struct add_column {
+  template <class Batch>
+  Batch operator()(Batch const& sum, int column, std::int64_t /*element*/) const {
+    alignas(64) float columns[Batch::size];
+    for (int lane = 0; lane < static_cast<int>(Batch::size); ++lane) columns[lane] = static_cast<float>(column + lane);
+    return sum + Batch::load_aligned(columns);
+  }
+};
+
+/// Small whole numbers, of which products and sums are exact: products of pairs, and of tiles of them, are those of
+/// floats, by any threads.
 template <int M, int K, int N>
 void check_pairs() {
   CAPTURE(M);
@@ -235,6 +247,24 @@ void check_pairs() {
       CHECK(found_dx == dx);
       CHECK(found_dw == dw);
     }
+    using tiles = kernels::reference::reference_tiles;
+    using output = kernels::detail::store_output<add_column>;
+    std::vector<float> in_tiles(M * N), dw_in_tiles(layout::size);
+    divide([&](kernels::share part) {
+      kernels::detail::multiply_in_tiles<M, K / 2, N, arch, tiles>(reinterpret_cast<float const*>(narrow_x.data()),
+                                                                   rows.data(), in_tiles.data(), output{}, part);
+      kernels::detail::weight_gradient_in_tiles<M / 2, K, N, false, arch, tiles>(x_pairs.data(), dy_pairs.data(),
+                                                                                 dw_in_tiles.data(), part);
+    });
+    for (int i = 0; i < M * N; ++i) in_tiles[static_cast<std::size_t>(i)] -= static_cast<float>(i % N);
+    CHECK(in_tiles == y);
+    CHECK(dw_in_tiles == dw);
+    divide([&](kernels::share part) {
+      kernels::detail::weight_gradient_in_tiles<M / 2, K, N, true, arch, tiles>(x_pairs.data(), dy_pairs.data(),
+                                                                                dw_in_tiles.data(), part);
+    });
+    for (float& gradient : dw_in_tiles) gradient /= 2;
+    CHECK(dw_in_tiles == dw);
     CHECK(std::bit_cast<std::uint32_t>(rows[0]) ==
           (std::bit_cast<std::uint32_t>(w[0]) >> 16U | std::bit_cast<std::uint32_t>(w[N])));
     CHECK(std::bit_cast<std::uint32_t>(columns[0]) ==
@@ -252,6 +282,40 @@ TEST_CASE("products of pairs of bfloat16") {
   check_pairs<14, 70, 34>();
   check_pairs<6, 2100, 8>();
   check_pairs<600, 12, 66>();
+  check_pairs<40, 34, 90>();
+}
+
+TEST_CASE("a tile's products are summed as the processor sums them") {
+  using kernels::tile_shapes;
+  tile_shapes shapes;
+  for (int tile : {0, 1, 2}) {
+    shapes.rows[tile] = 2;
+    shapes.row_bytes[tile] = 8;
+  }
+  kernels::reference::tile_registers tiles;
+  auto const product = [&](std::uint32_t first, std::uint32_t second, std::uint32_t third, float sum) {
+    tiles.configure(shapes);
+    float sums[4] = {sum, 0, 0, 0};
+    std::uint32_t const left[4] = {first, second, 0, 0}, ones[4] = {third, 0, third, 0};
+    tiles.load(0, sums, 8);
+    tiles.load(1, left, 8);
+    tiles.load(2, ones, 8);
+    tiles.add_products(0, 1, 2);
+    tiles.store(0, sums, 8);
+    return sums[0];
+  };
+  constexpr std::uint32_t one = 0x3F80, of_ones = one << 16U | one, small = 0x3380;  // 2^-24
+  CHECK(product(of_ones, 0x4000 << 16U | 0x4040, of_ones, 4) == 11);                 // 4 + (1 + 3) + (1 + 2)
+  // 1 + 2^-24 is rounded to 1, the even one, each time; by themselves two small ones would be enough.
+  CHECK(product(one, small, of_ones, 0) == 1);
+  CHECK(product(one, small | small << 16U, of_ones, 0) == 1);
+  CHECK(product(small | small << 16U, 0, of_ones, 1) == 1 + 0x1p-23F);
+  // Denormal numbers are zeros, whether they are given or come out.
+  CHECK(product(0x0001, 0, of_ones, 0) == 0);
+  CHECK(product(0x7F00, 0, 0x0040, 0) == 0);
+  CHECK(product(0x2000, 0, 0x1F80, 0) == 0);  // 2^-63 * 2^-64
+  CHECK(product(0x2000, 0, 0x2000, 0) == 0x1p-126F);
+  CHECK(product(0, 0, of_ones, 0x1p-127F) == 0);
 }
 TEST_CASE("every bfloat16, and floats between them") { check_all_bfloat16<MATMUL_ARCHITECTURES>(); }
 TEST_CASE("every half, and floats on all boundaries of halves") { check_all<MATMUL_ARCHITECTURES>(); }

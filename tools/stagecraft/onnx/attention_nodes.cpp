@@ -107,6 +107,13 @@ void add_projection(trace const& to, int dense, std::int64_t count, std::int64_t
 
 }  // namespace
 
+bool is_of_samples(onnx_trace const& of, std::int64_t length, std::int64_t times) {
+  auto const& inputs = of.graph().inputs;
+  auto const samples = inputs.empty() || inputs[0].shape.empty() ? -1 : inputs[0].shape[0];
+  return length == -1 || (samples > 0 && length % times == 0 && length / times == samples) ||
+         length == static_cast<std::int64_t>(batch_marker) * times;
+}
+
 bool take_attention_product(trace& to, onnx_node const& node) {
   auto const a = to.joined_tensor(node, 0), b = to.joined_tensor(node, 1);
   if (a.rank != 4 || b.rank != 4 || a.joined_axis != b.joined_axis || a.joined_axis > 0) return false;
@@ -173,13 +180,7 @@ bool take_attention_softmax(trace& to, onnx_node const& node, traced_tensor cons
 
 bool take_attention_heads(trace& to, onnx_node const& node, traced_tensor const& x,
                           std::vector<std::int64_t> const& wanted) {
-  // The number of samples, or so many for each: as the file has it, or as its own nodes compute it.
-  auto const is_samples = [&](std::int64_t length, std::int64_t times) {
-    auto const& inputs = to.graph().inputs;
-    auto const samples = inputs.empty() || inputs[0].shape.empty() ? -1 : inputs[0].shape[0];
-    return length == -1 || (samples > 0 && length % times == 0 && length / times == samples) ||
-           length == static_cast<std::int64_t>(batch_marker) * times;
-  };
+  auto const is_samples = [&](std::int64_t length, std::int64_t times) { return is_of_samples(to, length, times); };
   std::vector<int> const steps_first{1, 0, 2};
   auto const count = wanted.size();
   auto const set = [&](traced_tensor y, int joined_axis) {
@@ -195,11 +196,16 @@ bool take_attention_heads(trace& to, onnx_node const& node, traced_tensor const&
       return held(to, joined, given.config, given.inputs, lengths, order);
     };
     if (x.order == in_place && count == 3 && wanted[1] == steps && wanted[2] == width) return set(all({0, 1, 2}), -1);
-    if (x.order != std::vector{1, 0, 2, 3} || x.joined_axis != 1) return false;
+    if (x.order != std::vector{1, 0, 2, 3} || (x.joined_axis != 1 && x.joined_axis != -1)) return false;
     if (count == 2 && is_samples(wanted[0], steps) && wanted[1] == width) return set(all(steps_first), 0);
     if (count == 3 && wanted[0] == steps && is_samples(wanted[1], 1) && wanted[2] == width)
       return set(all(steps_first), -1);
     return false;
+  }
+  if (x.joined_axis == 0 && x.order == heads_first && count == 4) {  // samples and heads as two axes again
+    bool const fits = (wanted[0] == 0 || is_samples(wanted[0], 1)) && wanted[1] == x.lengths[1] &&
+                      wanted[2] == x.lengths[0] && wanted[3] == x.lengths[2];
+    return fits && set(x, -1);
   }
   if (x.order != steps_first || x.lengths.size() != 2 || count != 3 || wanted[0] != x.lengths[0] || wanted[2] < 1)
     return false;

@@ -11,6 +11,8 @@
 
 namespace stagecraft::tool {
 
+/// Whether a length is the number of samples, or so many for each: as the file has it, or as its own nodes compute it.
+[[nodiscard]] bool is_of_samples(onnx_trace const& of, std::int64_t length, std::int64_t times);
 /// A product of two tensors: of queries and keys, or of probabilities and values.
 [[nodiscard]] bool take_attention_product(onnx_trace& to, onnx_node const& node);
 /// A sum of scores and a constant. Throws unsupported for a mask that is not causal.

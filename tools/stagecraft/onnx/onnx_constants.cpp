@@ -70,9 +70,9 @@ std::optional<onnx_constant> elementwise(onnx_constant const& a, onnx_constant c
     if (type == "Add") z = x + y;
     if (type == "Sub") z = x - y;
     if (type == "Mul") z = x * y;
-    if (type == "Div") {
+    if (type == "Div" || type == "Mod") {
       if (y == 0) return std::nullopt;
-      z = a.is_whole ? std::trunc(x / y) : x / y;
+      z = type == "Mod" ? x - y * std::floor(x / y) : a.is_whole ? std::trunc(x / y) : x / y;
     }
     result.values[i] = z;
   }
@@ -196,6 +196,27 @@ std::optional<onnx_constant> value_of(onnx_node const& node) {
   if (auto const* value = node.find("value_floats")) return list(value->reals, false);
   if (auto const* value = node.find("value_ints")) return list(value->integers, true);
   return std::nullopt;
+}
+
+/// What is on the diagonal of a matrix and above it, or below it; zeros elsewhere.
+std::optional<onnx_constant> triangle(onnx_constant from, bool is_upper) {
+  if (from.shape.size() != 2) return std::nullopt;
+  auto const columns = static_cast<std::size_t>(from.shape[1]);
+  for (std::size_t i = 0; i < from.values.size(); ++i)
+    if (is_upper ? i % columns < i / columns : i % columns > i / columns) from.values[i] = 0;
+  return from;
+}
+
+/// One of two numbers, or of arrays of the same shape, at each place.
+std::optional<onnx_constant> chosen(onnx_constant const& which, onnx_constant const& a, onnx_constant const& b) {
+  auto const fits = [&](onnx_constant const& of) { return of.values.size() == 1 || of.shape == which.shape; };
+  if (!fits(a) || !fits(b)) return std::nullopt;
+  onnx_constant result{which.shape, {}, a.is_whole && b.is_whole};
+  for (std::size_t i = 0; i < which.values.size(); ++i) {
+    auto const& from = which.values[i] != 0 ? a : b;
+    result.values.push_back(from.values[from.values.size() == 1 ? 0 : i]);
+  }
+  return result;
 }
 
 /// An array of one value. Where its shape has the number of samples, one row stands for all.
@@ -344,8 +365,12 @@ std::optional<onnx_constant> onnx_constants::result_of(onnx_node const& node) co
     for (double& value : first.values) value = std::sqrt(value);
     return first;
   }
-  if ((type == "Add" || type == "Sub" || type == "Mul" || type == "Div" || type == "Pow" || type == "Equal") && second)
+  if ((type == "Add" || type == "Sub" || type == "Mul" || type == "Div" || type == "Mod" || type == "Pow" ||
+       type == "Equal") &&
+      second)
     return elementwise(first, *second, type);
+  if (type == "Trilu" && second == std::nullopt) return triangle(first, node.integer("upper", 1) != 0);
+  if (type == "Where" && second && inputs.size() > 2 && inputs[2]) return chosen(first, *second, *inputs[2]);
   if (type == "ConstantOfShape") {
     auto const* value = node.find("value");
     auto const given = value != nullptr && value->tensor ? constant_of(*value->tensor) : onnx_constant{{1}, {0}, false};

@@ -28,6 +28,7 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
     std::map<std::string, onnx_converter> result;
     add_elementwise_converters(result);
     add_shape_converters(result);
+    add_part_converters(result);
     add_product_converters(result);
     add_window_converters(result);
     add_recurrent_converters(result);

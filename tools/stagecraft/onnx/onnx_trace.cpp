@@ -27,6 +27,11 @@ std::string clean_name(std::string const& name) {
   return result.substr(0, 48);
 }
 
+int axis_of(std::int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) throw unsupported("has an axis that its input has not");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
 bool is_countable(std::vector<int> const& lengths) {
   std::int64_t count = 1;
   for (int const length : lengths)

@@ -141,6 +141,9 @@ class onnx_trace {
 /// Whether a sample of these lengths has at most 2^30 elements, which 32 bits count.
 [[nodiscard]] bool is_countable(std::vector<int> const& lengths);
 
+/// An axis of so many; those below 0 are counted from the end. Throws unsupported for one that is not there.
+[[nodiscard]] int axis_of(std::int64_t axis, int rank);
+
 /// A name of letters, digits and underscores.
 [[nodiscard]] std::string clean_name(std::string const& name);
 
@@ -151,6 +154,7 @@ using onnx_converter = std::function<void(onnx_trace&, onnx_node const&)>;
 
 void add_elementwise_converters(std::map<std::string, onnx_converter>& to);
 void add_shape_converters(std::map<std::string, onnx_converter>& to);
+void add_part_converters(std::map<std::string, onnx_converter>& to);
 void add_product_converters(std::map<std::string, onnx_converter>& to);
 void add_window_converters(std::map<std::string, onnx_converter>& to);
 void add_recurrent_converters(std::map<std::string, onnx_converter>& to);

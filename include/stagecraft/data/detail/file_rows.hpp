@@ -49,15 +49,21 @@ class file_rows final : public stream<xt::xarray<float>> {
   std::int64_t at_ = 0;
 };
 
-/// Refuses samples of more numbers than an int can count, or that would have them if there were any.
+/// Refuses samples of more numbers than an int can count, or that would have them if there were any; and more samples
+/// without numbers than that, of which a file of any size may have so many that no pass ends.
 inline void check_sample_size(std::vector<std::size_t> const& shape, std::int64_t count, std::string const& name,
                               char const* code) {
+  constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
   std::size_t numbers = 1;
+  bool is_empty = false;
   for (auto const extent : shape) {
-    if (count > 0 && extent > std::numeric_limits<std::int32_t>::max() / numbers)
+    if (count > 0 && extent > most / numbers)
       io::refuse(code, name, "expected samples of at most 2147483647 numbers, found more");
+    is_empty = is_empty || extent == 0;
     if (extent > 0) numbers *= extent;
   }
+  if (is_empty && count > static_cast<std::int64_t>(most))
+    io::refuse(code, name, "expected at most 2147483647 samples without numbers, found " + std::to_string(count));
 }
 
 /// \param code that of check_sample_size

@@ -55,10 +55,11 @@ namespace stagecraft::kernels {
 template <auto Loss, int Columns, class Arch, class Type>
   requires(stagecraft::detail::HasLossCall<Type> && !stagecraft::detail::HasPlainLossCall<Type>)
 struct loss_row<Loss, Columns, Arch, Type> {
-  /// A class number is a float to it.
+  /// Class numbers are floats to it.
   static float evaluate(std::int32_t const* target, float const* prediction, float scale, float* gradient) {
-    auto const number = static_cast<float>(*target);
-    return evaluate(&number, prediction, scale, gradient);
+    std::array<float, stagecraft::detail::target_columns_of(Loss, Columns)> numbers;
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(target[i]);
+    return evaluate(numbers.data(), prediction, scale, gradient);
   }
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
     constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;

@@ -8,6 +8,7 @@
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
+#include <stagecraft/plan/left_out_calls.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
 #include <algorithm>
 #include <array>
@@ -19,14 +20,14 @@ namespace stagecraft::detail {
 
 /// The plan of a layer's steps on inputs of these shapes, once for all calls that are alike. Bit i of `Wanted`: the
 /// gradient of input i is wanted, and of `Written`, that it may be written where it belongs; then come those of the
-/// weights.
-template <class Layer, int Batch, bool TrainsModel, bool Trains, std::uint64_t Wanted, std::uint64_t Written,
-          shape... Inputs>
+/// weights. `FindsLosses`: not for predictions alone.
+template <class Layer, int Batch, bool FindsLosses, bool TrainsModel, bool Trains, std::uint64_t Wanted,
+          std::uint64_t Written, shape... Inputs>
 class plan_of_layer {
   struct make {
     constexpr operations::traced_plan operator()() const {
       shape const shapes[]{Inputs...};
-      auto traced = trace_layer(Layer::value, shapes, Batch, TrainsModel);
+      auto traced = trace_layer(Layer::value, shapes, Batch, TrainsModel, FindsLosses);
       bool wanted[64]{}, written[64]{};
       for (std::size_t i = 0; i < std::size(wanted); ++i) {
         wanted[i] = (Wanted >> i & 1U) != 0;
@@ -78,7 +79,8 @@ template <LayerIsArgument Call>
 layer_of_calls<anonymous(Call::layer)> layer_of_plan(Call const*);
 
 template <class Call, std::size_t... Input>
-plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch, Call::plan::trains, Call::trains,
+plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch,
+              !leaves_out_penalties<typename Call::plan::job>, Call::plan::trains, Call::trains,
               gradient_bits<Call>(wants_gradient<Call>), gradient_bits<Call>(writes_gradient<Call>),
               Call::input_shape(Input)...>
     plan_type_of_call(std::index_sequence<Input...>);

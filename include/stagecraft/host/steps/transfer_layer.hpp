@@ -13,10 +13,12 @@
 namespace stagecraft::detail {
 
 /// The walks of a layer's calls that are alike.
-template <class Layer, int Batch, bool TrainsModel, shape... Inputs>
+template <class Layer, int Batch, bool FindsLosses, bool TrainsModel, shape... Inputs>
 class transfers_of_layer {
   static constexpr shape shapes[]{Inputs...};
-  static constexpr operations::trace trace_it() { return trace_layer(Layer::value, shapes, Batch, TrainsModel); }
+  static constexpr operations::trace trace_it() {
+    return trace_layer(Layer::value, shapes, Batch, TrainsModel, FindsLosses);
+  }
   /// Elements of all places along a sample's first axis.
   static constexpr std::int64_t row_of(operations::extents const& of) {
     return of.rank > 2 ? of.size() / of[0] / of[1] : 0;
@@ -50,8 +52,8 @@ class transfers_of_layer {
 };
 
 template <class Call, std::size_t... Input>
-transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch, Call::plan::trains,
-                   Call::input_shape(Input)...>
+transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch,
+                   !leaves_out_penalties<typename Call::plan::job>, Call::plan::trains, Call::input_shape(Input)...>
     transfers_type(std::index_sequence<Input...>);
 /// The walks of a host_call, or of what has its interface.
 template <class Call>

@@ -160,6 +160,9 @@ template <class Source>
   std::uint64_t const first = version == 1 ? 10 : 12;
   auto const length = version == 1 ? number_at<2>(begin.data() + 8) : number_at<4>(begin.data() + 8);
   if (!source.holds(first, length)) refuse("E5014", file, "the file ends within the header");
+  constexpr std::uint64_t most_header = 65535;  // what version 1 can say; only records have longer ones
+  if (length > most_header)
+    refuse("E5014", file, "expected a header of at most 65535 bytes, found one of " + std::to_string(length));
   auto const text = source.read(first, length);
   auto header = npy_header_reader({reinterpret_cast<char const*>(text.data()), text.size()}, file).read();
   auto const size = bytes_of(header.shape, size_of(header.type));

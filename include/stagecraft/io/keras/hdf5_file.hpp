@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/keras/hdf5_content.hpp>
 #include <stagecraft/io/keras/hdf5_handle.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -37,43 +38,26 @@ namespace stagecraft::io {
   return shape;
 }
 
-/// An array of a file, as floats.
-struct stored_array {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  std::vector<float> values;
-};
-
 /// An open file, read only. Nothing outside of the file is followed: no external links, no external storage. No answer
 /// takes more memory than the file can hold, deflated data at most 1032 times as much as they take in it, and all
 /// arrays together four times that; a text that several others share is there for each.
 ///
 /// Throws file_error: E5001 the file cannot be read, E5061 it is not an HDF5 file, or is damaged.
-class hdf5_file {
+class hdf5_file final : public hdf5_content {
  public:
   explicit hdf5_file(std::string const& path);
   /// A file in memory, under a name for errors.
   hdf5_file(std::vector<std::byte> bytes, std::string name);
-  hdf5_file(hdf5_file const&) = delete;
-  hdf5_file& operator=(hdf5_file const&) = delete;
-  ~hdf5_file();
+  ~hdf5_file() override;
 
-  [[nodiscard]] std::string const& name() const noexcept { return name_; }
-  /// Whether there is a group, or an array, at a path of hard links.
-  [[nodiscard]] bool has_group(std::string const& path) const { return kind_of(path) == H5G_GROUP; }
-  [[nodiscard]] bool has_array(std::string const& path) const { return kind_of(path) == H5G_DATASET; }
-  /// The names of what a group holds, in the order of their letters.
-  [[nodiscard]] std::vector<std::string> children(std::string const& group) const;
-  /// The text of an attribute of a group, if it has it.
-  [[nodiscard]] std::optional<std::string> text(std::string const& group, std::string const& attribute) const;
-  /// The texts of an attribute. Keras divides long lists into "names0", "names1" and so on.
-  [[nodiscard]] std::vector<std::string> texts(std::string const& group, std::string const& attribute) const;
-  /// An array of numbers. Throws E5061 if there is none.
-  [[nodiscard]] stored_array array(std::string const& path) const;
+  [[nodiscard]] bool has_group(std::string const& path) const override { return kind_of(path) == H5G_GROUP; }
+  [[nodiscard]] bool has_array(std::string const& path) const override { return kind_of(path) == H5G_DATASET; }
+  [[nodiscard]] std::vector<std::string> children(std::string const& group) const override;
+  [[nodiscard]] std::optional<std::string> text(std::string const& group, std::string const& attribute) const override;
+  [[nodiscard]] std::vector<std::string> texts(std::string const& group, std::string const& attribute) const override;
+  [[nodiscard]] stored_array array(std::string const& path) const override;
   /// A whole number at a path. Throws E5061 if there is none.
   [[nodiscard]] std::int64_t whole_number(std::string const& path) const;
-
-  [[noreturn]] void damaged(std::string const& place, std::string const& what) const;
 
  private:
   void open(hid_t access);
@@ -84,7 +68,6 @@ class hdf5_file {
   [[nodiscard]] std::optional<std::vector<std::string>> read_texts(std::string const& group,
                                                                    std::string const& attribute) const;
 
-  std::string name_;
   std::vector<std::byte> bytes_;
   std::uint64_t size_ = 0;
   mutable std::uint64_t listed_ = 0;  ///< groups and links that were listed
@@ -92,7 +75,7 @@ class hdf5_file {
   hid_t file_ = -1;
 };
 
-inline hdf5_file::hdf5_file(std::string const& path) : name_(path) {
+inline hdf5_file::hdf5_file(std::string const& path) : hdf5_content(path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) throw file_error("E5001", path + ": cannot be read: " + std::strerror(errno));
   size_ = static_cast<std::uint64_t>(file.tellg());
@@ -101,7 +84,7 @@ inline hdf5_file::hdf5_file(std::string const& path) : name_(path) {
 }
 
 inline hdf5_file::hdf5_file(std::vector<std::byte> bytes, std::string name)
-    : name_(std::move(name)), bytes_(std::move(bytes)), size_(bytes_.size()) {
+    : hdf5_content(std::move(name)), bytes_(std::move(bytes)), size_(bytes_.size()) {
   hdf5_handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fapl_core(access, 1 << 16, false);
   H5Pset_file_image(access, bytes_.data(), bytes_.size());
@@ -114,12 +97,8 @@ inline hdf5_file::~hdf5_file() {
 
 inline void hdf5_file::open(hid_t access) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // what is wrong is said once, by us
-  file_ = H5Fopen(name_.c_str(), H5F_ACC_RDONLY, access);
+  file_ = H5Fopen(name().c_str(), H5F_ACC_RDONLY, access);
   if (file_ < 0) damaged("", "is not an HDF5 file, or is damaged");
-}
-
-inline void hdf5_file::damaged(std::string const& place, std::string const& what) const {
-  throw file_error("E5061", name_ + ": " + (place.empty() ? "" : "'" + place + "' ") + what);
 }
 
 inline H5G_obj_t hdf5_file::kind_of(std::string const& path) const {

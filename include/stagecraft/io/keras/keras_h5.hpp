@@ -61,7 +61,14 @@ inline void add_keras_3_weights(hdf5_writer& file, keras_layer const& layer, bun
 
 [[nodiscard]] inline std::vector<std::byte> keras_3_weights(bundle_contents const& contents, std::string const& path) {
   hdf5_writer file(path);
-  add_keras_3_weights(file, layers_of(contents, path).root(), contents, path);
+  auto const tree = layers_of(contents, path);
+  add_keras_3_weights(file, tree.root(), contents, path);
+  auto const training = keras_training_of(contents, keras_version::keras_3);
+  if (!training.config.is_null()) {
+    std::vector<keras_weight const*> weights;
+    tree.root().append_weights(weights);
+    add_keras_3_optimizer(file, contents, training, weights);
+  }
   return file.finish();
 }
 
@@ -69,15 +76,14 @@ inline void write_bytes(std::string const& path, std::span<std::byte const> byte
   replace_file(path, [&](file_writer& to) { to.write(bytes); });
 }
 
-/// Writes what Keras 2's `model.save("digits.h5")` writes: the optimizer and its numbers, too, where both have it
-/// (keras_training_of says why not).
-inline void write_keras_h5(std::string const& path, bundle_contents const& contents) {
+/// A .h5 file of Keras 2. Throws file_error: E5043 all that Keras 2 has not, E5030 the bundle is none.
+[[nodiscard]] inline std::vector<std::byte> keras_h5_of(bundle_contents const& contents, std::string const& path) {
   hdf5_writer file(path);
   auto const config = keras_config(contents.model, keras_version::keras_2, path);
   file.add_text("", "backend", "tensorflow");
   file.add_text("", "keras_version", written_keras_2);
   file.add_text("", "model_config", config.dump());
-  auto const training = keras_training_of(contents);
+  auto const training = keras_training_of(contents, keras_version::keras_2);
   if (!training.config.is_null()) file.add_text("", "training_config", training.config.dump());
   add_keras_2_weights(file, "model_weights", contents, path);
   if (!training.config.is_null()) {
@@ -86,25 +92,39 @@ inline void write_keras_h5(std::string const& path, bundle_contents const& conte
     tree.root().append_weights(weights);
     add_keras_2_optimizer(file, contents, training, weights);
   }
-  write_bytes(path, file.finish());
+  return file.finish();
 }
 
-/// Writes what Keras 3's `model.save_weights("digits.weights.h5")` writes.
-inline void write_keras_weights_h5(std::string const& path, bundle_contents const& contents) {
-  write_bytes(path, keras_3_weights(contents, path));
-}
-
-/// Writes what Keras 3's `model.save("digits.keras")` writes, without the optimizer.
-inline void write_keras_archive(std::string const& path, bundle_contents const& contents) {
+/// A .keras archive. Throws file_error: E5043 all that Keras 3 has not, E5030 the bundle is none.
+[[nodiscard]] inline std::vector<std::byte> keras_archive_of(bundle_contents const& contents, std::string const& path) {
   json const metadata{{"keras_version", written_keras_3}, {"date_saved", "1980-01-01@00:00:00"}};
   auto const metadata_text = metadata.dump();
-  auto const config = keras_config(contents.model, keras_version::keras_3, path).dump();
+  auto model = keras_config(contents.model, keras_version::keras_3, path);
+  if (auto training = keras_training_of(contents, keras_version::keras_3); !training.config.is_null())
+    model["compile_config"] = std::move(training.config);
+  auto const config = model.dump();
   auto const weights = keras_3_weights(contents, path);
   zip_writer archive(path);
   archive.add("metadata.json", metadata_text, {});
   archive.add("config.json", config, {});
   archive.add("model.weights.h5", {reinterpret_cast<char const*>(weights.data()), weights.size()}, {});
-  write_bytes(path, archive.finish());
+  return archive.finish();
+}
+
+/// Writes what Keras 2's `model.save("digits.h5")` writes: the optimizer and its numbers, too, where both have it
+/// (keras_training_of says why not).
+inline void write_keras_h5(std::string const& path, bundle_contents const& contents) {
+  write_bytes(path, keras_h5_of(contents, path));
+}
+
+/// Writes what Keras 3's `model.save_weights("digits.weights.h5")` writes, the optimizer's numbers as well.
+inline void write_keras_weights_h5(std::string const& path, bundle_contents const& contents) {
+  write_bytes(path, keras_3_weights(contents, path));
+}
+
+/// Writes what Keras 3's `model.save("digits.keras")` writes: the optimizer and its numbers, too, where both have it.
+inline void write_keras_archive(std::string const& path, bundle_contents const& contents) {
+  write_bytes(path, keras_archive_of(contents, path));
 }
 
 }  // namespace stagecraft::io

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Optimizers that this library and Keras 2 both have: under which names, and what they keep with each weight.
+// Optimizers that this library and Keras both have: under which names, and what they keep with each weight.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stagecraft::io {
 
@@ -14,6 +16,8 @@ namespace stagecraft::io {
 struct keras_slot {
   std::string_view name;   ///< here, and in the optimizers of Keras 2.6 (`optimizers.legacy` of Keras 2.15)
   std::string_view newer;  ///< in the other optimizers of Keras 2.11 to 2.15
+  /// Whether Keras 3 writes it behind the slot before it, weight by weight; else behind all slots of all weights.
+  bool is_beside = false;
 };
 
 /// An optimizer whose numbers mean the same here and in Keras.
@@ -23,19 +27,45 @@ struct keras_optimizer {
 };
 
 inline constexpr std::array keras_optimizers{
-    keras_optimizer{"adam", "Adam", {{{"m", "m"}, {"v", "v"}, {"vhat", "vhat"}}}},
+    keras_optimizer{"adam", "Adam", {{{"m", "m"}, {"v", "v", true}, {"vhat", "vhat"}}}},
     keras_optimizer{"sgd", "SGD", {{{"momentum", "m"}}}},
     keras_optimizer{
         "rmsprop", "RMSprop", {{{"rms", "velocity"}, {"momentum", "momentum"}, {"mg", "average_gradient"}}}},
-    keras_optimizer{"adamax", "Adamax", {{{"m", "m"}, {"v", "u"}}}},
+    keras_optimizer{"adamax", "Adamax", {{{"m", "m"}, {"v", "u", true}}}},
     keras_optimizer{
-        "adadelta", "Adadelta", {{{"accum_grad", "accumulated_grad"}, {"accum_var", "accumulated_delta_var"}}}}};
+        "adadelta", "Adadelta", {{{"accum_grad", "accumulated_grad"}, {"accum_var", "accumulated_delta_var", true}}}}};
 
 /// The optimizer of a name: that of the library, or Keras's; null: none that both have.
 [[nodiscard]] inline keras_optimizer const* keras_optimizer_of(std::string_view name) {
   auto const found = std::find_if(keras_optimizers.begin(), keras_optimizers.end(),
                                   [&](auto const& each) { return name == each.name || name == each.class_name; });
   return found == keras_optimizers.end() ? nullptr : &*found;
+}
+
+/// A weight and a slot, by their places.
+struct keras_number {
+  std::size_t weight = 0, slot = 0;
+};
+/// The numbers of an optimizer in the order in which Keras 3 writes them; `slots` are those that it has here. Empty if
+/// one of them is none of Keras's.
+[[nodiscard]] inline std::vector<keras_number> keras_3_order(keras_optimizer const& optimizer,
+                                                             std::vector<std::string> const& slots,
+                                                             std::size_t weights) {
+  std::vector<std::vector<std::size_t>> parts;  // of slots that stand beside each other
+  std::size_t known = 0;
+  for (auto const& each : optimizer.slots) {
+    auto const found = std::find(slots.begin(), slots.end(), each.name);
+    if (each.name.empty() || found == slots.end()) continue;
+    if (!each.is_beside || parts.empty()) parts.emplace_back();
+    parts.back().push_back(static_cast<std::size_t>(found - slots.begin()));
+    ++known;
+  }
+  std::vector<keras_number> order;
+  if (known < slots.size()) return order;
+  for (auto const& part : parts)
+    for (std::size_t weight = 0; weight < weights; ++weight)
+      for (auto const slot : part) order.push_back({weight, slot});
+  return order;
 }
 
 /// Keras's class of a loss of the library: "MeanSquaredError" of "mean_squared_error"; empty: Keras has none.

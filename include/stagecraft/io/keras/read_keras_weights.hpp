@@ -21,7 +21,7 @@
 namespace stagecraft::io {
 
 /// The arrays of a layer in a file of Keras 3, in Keras's order.
-inline void collect_keras_3_arrays(hdf5_file const& file, std::string const& group, int depth,
+inline void collect_keras_3_arrays(hdf5_content const& file, std::string const& group, int depth,
                                    std::vector<std::string>& to) {
   // Layers inside a layer are written in the order of their letters, not of its weights.
   static constexpr std::array order{"query_dense",  "key_dense",     "value_dense",
@@ -51,7 +51,7 @@ inline void collect_keras_3_arrays(hdf5_file const& file, std::string const& gro
 /// Reads arrays into tensors that name_keras_weights names.
 class keras_weights_reader {
  public:
-  explicit keras_weights_reader(hdf5_file const& file) : file_(file) {
+  explicit keras_weights_reader(hdf5_content const& file) : file_(file) {
     result_.metadata.emplace_back(keras_positions, "");
   }
 
@@ -116,39 +116,61 @@ class keras_weights_reader {
     }
   }
 
-  hdf5_file const& file_;
+  hdf5_content const& file_;
   tensor_file result_;
 };
 
 /// The weights of an HDF5 file of Keras: a whole model's, or weights alone. Throws file_error: E5001, E5061 the file
 /// cannot be read, E5062 it has no weights of Keras's.
-[[nodiscard]] inline tensor_file read_keras_h5(std::string const& path) {
-  hdf5_file const file(path);
+[[nodiscard]] inline tensor_file read_keras_h5(hdf5_content const& file) {
   keras_weights_reader reader(file);
   if (file.has_group("/layers")) return reader.read_keras_3();
   if (!file.has_group("/model_weights") && file.texts("/", "layer_names").empty())
-    throw file_error("E5062", path + ": has no weights that Keras has saved");
+    throw file_error("E5062", file.name() + ": has no weights that Keras has saved");
   return reader.read_keras_2();
 }
+[[nodiscard]] inline tensor_file read_keras_h5(std::string const& path) { return read_keras_h5(hdf5_file(path)); }
 
-/// The weights of a .keras archive. Throws file_error as read_keras_h5, and E5015 it is no archive.
-[[nodiscard]] inline tensor_file read_keras_archive(std::string const& path) {
-  byte_source const source(path);
-  zip_reader const archive(source);
-  auto const member = [&](std::string_view name) {
+/// What a .keras archive holds: the model's configuration, and an HDF5 file.
+class keras_archive {
+ public:
+  /// Throws file_error: E5001 the file cannot be read, E5015 it is no archive, E5062 it has no model, E5061.
+  explicit keras_archive(std::string const& path) : keras_archive(byte_source(path), path) {}
+
+  [[nodiscard]] json const& model() const noexcept { return model_; }
+  [[nodiscard]] hdf5_file const& file() const noexcept { return file_; }
+  /// The weights of its model. Throws file_error E5061, E5063.
+  [[nodiscard]] tensor_file weights() const {
+    try {
+      layer_tree const tree(model_, {}, {});
+      return keras_weights_reader(file_).read_keras_3(tree.root());
+    } catch (nlohmann::json::exception const& problem) {
+      throw file_error("E5063", path_ + ": config.json is not that of a model: " + problem.what());
+    }
+  }
+
+ private:
+  keras_archive(byte_source const& source, std::string const& path) : keras_archive(zip_reader(source), path) {}
+  keras_archive(zip_reader const& archive, std::string const& path)
+      : path_(path),
+        model_(config_of(member(archive, "config.json", path), path)),
+        file_(member(archive, "model.weights.h5", path), path + " (model.weights.h5)") {}
+
+  static std::vector<std::byte> member(zip_reader const& archive, std::string_view name, std::string const& path) {
     for (auto const& each : archive.members())
       if (each.name == name) return archive.read(each);
     throw file_error("E5062", path + ": has no member '" + std::string(name) + "'");
-  };
-  auto const config = member("config.json");
-  auto const model = parse_json({reinterpret_cast<char const*>(config.data()), config.size()}, path);
-  hdf5_file const file(member("model.weights.h5"), path + " (model.weights.h5)");
-  try {
-    layer_tree const tree(model, {}, {});
-    return keras_weights_reader(file).read_keras_3(tree.root());
-  } catch (nlohmann::json::exception const& problem) {
-    throw file_error("E5063", path + ": config.json is not that of a model: " + problem.what());
   }
-}
+  static json config_of(std::vector<std::byte> const& text, std::string const& path) {
+    return parse_json({reinterpret_cast<char const*>(text.data()), text.size()}, path);
+  }
+
+  std::string path_;
+  json model_;
+  hdf5_file file_;
+};
+
+/// The weights of a .keras archive. Throws file_error as keras_archive and its weights.
+[[nodiscard]] inline tensor_file read_keras_archive(std::string const& path) { return keras_archive(path).weights(); }
 
 }  // namespace stagecraft::io

@@ -65,12 +65,6 @@ struct non_linearity {
     return 5 + (shared_branch() != 0 ? 1 : 9) +
            rows * (5 + (is_half() ? 5 : 2) + 2 + of_vectors(vectors) + (is_half() ? 4 : 2) + of_rest(rest) + 1);
   }
-  [[nodiscard]] constexpr std::int64_t gradient_worker_cycles_2d(ipu_target const& target,
-                                                                 std::int64_t rows) const noexcept {
-    std::int64_t const vectors = elements / target.vector_width(data);
-    std::int64_t const rest = elements % target.vector_width(data);
-    return 5 + 12 + rows * (9 + gradient_of_vectors(vectors) + (is_half() ? 4 : 2) + gradient_of_rest(rest) + 1);
-  }
 
   [[nodiscard]] constexpr std::int64_t flops() const noexcept {
     switch (type) {

@@ -10,9 +10,7 @@
 #include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
 #include <stagecraft/ipu/emulation/ipu_loss.hpp>
 #include <stagecraft/ipu/emulation/ipu_machine.hpp>
-#include <stagecraft/ipu/emulation/ipu_squares.hpp>
 #include <stagecraft/ipu/emulation/ipu_step.hpp>
-#include <stagecraft/ipu/emulation/ipu_update.hpp>
 #include <stagecraft/ipu/emulation/ipu_weight_step.hpp>
 #include <stagecraft/ipu/profile/memory_check.hpp>
 #include <cstddef>
@@ -30,13 +28,13 @@ struct ipu_policy : host_policy {
   static constexpr bool joins_epilogues = false;
   /// On tiles, accumulating operations begin.
   template <class Plan>
-  static constexpr bool clears_accumulators = !runs_on_tiles<Plan>;
+  static constexpr bool clears_accumulators = !Plan::machine::checked;
   template <class Plan>
   static constexpr bool accumulates_halves = Plan::accumulates_halves && !ipu_arithmetic<Plan>::accumulates_at_random;
 
   template <class Sizes>
   using replica_memory = emulated_devices<Sizes>;
-  /// E3010 or E3012 where a training, or what can be evaluated only, needs more memory than there is.
+  /// E3010, E3012 or E3046 where a training, or what can be evaluated only, needs more memory than there is.
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
     return detail::memory_problem<typename Job::template in<detail::main_mode<Job>>>;
@@ -81,13 +79,13 @@ struct ipu_policy : host_policy {
   }
   template <class Plan, std::size_t Parameter, class OnHost>
   static void penalty_gradient(host_memory const& memory, bool is_shared, OnHost const& on_host) {
-    ipu_weight_step<Plan, Parameter, false>::run(memory, is_shared, on_host);
+    ipu_weight_step<Plan, Parameter>::penalty(memory, is_shared, on_host);
   }
   template <class Plan, std::size_t Parameter, int Round, class OnHost>
   static void squares(host_memory const& memory, detail::optimizer_state const& state, bool is_shared, double* sums,
                       OnHost const& on_host) {
     if constexpr (Round == 0 && detail::norms_of<Plan::training.optimizer>.has_global())
-      ipu_squares<Plan, Parameter>::run(memory, state, is_shared, sums, on_host);
+      ipu_weight_step<Plan, Parameter>::squares(memory, state, is_shared, sums, on_host);
     else
       on_host();
   }
@@ -95,13 +93,13 @@ struct ipu_policy : host_policy {
   static void update(host_memory const& memory, detail::optimizer_state const& state, Range const& elements,
                      OnHost const& on_host) {
     ipu_arithmetic<Plan>::template update<Parameter>(
-        memory, state, elements, [&] { ipu_update<Plan, Parameter>::run(memory, state, elements, on_host); });
+        memory, state, elements, [&] { ipu_weight_step<Plan, Parameter>::update(memory, state, elements, on_host); });
   }
   template <class Plan, std::size_t Parameter, class OnHost>
   static void constraint(host_memory const& memory, bool is_shared, OnHost const& on_host) {
     ipu_arithmetic<Plan>::template update<Parameter>(
         memory, detail::optimizer_state{}, kernels::share::range{0, Plan::weights.size[Parameter]},
-        [&] { ipu_weight_step<Plan, Parameter, true>::run(memory, is_shared, on_host); });
+        [&] { ipu_weight_step<Plan, Parameter>::constraint(memory, is_shared, on_host); });
   }
 
   template <class Plan>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of a weight on an emulated IPU: its constraint, or what a penalty of the user's own adds to its gradient.
+// What becomes of a weight on an emulated IPU behind the passes: its norms, its update, and functions of the user's
+// own.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
-#include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
 #include <cstddef>
@@ -12,63 +13,93 @@
 
 namespace stagecraft::tiles {
 
-/// What it costs is added to `memory.counted`. Checked IPUs carry it out tile by tile, unless replicas share weights or
-/// state, or gradients are accumulated in halves: then they have another layout, or another type.
-template <class Plan, std::size_t Parameter, bool IsConstraint>
+/// What each costs is added to `memory.counted`. The gradients of a layer's calls have been added up before, and those
+/// of replicas. Checked IPUs carry it out tile by tile, and find the sum in the place of the first call's, and zeros in
+/// those of the others; unless replicas share weights or state, or gradients are accumulated in halves: a part of a
+/// weight stands in the order of the host's layout, and sums in halves are kept in float32 here.
+template <class Plan, std::size_t Parameter>
 class ipu_weight_step {
-  using model = typename Plan::model;
-  using machine = typename Plan::machine;
-  using layout = weight_layout<model, typename Plan::architecture>;
-  static constexpr lowered_step const& step = []() -> lowered_step const& {
-    if constexpr (IsConstraint)
-      return lowered_constraint_of<typename Plan::job::described, Parameter>;
-    else
-      return lowered_penalty_of<typename Plan::job, Parameter>;
-  }();
-  static constexpr step_cost const& cost = []() -> step_cost const& {
-    if constexpr (IsConstraint)
-      return constraint_cost_of<typename Plan::job, Parameter>;
-    else
-      return penalty_cost_of<typename Plan::job, Parameter>;
-  }();
+  using job = typename Plan::job;
+  using layout = weight_layout<typename Plan::model, typename Plan::architecture>;
+  using state_type = detail::optimizer_state;
+  static constexpr bool on_tiles = Plan::machine::checked && !Plan::accumulates_halves;
+  static constexpr long long size = Plan::weights.size[Parameter], offset = Plan::weights.offset[Parameter];
   /// The factor of a loss that changes is known to the host.
-  static constexpr bool scales_penalty =
-      !IsConstraint && detail::loss_scale_rule_of(Plan::training.optimizer).growth_steps > 0;
-  static constexpr long long offset = Plan::weights.offset[Parameter];
+  static constexpr bool scales_penalties = detail::loss_scale_rule_of(Plan::training.optimizer).growth_steps > 0;
 
  public:
+  /// The optimizer's step on a range of the weight's elements.
+  template <class Range, class OnHost>
+  static void update(host_memory const& memory, state_type const& state, Range const& elements, OnHost const& on_host) {
+    run<on_tiles>(lowered_update_of<job, Parameter>, update_cost_of<job, Parameter>, memory, state,
+                  elements.last - elements.first != size, on_host, [&](tile_tensor const& tensor, float const* from) {
+                    if (tensor.role == tensor_role::weight || tensor.role == tensor_role::optimizer_state)
+                      layout::template pack<Parameter>(from, stored(memory, state, tensor));
+                  });
+  }
+  /// What the weight contributes to norms over all weights.
   template <class OnHost>
-  static void run(host_memory const& memory, [[maybe_unused]] bool is_shared, OnHost const& on_host) {
-    if constexpr (runs_on_tiles<Plan> && !Plan::accumulates_halves && !scales_penalty) {
-      if (!is_shared) {
-        using places = tile_places<typename Plan::job>;
-        auto const offsets =
-            offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
-        *memory.counted += run_step(
-            *memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
-            {.update = static_cast<std::int64_t>(memory.update)},
-            [&](tile_tensor const& tensor, float* to) {
-              float* const from = stored(memory, tensor);
-              if (from != nullptr) layout::template unpack<Parameter>(from, to);
-              return from != nullptr;
-            },
-            [&](tile_tensor const& tensor, float const* from) {
-              if (tensor.role == (IsConstraint ? tensor_role::weight : tensor_role::accumulator))
-                layout::template pack<Parameter>(from, stored(memory, tensor));
-            },
-            [](tile_operation const&) {});
-        return;
-      }
-    }
-    on_host();
-    *memory.counted += cost.cost;
+  static void squares(host_memory const& memory, state_type const& state, bool is_shared, double* sums,
+                      OnHost const& on_host) {
+    run<on_tiles>(lowered_squares_of<job, Parameter>, squares_cost_of<job, Parameter>, memory, state, is_shared,
+                  on_host, [&](tile_tensor const& tensor, float const* from) {
+                    if (tensor.role == tensor_role::norm) sums[tensor.index] = static_cast<double>(*from);
+                  });
+  }
+  /// Its constraint.
+  template <class OnHost>
+  static void constraint(host_memory const& memory, bool is_shared, OnHost const& on_host) {
+    run<on_tiles>(lowered_constraint_of<typename job::described, Parameter>, constraint_cost_of<job, Parameter>, memory,
+                  {}, is_shared, on_host, pack_into<tensor_role::weight>(memory));
+  }
+  /// What a penalty of the user's own adds to its gradient.
+  template <class OnHost>
+  static void penalty(host_memory const& memory, bool is_shared, OnHost const& on_host) {
+    constexpr bool can_run = on_tiles && !scales_penalties;
+    run<can_run>(lowered_penalty_of<job, Parameter>, penalty_cost_of<job, Parameter>, memory, {}, is_shared, on_host,
+                 pack_into<tensor_role::accumulator>(memory));
   }
 
  private:
+  template <bool OnTiles, class OnHost, class Store>
+  static void run(lowered_step const& step, step_cost const& cost, host_memory const& memory, state_type const& state,
+                  bool is_shared, OnHost const& on_host, Store const& store) {
+    if (!OnTiles || is_shared) {
+      on_host();
+      *memory.counted += cost.cost;
+    } else if constexpr (OnTiles) {
+      using places = tile_places<job>;
+      auto const offsets =
+          offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
+      step_values values{.update = static_cast<std::int64_t>(memory.update),
+                         .learning_rate = memory.learning_rate,
+                         .loss_scale = memory.loss_scale};
+      for (int i = 0; memory.norms != nullptr && i < detail::norms_of<Plan::training.optimizer>.count; ++i)
+        values.norms[i] = static_cast<float>(memory.norms[i]);
+      auto const load = [&](tile_tensor const& tensor, float* to) {
+        float const* const from = stored(memory, state, tensor);
+        if (from != nullptr && (tensor.role != tensor_role::accumulator || tensor.index == 0))
+          layout::template unpack<Parameter>(from, to);
+        return from != nullptr;
+      };
+      *memory.counted += run_step(*memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
+                                  values, load, store, [](tile_operation const&) {});
+    }
+  }
+  template <tensor_role Role>
+  static auto pack_into(host_memory const& memory) {
+    return [&memory](tile_tensor const& tensor, float const* from) {
+      if (tensor.role == Role) layout::template pack<Parameter>(from, stored(memory, {}, tensor));
+    };
+  }
   /// Null of a tensor of the step alone.
-  static float* stored(host_memory const& memory, tile_tensor const& tensor) {
-    if (tensor.role == tensor_role::weight) return memory.weights + offset;
-    return tensor.role == tensor_role::accumulator ? memory.gradients + offset : nullptr;
+  static float* stored(host_memory const& memory, state_type const& state, tile_tensor const& tensor) {
+    switch (tensor.role) {
+      case tensor_role::weight: return memory.weights + offset;
+      case tensor_role::optimizer_state: return state.slots + tensor.index * state.stride;
+      case tensor_role::accumulator: return memory.gradients + offset;
+      default: return nullptr;
+    }
   }
 };
 

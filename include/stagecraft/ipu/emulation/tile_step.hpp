@@ -94,7 +94,6 @@ class tile_step {
   using call_type = host_call<Plan, Call>;
   using model = typename Plan::model;
   using layout = weight_layout<model, typename Plan::architecture>;
-  using machine_type = typename Plan::machine;
   /// Recomputed forward steps are those of the stage's forward pass.
   static constexpr int pass =
       Backward ? Plan::pass_number : detail::planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);

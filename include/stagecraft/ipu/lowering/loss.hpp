@@ -41,7 +41,7 @@ constexpr lowered_step lower_loss() {
     constexpr loss_type loss = computed_loss_of<typename Job::described, Output>;
     int const prediction = step.tensor(tensor_role::input, 0, type, elements);
     int const targets =
-        step.tensor(tensor_role::target, 0, dtype::float32, loss_type::sparse_targets ? rows : elements);
+        step.tensor(tensor_role::target, 0, dtype::float32, rows * detail::target_columns_of(loss, columns));
     int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, rows);
     int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
     auto role = detail::gradient_role::none;

@@ -69,6 +69,8 @@ struct lowered_call_variant {
   static constexpr int batch = Job::training.batch_size;
   static constexpr int input_count = graph.call(Call).input_count;
   static constexpr bool trains = Job::trains;
+  /// Whether what the layer adds to the loss is found.
+  static constexpr bool finds_losses = !detail::leaves_out_penalties<Job>;
   static constexpr bool has_running_mean = Variant.has_running_mean;
   /// The type of values and gradients, and of copies of weights that are multiplied with them.
   static constexpr dtype type = detail::computed_type_of<Job, Call>;
@@ -184,17 +186,6 @@ struct lowered_call_variant {
 
 namespace stagecraft::detail {
 
-/// A model without its stages: its calls are lowered alike, whatever stages they are in.
-template <class M>
-struct model_without_stages {
-  using type = M;
-};
-template <class M>
-  requires requires { typename M::unstaged; }
-struct model_without_stages<M> {
-  using type = typename M::unstaged;
-};
-
 /// A machine with the same tiles, but one IPU: the steps are the same for any number of them.
 template <class Machine>
 struct machine_with_one_ipu {
@@ -266,11 +257,11 @@ constexpr step_variant find_step_variant() {
 
 namespace stagecraft::tiles {
 
-/// A call in a pass (pipeline_program.hpp), which decides only where gradients are added to others, and which options
-/// of Poplar hold.
+/// A call in a pass (pipeline_program.hpp) of the model without its stages: its calls are lowered alike, whatever
+/// stages they are in. The pass decides only where gradients are added to others, and which options of Poplar hold.
 template <class Job, int Pass, int Call>
 using lowered_call =
-    lowered_call_variant<typename Job::template of<typename detail::model_without_stages<typename Job::model>::type>::
+    lowered_call_variant<typename Job::template of<typename detail::traced_model<typename Job::model>::type>::
                              template on<detail::machine_of_pass<Job, Pass>>,
                          detail::find_step_variant<Job, Pass, Call>(), Call, detail::machine_of_weights<Job, Call>>;
 

@@ -13,7 +13,7 @@ namespace stagecraft::detail {
 
 template <class Job>
 constexpr auto find_planned_weights() {
-  using unstaged = typename Job::template of<typename model_without_stages<typename Job::model>::type>;
+  using unstaged = typename Job::template of<typename traced_model<typename Job::model>::type>;
   constexpr auto const& graph = Job::graph;
   std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
   [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
@@ -37,7 +37,7 @@ inline constexpr auto planned_weights_of_machine = find_planned_weights<Job>();
 template <class Job>
 using model_of_planned_weights =
     std::conditional_t<Job::options.forward_propagation_stages_poplar_options.given(), typename Job::model,
-                       typename model_without_stages<typename Job::model>::type>;
+                       typename traced_model<typename Job::model>::type>;
 
 /// By the graph's weights; null for those that are mapped linearly. Once for all numbers of IPUs.
 template <class Job>

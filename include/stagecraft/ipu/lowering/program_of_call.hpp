@@ -42,7 +42,7 @@ struct make_lowered_plan {
   constexpr operations::traced_plan operator()() const {
     growing_array<shape> shapes;
     for (int i = 0; i < Call::input_count; ++i) shapes.push_back(Call::input_shape(i));
-    auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::trains);
+    auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::trains, Call::finds_losses);
     return operations::traced_plan(std::move(traced), Call::trains, wanted_gradients<Call>);
   }
 };

@@ -62,8 +62,8 @@ struct io_tiles_options {
   /// pass, and its results leave a slot after. Of models with stages, in the grouped schedule only (E2059), and with at
   /// least two more micro-batches than it works on at once (E2024, E2025). If it is not set, the tiles do nothing.
   bool place_ops_on_io_tiles = false;
-  /// The part of the I/O tiles' memory that operations placed there may take. From 0 to 1 (E3004). It is not checked
-  /// whether what comes and goes fits in.
+  /// The part of the I/O tiles' memory that data may take; the rest is for code. From 0 to 1 (E3004). If what comes and
+  /// goes does not fit in, Graphcore's TensorFlow warns and places nothing there; here it is an error (E3046).
   float available_memory_proportion = 0.9F;
 
   friend constexpr bool operator==(io_tiles_options const&, io_tiles_options const&) = default;

@@ -21,7 +21,6 @@ struct repeated_field {
 
   /// Elements of a row of the result.
   [[nodiscard]] constexpr std::int64_t row_length() const noexcept { return columns * across * channels; }
-  [[nodiscard]] constexpr std::int64_t result_elements() const noexcept { return images * rows * down * row_length(); }
 
   /// The element of the input that an element of the result is. Rows of all images count on, and so do their sources.
   [[nodiscard]] constexpr std::int64_t source_of(std::int64_t element) const noexcept {

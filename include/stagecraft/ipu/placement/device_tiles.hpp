@@ -5,6 +5,7 @@
 
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/lowering/planned_weights.hpp>
 #include <stagecraft/ipu/placement/saved_on_tiles.hpp>
 #include <stagecraft/ipu/placement/tile_place.hpp>
@@ -110,13 +111,9 @@ struct variables_on_tiles {
   }
 };
 
-template <class Job, std::size_t... Call>
-constexpr auto list_saved_on_tiles(std::index_sequence<Call...>) {
-  return std::array{saved_on_tiles_of<Job, static_cast<int>(Call)>...};
-}
 template <class Job>
 inline constexpr auto all_saved_on_tiles =
-    list_saved_on_tiles<Job>(std::make_index_sequence<Job::graph.calls.size()>{});
+    array_of_each<Job::graph.calls.size()>([]<int Call>() { return saved_on_tiles_of<Job, Call>; });
 
 /// Bytes of a tile that the targets and the scales of an output take.
 template <class Job, std::size_t Output>
@@ -125,6 +122,15 @@ constexpr std::int64_t batch_bytes_of_output(tensor_role role) {
   for (int i = 0; i < step.tensor_count; ++i)
     if (step.tensors[i].role == role) return stagecraft::tiles::bytes_on_tile(step.tensors[i], Job::machine::target);
   return 0;
+}
+
+/// Bytes of a tile that a call's value takes, or its gradient.
+template <class Job>
+constexpr std::int64_t value_bytes(std::size_t call) {
+  return values_on_ipus<Job>[call]
+             ? bytes_on_tile(std::int64_t{Job::training.batch_size} * Job::graph.calls[call].shape.size(),
+                             value_types_of<Job>[call], Job::machine::target)
+             : 0;
 }
 
 template <class Job, int Device>
@@ -147,12 +153,6 @@ class device_tile_planner {
   }
 
  private:
-  static constexpr std::int64_t value_bytes(std::size_t call) {
-    return values_on_ipus<Job>[call]
-               ? bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
-                               value_types_of<Job>[call], Job::machine::target)
-               : 0;
-  }
   static constexpr bool is_here(layer_info const& layer) {
     return layer.call_count > 0 && !layer.is_on_host && table.device_of_stage(flow.stage[layer.first_call]) == Device;
   }
@@ -193,11 +193,11 @@ class device_tile_planner {
   constexpr void place_rings() {
     auto const before = all_.bytes();
     for (std::size_t i = 0; i < calls; ++i) {
-      result_.value[i] = ring(rings.value[i], rings.value[i].exists() ? value_bytes(i) : 0);
+      result_.value[i] = ring(rings.value[i], rings.value[i].exists() ? value_bytes<Job>(i) : 0);
       result_.saved[i] = ring(rings.saved[i], all_saved_on_tiles<Job>[i].bytes);
-      result_.gradient[i] = ring(rings.gradient[i], rings.gradient[i].exists() ? value_bytes(i) : 0);
+      result_.gradient[i] = ring(rings.gradient[i], rings.gradient[i].exists() ? value_bytes<Job>(i) : 0);
       for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
-        result_.part[edge] = ring(rings.part[edge], rings.part[edge].exists() ? value_bytes(i) : 0);
+        result_.part[edge] = ring(rings.part[edge], rings.part[edge].exists() ? value_bytes<Job>(i) : 0);
     }
     result_.ring_bytes = all_.bytes() - before;
   }

@@ -72,12 +72,6 @@ class pass_tile_planner {
 
  private:
   static constexpr int root(int call) { return program.calls[call].root; }
-  static constexpr std::int64_t value_bytes(std::size_t call) {
-    return values_on_ipus<Job>[call]
-               ? bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
-                               value_types_of<Job>[call], Job::machine::target)
-               : 0;
-  }
 
   constexpr void request(tile_place* owner, int first, int last, std::int64_t bytes) {
     requests_.push_back({first, last, bytes});
@@ -97,9 +91,9 @@ class pass_tile_planner {
     auto const index = scratch.index;
     switch (scratch.kind) {
       case scratch_kind::saved: return all_saved_on_tiles<Job>[index].bytes;
-      case scratch_kind::input_gradient: return value_bytes(root(graph.inputs[index]));
+      case scratch_kind::input_gradient: return value_bytes<Job>(root(graph.inputs[index]));
       case scratch_kind::loss_scratch: return 0;  // a loss's step has a temporary tensor for it
-      default: return value_bytes(index);
+      default: return value_bytes<Job>(index);
     }
   }
 

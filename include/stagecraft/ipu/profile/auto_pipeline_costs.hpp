@@ -2,6 +2,7 @@
 // What the calls of a model cost on an IPU, as an automatic pipeline sees it.
 #pragma once
 
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/lowering/planned_weights.hpp>
 #include <stagecraft/ipu/machine/exchange.hpp>
@@ -72,12 +73,9 @@ template <class Job, int Call>
 inline constexpr call_cost call_cost_of = find_call_cost<Job, Call>();
 
 /// The costs of all calls, in Keras's order.
-template <class Job, std::size_t... Position>
-constexpr auto list_call_costs(std::index_sequence<Position...>) {
-  return std::array{call_cost_of<Job, Job::graph.order[Position]>...};
-}
 template <class Job>
-inline constexpr auto call_costs_of = list_call_costs<Job>(std::make_index_sequence<Job::graph.order.size()>{});
+inline constexpr auto call_costs_of = array_of_each<Job::graph.order.size()>(
+    []<int Position>() { return call_cost_of<Job, Job::graph.order[Position]>; });
 
 /// The lists of partition_costs for a number of stages.
 template <class Job, int Stages>

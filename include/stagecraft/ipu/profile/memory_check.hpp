@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <array>
 #include <cstddef>
@@ -12,14 +13,9 @@
 
 namespace stagecraft::detail {
 
-template <class Job, std::size_t... Device>
-constexpr auto list_memory_profiles(std::index_sequence<Device...>) {
-  return std::array<device_memory_profile, sizeof...(Device)>{
-      device_memory_profile_of<Job, static_cast<int>(Device)>...};
-}
 template <class Job>
-inline constexpr auto memory_profiles =
-    list_memory_profiles<Job>(std::make_index_sequence<planning_timetable<Job>.devices()>{});
+inline constexpr auto memory_profiles = array_of_each<planning_timetable<Job>.devices()>(
+    []<int Device>() { return device_memory_profile_of<Job, Device>; });
 
 /// The layer whose step needs most memory; empty if all is there all the time.
 template <class Job, int Device>
@@ -66,6 +62,11 @@ constexpr void append_largest_parts(diagnostic& problem, tile_memory_profile con
   }
 }
 
+/// What data may take of an IPU's I/O tiles, if these work while the others compute; the rest is for code.
+template <class Machine>
+inline constexpr auto bytes_of_io_tiles = static_cast<std::int64_t>(
+    double{Machine::config.io_tiles.available_memory_proportion} * Machine::io_tiles * Machine::target.bytes_per_tile);
+
 template <class Job, int Device>
 constexpr void check_memory_of_device(diagnostic& problem) {
   constexpr auto const& memory = device_memory_profile_of<Job, Device>;
@@ -88,10 +89,17 @@ constexpr void check_memory_of_device(diagnostic& problem) {
     problem.report(
         3012, "model '", Job::graph.name(), "' on IPU ", Device, ": ", static_cast<long long>(memory.streaming_bytes),
         " bytes are offloaded, but its streaming memory has ", static_cast<long long>(target.streaming_memory_bytes));
+  } else if (memory.io_bytes > bytes_of_io_tiles<typename Job::machine>) {
+    problem.report(3046, "model '", Job::graph.name(), "' on IPU ", Device, ": ",
+                   static_cast<long long>(memory.io_bytes), " bytes come and go while it computes, but data may take ",
+                   static_cast<long long>(bytes_of_io_tiles<typename Job::machine>), " bytes of its ",
+                   Job::machine::io_tiles,
+                   " I/O tiles; raise io_tiles.num_io_tiles or io_tiles.available_memory_proportion, or leave "
+                   "place_ops_on_io_tiles out");
   }
 }
 
-/// E3010, E3012: a tile, or the streaming memory of an IPU, is too small.
+/// E3010, E3012, E3046: a tile, the streaming memory of an IPU, or its I/O tiles are too small.
 template <class Job>
 inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;

@@ -50,6 +50,7 @@ struct device_memory_profile {
   tile_memory_profile tile;
   memory_peak peak;
   std::int64_t streaming_bytes = 0;  ///< in streaming memory: what is offloaded
+  std::int64_t io_bytes = 0;         ///< on all I/O tiles together: what comes and goes while the others compute
 };
 
 }  // namespace stagecraft::tiles
@@ -61,6 +62,7 @@ class memory_profiler {
   using variables = variables_on_tiles<Job>;
   static constexpr auto const& graph = Job::graph;
   static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr auto const& table_of_machine = unchecked_timetable<typename Job::planned>;
   static constexpr auto const& tiles = device_tiles_of<Job, Device>;
 
  public:
@@ -75,6 +77,7 @@ class memory_profiler {
     for (int pass = 0; pass < table.passes(); ++pass) {
       auto const& own = *pass_profiles<Job>[pass];
       if (own.device != Device) continue;
+      if (table_of_machine.overlaps_io()) result_.io_bytes += own.transferred_bytes();
       if (own.peak_bytes <= highest) continue;
       highest = own.peak_bytes;
       result_.peak = {pass, own.peak_step, -1};
@@ -162,12 +165,5 @@ namespace stagecraft::tiles {
 
 template <class Job, int Device>
 inline constexpr device_memory_profile device_memory_profile_of = detail::memory_profiler<Job, Device>().make();
-
-/// The end of the highest memory that a tensor takes on the fullest tile of an IPU, in training, if there is one, and
-/// in inference.
-template <class Job, int Device>
-inline constexpr std::int64_t bytes_of_tile = detail::larger(
-    device_memory_profile_of<typename Job::template in<Job::described::mode>, Device>.tile.high_water_mark(),
-    device_memory_profile_of<typename Job::in_inference, Device>.tile.high_water_mark());
 
 }  // namespace stagecraft::tiles

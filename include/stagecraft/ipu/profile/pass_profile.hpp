@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/machine/exchange.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
@@ -57,6 +58,11 @@ struct pass_profile {
   std::int64_t sent_bytes = 0;                  ///< to other IPUs of the replica
   std::int64_t peak_bytes = 0;                  ///< of a tile
   int peak_step = 0;                            ///< in profiled_steps_of
+
+  /// What comes from and goes to the host and streaming memory.
+  [[nodiscard]] constexpr std::int64_t transferred_bytes() const noexcept {
+    return host_bytes + fetched_bytes + stored_bytes;
+  }
 
   /// What is computed, without what comes and goes: what a run counts. `predict` computes no losses.
   [[nodiscard]] constexpr operation_cost work(bool with_losses = true) const noexcept {
@@ -341,14 +347,10 @@ class pass_profiler {
   std::int64_t fetched_ahead_ = 0;
 };
 
-template <class Job, std::size_t... Pass>
-constexpr auto list_profiled_steps(std::index_sequence<Pass...>) {
-  return std::array{std::span<profiled_step const>(profiled_steps_of<Job, static_cast<int>(Pass)>)...};
-}
 /// The profiled steps of all passes.
 template <class Job>
-inline constexpr auto profiled_steps =
-    list_profiled_steps<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
+inline constexpr auto profiled_steps = array_of_each<planning_timetable<Job>.passes()>(
+    []<int Pass>() { return std::span<profiled_step const>(profiled_steps_of<Job, Pass>); });
 
 }  // namespace stagecraft::detail
 

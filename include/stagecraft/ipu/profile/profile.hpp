@@ -100,8 +100,9 @@ namespace stagecraft::tiles {
 /// results in a ring. Sums of gradients that are offloaded are fetched for the first micro-batch, too.
 ///
 /// Memory. Every tile keeps room for what tile 0, the fullest, has of a tensor. Assumptions on code are in tile_code.
+/// I/O tiles hold each tensor that comes or goes once.
 ///
-/// Errors: those of the training and its machine, E3010 and E3012 (`fits`), E3011.
+/// Errors: those of the training and its machine, E3010, E3012 and E3046 (`fits`), E3011.
 template <class Job>
 class model_profile {
   static constexpr bool valid = detail::has_profile<Job>();
@@ -136,12 +137,12 @@ class model_profile {
   [[nodiscard]] static constexpr int micro_batches() { return table().micro_batches(); }
 
   // Whether it fits.
-  /// True, or the build stops with E3010, which says what is too large.
+  /// True, or the build stops with E3010, E3012 or E3046, which say what is too large.
   [[nodiscard]] static constexpr bool fits() {
     if constexpr (valid) static_assert(detail::report<detail::memory_problem<Job>>());
     return true;
   }
-  /// The same as a question: whether a tile, or streaming memory, is too small.
+  /// The same as a question: whether a tile, streaming memory, or the I/O tiles are too small.
   [[nodiscard]] static constexpr bool out_of_memory() {
     if constexpr (valid)
       return detail::memory_problem<Job>.failed();
@@ -235,6 +236,9 @@ class model_profile {
   // Memory.
   /// Of tile 0, which is the fullest of an IPU.
   [[nodiscard]] static constexpr tile_memory_profile const& memory(int ipu) { return device(ipu).tile; }
+  /// Bytes that lie on an IPU's I/O tiles, where these work while the others compute: what comes from and goes to the
+  /// host and streaming memory, of all its passes.
+  [[nodiscard]] static constexpr std::int64_t io_bytes(int ipu) { return device(ipu).io_bytes; }
   /// Bytes that an IPU keeps in streaming memory.
   [[nodiscard]] static constexpr std::int64_t streaming_bytes(int ipu) { return device(ipu).streaming_bytes; }
   [[nodiscard]] static constexpr memory_peak peak(int ipu) { return device(ipu).peak; }

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/machine/exchange.hpp>
 #include <stagecraft/ipu/profile/pass_profile.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace stagecraft::tiles {
 
@@ -71,8 +71,7 @@ inline constexpr auto pass_time_of = [] {
   if constexpr (overlaps_io) {
     result.infeed = pass.infeed_cycles;
     result.outfeed -= pass.infeed_cycles;
-    auto const bytes = pass.host_bytes + pass.fetched_bytes + pass.stored_bytes;
-    if (bytes > 0)
+    if (auto const bytes = pass.transferred_bytes(); bytes > 0)
       result.own.work += exchange_cycles(Job::machine::target, ceil_div(bytes, Job::machine::io_tiles)) +
                          sync_cycles(Job::machine::target);
   }
@@ -88,12 +87,9 @@ inline constexpr auto pass_time_of = [] {
   return result;
 }();
 
-template <class Job, std::size_t... Pass>
-constexpr auto list_pass_times(std::index_sequence<Pass...>) {
-  return std::array{pass_time_of<Job, static_cast<int>(Pass)>...};
-}
 template <class Job>
-inline constexpr auto pass_times = list_pass_times<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
+inline constexpr auto pass_times =
+    array_of_each<planning_timetable<Job>.passes()>([]<int Pass>() { return pass_time_of<Job, Pass>; });
 
 /// A timetable with so few micro-batches that its slots can be looked at, and what is between it and the whole one: a
 /// number of blocks of slots in its middle that are all alike, since in each of them the same passes follow each other
@@ -186,13 +182,10 @@ inline constexpr auto few_slot_times = [] {
   return result;
 }();
 
-template <class Job, std::size_t... Part>
-constexpr auto list_slot_times(std::index_sequence<Part...>) {
-  return std::array{&few_slot_times<Job, static_cast<int>(Part) * slots_at_once>...};
-}
 template <class Job>
-inline constexpr auto slot_times = list_slot_times<Job>(
-    std::make_index_sequence<ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once)>{});
+inline constexpr auto slot_times =
+    array_of_each<ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once)>(
+        []<int Part>() { return &few_slot_times<Job, Part * slots_at_once>; });
 
 }  // namespace stagecraft::detail
 

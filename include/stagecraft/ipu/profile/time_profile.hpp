@@ -3,12 +3,12 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/profile/slot_times.hpp>
 #include <stagecraft/ipu/profile/update_profile.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace stagecraft::tiles {
 
@@ -85,13 +85,9 @@ constexpr auto add_slots(int first, int last) {
   return sum;
 }
 
-template <class Job, std::size_t... Pass>
-constexpr auto list_pass_profiles(std::index_sequence<Pass...>) {
-  return std::array<pass_profile const*, sizeof...(Pass)>{&pass_profile_of<Job, static_cast<int>(Pass)>...};
-}
 template <class Job>
 inline constexpr auto pass_profiles =
-    list_pass_profiles<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
+    array_of_each<planning_timetable<Job>.passes()>([]<int Pass>() { return &pass_profile_of<Job, Pass>; });
 
 template <class Job>
 class time_profiler {

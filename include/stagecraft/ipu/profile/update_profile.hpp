@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/placement/tile_code.hpp>
 #include <stagecraft/ipu/placement/update_tiles.hpp>
@@ -11,7 +12,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace stagecraft::tiles {
 
@@ -117,15 +117,10 @@ inline constexpr weight_profile weight_profile_of = detail::profile_weight<Job, 
 
 namespace stagecraft::detail {
 
-template <class Job, std::size_t... Weight>
-constexpr auto list_weight_profiles(std::index_sequence<Weight...>) {
-  return std::array<weight_profile, sizeof...(Weight)>{weight_profile_of<Job, Weight>...};
-}
-
 /// What the update of each weight costs, in the order of the graph's weights.
 template <class Job>
-inline constexpr auto weight_profiles =
-    list_weight_profiles<Job>(std::make_index_sequence<Job::graph.parameters.size()>{});
+inline constexpr auto weight_profiles = array_of_each<Job::graph.parameters.size()>(
+    []<int Weight>() -> weight_profile { return weight_profile_of<Job, Weight>; });
 
 template <class Job, int Device>
 constexpr update_profile profile_update() {
@@ -169,14 +164,10 @@ inline constexpr update_profile update_profile_of = detail::profile_update<Job, 
 
 namespace stagecraft::detail {
 
-template <class Job, std::size_t... Device>
-constexpr auto list_update_profiles(std::index_sequence<Device...>) {
-  return std::array<update_profile, sizeof...(Device)>{update_profile_of<Job, static_cast<int>(Device)>...};
-}
 /// What an update costs on each device of a replica.
 template <class Job>
-inline constexpr auto update_profiles =
-    list_update_profiles<Job>(std::make_index_sequence<planning_timetable<typename Job::in_training>.devices()>{});
+inline constexpr auto update_profiles = array_of_each<planning_timetable<typename Job::in_training>.devices()>(
+    []<int Device>() { return update_profile_of<Job, Device>; });
 
 /// What IPUs tell each other of norms: in each round, the sums of squares of all of them come to the first one and go
 /// back to the others. Of norms over all weights one number from each IPU; where replicas share the work, also of each

@@ -18,7 +18,8 @@ using target_type = std::conditional_t<Loss.sparse_targets, std::int32_t, float>
 
 /// Returns sum over rows of scale[row] * loss(row), and writes the gradient of that sum by the predictions.
 ///
-/// - `target`: (Rows) class numbers for sparse losses, (Rows, Columns) floats otherwise;
+/// - `target`: (Rows) class numbers for sparse losses, or so many for each row as the loss says, (Rows, Columns) floats
+///   otherwise;
 /// - `prediction`: (Rows, Columns); probabilities, or logits if `Loss.from_logits`;
 /// - `scale`: (Rows). As in Keras, a row with scale 0 whose loss is NaN gives NaN, since 0 times NaN does;
 /// - `gradient`: (Rows, Columns), written; null if it is not wanted. May be `prediction`;
@@ -31,7 +32,7 @@ using target_type = std::conditional_t<Loss.sparse_targets, std::int32_t, float>
 template <auto Loss, int Rows, int Columns, class Arch = default_architecture>
 inline float loss(target_type<Loss> const* target, float const* prediction, float const* scale, float* gradient,
                   float* row_loss = nullptr, std::int64_t valid_rows = Rows) {
-  constexpr int target_columns = Loss.sparse_targets ? 1 : Columns;
+  constexpr int target_columns = stagecraft::detail::target_columns_of(Loss, Columns);
   using row_type = loss_row<Loss, Columns, Arch>;
   double total = 0;
   std::int64_t row = 0;

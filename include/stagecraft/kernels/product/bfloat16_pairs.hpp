@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of matrices of bfloat16, where the processor multiplies pairs of them: two numbers that are summed one after
 // the other lie in the place of a float, the first in its lower half, and each step of a product adds both. All else is
-// as for floats. Keras counterpart: tf.matmul of tf.bfloat16.
+// as for floats, but where the processor multiplies tiles of pairs. Keras counterpart: tf.matmul of tf.bfloat16.
 #pragma once
 
+#include <stagecraft/kernels/product/bfloat16_tiles.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
 #include <stagecraft/kernels/simd/bfloat16.hpp>
@@ -127,12 +128,17 @@ inline void pair_rows(std::uint16_t const* x, float* pairs, share part = {}) {
   }
 }
 
-/// y = epilogue(x * w) in floats. x: M x K numbers of bfloat16, row by row; w: `pack_row_pairs` of K x N.
+/// y = epilogue(x * w) in floats. x: M x K numbers of bfloat16, row by row; w: `pack_row_pairs` of K x N. A single row
+/// would leave 15 of a tile's 16 rows empty, and reading w is all its work.
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
 inline void matmul_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
                             share part = {}) {
-  detail::multiply<M, K / 2, N, Arch, detail::bfloat16_pair_terms>(reinterpret_cast<float const*>(x), w, y,
-                                                                   detail::store_output<Epilogue>{epilogue}, part);
+  auto const* const pairs = reinterpret_cast<float const*>(x);
+  detail::store_output<Epilogue> const output{epilogue};
+  if constexpr (multiplies_bfloat16_tiles<Arch> && M > 1)
+    detail::multiply_in_tiles<M, K / 2, N, Arch, amx_tiles>(pairs, w, y, output, part);
+  else
+    detail::multiply<M, K / 2, N, Arch, detail::bfloat16_pair_terms>(pairs, w, y, output, part);
 }
 
 /// dw (+)= transposed(x) * dy in floats, as `matmul_weight_gradient`, of pairs of rows: x of M / 2 x K, dy of M / 2 x
@@ -140,15 +146,18 @@ inline void matmul_of_pairs(std::uint16_t const* x, float const* w, float* y, Ep
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
 inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw, share part = {}) {
   constexpr int rows = M / 2 < detail::most_copied_rows ? M / 2 : detail::most_copied_rows;
-  using terms = detail::bfloat16_pair_terms;
-  matmul_weight_gradient<rows, K, N, Accumulate, Arch, terms>(x, dy, dw, store_gradient{dw}, part);
+  auto const add = [&]<int Rows, bool Adds>(std::int64_t from) {
+    if constexpr (multiplies_bfloat16_tiles<Arch>)
+      detail::weight_gradient_in_tiles<Rows, K, N, Adds, Arch, amx_tiles>(x + from * K, dy + from * N, dw, part);
+    else
+      matmul_weight_gradient<Rows, K, N, Adds, Arch, detail::bfloat16_pair_terms>(x + from * K, dy + from * N, dw,
+                                                                                  store_gradient{dw}, part);
+  };
+  add.template operator()<rows, Accumulate>(0);
   std::int64_t from = rows;
   if constexpr (M / 2 >= 2 * rows)
-    for (; from + rows <= M / 2; from += rows)
-      matmul_weight_gradient<rows, K, N, true, Arch, terms>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
-  if constexpr (M / 2 % rows != 0)
-    matmul_weight_gradient<M / 2 % rows, K, N, true, Arch, terms>(x + from * K, dy + from * N, dw, store_gradient{dw},
-                                                                  part);
+    for (; from + rows <= M / 2; from += rows) add.template operator()<rows, true>(from);
+  if constexpr (M / 2 % rows != 0) add.template operator()<M / 2 % rows, true>(from);
 }
 
 }  // namespace stagecraft::kernels

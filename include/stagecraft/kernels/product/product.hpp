@@ -86,7 +86,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   float const* from = b.begin;
   for (int k = 0, row = 0; k < b.depth; ++row) {
     if (row < Rows) {
-      if (adds) call_near(y + (Rows + row) * y_stride);
+      call_near(y + (adds ? Rows + row : row) * y_stride);
       if (finish.added.stride != 0) call_near(finish.added.begin + row * finish.added.stride);
       if (finish.copied.stride != 0) call_near(finish.copied.begin + row * finish.copied.stride);
     }
@@ -139,13 +139,20 @@ struct product_left {
 
   float const* begin = nullptr;
   std::int64_t row_step = 0, inner_step = 1;
-  int depth = 0;  ///< of packed rows, else 0
+  std::int64_t tile = 0;  ///< floats from a tile of packed rows to the next; else 0
 
   [[nodiscard]] float const* row(int index) const {
-    if (depth == 0) return begin + index * row_step;
-    return begin + std::int64_t{index / tile_rows} * tile_rows * depth + index % tile_rows;
+    if (tile == 0) return begin + index * row_step;
+    return begin + index / tile_rows * tile + index % tile_rows;
   }
 };
+
+/// Floats from a tile of packed rows to the next. All tiles are written side by side: they begin in different sets of
+/// a cache.
+template <class Arch>
+[[nodiscard]] constexpr std::int64_t packed_tile_floats(int depth) {
+  return std::int64_t{product_tile_rows<Arch>} * depth + 16;
+}
 
 /// The first `rows` rows of y, along the columns of a panel. Compiled once, as what packs panels is: inlined into each
 /// caller, GCC 12 keeps less of it in registers.
@@ -163,7 +170,7 @@ template <int Vectors, bool Whole, class Arch>
   };
   // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
   constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
-  bool const ends_low = a.depth == 0 && rows % most == rest && rows > most;
+  bool const ends_low = a.tile == 0 && rows % most == rest && rows > most;
   some.template operator()<most>(ends_low ? rows - 2 * low : rows);
   if constexpr (low == 6) some.template operator()<low>(ends_low ? rows : 0);
   some.template operator()<4>(rows);
@@ -212,8 +219,9 @@ template <class Arch>
   constexpr int copied = 8, tile_rows = product_tile_rows<Arch>;
   int const last = rows_behind < copied ? 0 : rows_behind - copied + 1;
   int const quick = ((rows < last ? rows : last) + tile_rows - 1) / tile_rows * tile_rows;
-  std::int64_t const tile = std::int64_t{tile_rows} * depth;
+  std::int64_t const tile = packed_tile_floats<Arch>(depth);
   for (int k = 0; k < depth; ++k, from += shape.rows) {
+    for (int i = 0; i < rows; i += 16) __builtin_prefetch(from + 16 * std::int64_t{shape.rows} + i);
     float* to = packed + k * tile_rows;
     int row = 0;
     if (k + 1 < depth)
@@ -221,7 +229,7 @@ template <class Arch>
     for (; row < rows; row += tile_rows, to += tile)
       for (int r = 0; r < tile_rows && row + r < rows; ++r) to[r] = from[row + r];
   }
-  return {packed, 1, tile_rows, depth};
+  return {packed, 1, tile_rows, tile};
 }
 
 /// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
@@ -240,9 +248,11 @@ template <class Arch>
 }
 
 /// Floats for the rows of a transposed a that are worked on.
+template <class Arch>
 [[nodiscard]] constexpr std::int64_t packed_left_floats(product_shape const& shape) {
   if (!shape.transpose_a) return 0;
-  return std::int64_t{product_rows_at_once} * (shape.inner < product_depth ? shape.inner : product_depth);
+  return product_rows_at_once / product_tile_rows<Arch> *
+         packed_tile_floats<Arch>(shape.inner < product_depth ? shape.inner : product_depth);
 }
 
 /// y = a b, in blocks of terms: `fill(panel, first, column, row)` says where the elements of a panel are, for the rows
@@ -293,7 +303,7 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 [[nodiscard]] constexpr std::int64_t product_workspace(product_shape shape) {
   if (shape.inner > detail::product_depth) shape.inner = detail::product_depth;
-  return packed_product_floats<Arch>(shape) + detail::packed_left_floats(shape);
+  return packed_product_floats<Arch>(shape) + detail::packed_left_floats<Arch>(shape);
 }
 
 /// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
@@ -304,7 +314,7 @@ inline void product(product_shape const& shape, float const* a, float const* b, 
   bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
   // A panel is packed just before its first rows, and forgotten where they are all.
   bool const keeps = shape.rows > detail::product_rows_at_once;
-  float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats(shape));
+  float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats<Arch>(shape));
   detail::product_of_panels<Arch>(
       shape, a, y, left_rows, columns, finish, [&](detail::product_panel& panel, int first, int column, int row) {
         if (packs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays of which each replica has a version become one: reduce-scatter, all-gather and all-reduce in one memory.
+// Arrays of which each replica has a version become one: reduce-scatter and all-reduce in one memory.
 // Counterpart: cross-replica sums of the IPU (Graphcore Communication Library).
 //
 // A replica's array is given by its address, `replicas[r]`, and all have the same size. Each worker does a range of the
@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace stagecraft::kernels {
 
@@ -89,20 +88,6 @@ inline void all_reduce(float* const* replicas, int count, share::range range) {
                                      for (int replica = 0; replica < count; ++replica)
                                        detail::store_part<Arch>(sum, replicas[replica] + i, valid);
                                    });
-}
-
-/// Replica number `which` gets the shards of all others: its n elements are then those of each shard's owner. It writes
-/// nothing but `replicas[which]`, outside of that replica's own shard, which the others read meanwhile. So each
-/// replica's worker may do this at the same time; all have to wait for each other after the shards have been written,
-/// and before they are written again.
-template <class Arch = default_architecture>
-inline void all_gather(float* const* replicas, int count, int which, std::int64_t n) {
-  for (int owner = 0; owner < count; ++owner) {
-    auto const [first, last] = shard_of<Arch>(n, owner, count);
-    if (owner != which && first < last)
-      std::memcpy(replicas[which] + first, replicas[owner] + first,
-                  static_cast<std::size_t>(last - first) * sizeof(float));
-  }
 }
 
 }  // namespace stagecraft::kernels

@@ -11,8 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-// The instruction sets of x86 that compilers use without being asked for each by name: what the library calls them,
-// what the compilers' flags do, and what is defined where the flags allow them. The macros end with this header.
+// The instruction sets of x86 that compilers use without being asked for each by name, and that kernels use: what the
+// library calls them, what the compilers' flags do, and what is defined where the flags allow them. The macros end with
+// this header. Their places stand in the files of applications: new ones come last.
 #define STAGECRAFT_INSTRUCTION_SETS(X)                       \
   X(sse3, "sse3", __SSE3__)                                  \
   X(ssse3, "ssse3", __SSSE3__)                               \
@@ -45,7 +46,9 @@
   X(sse4a, "sse4a", __SSE4A__)                               \
   X(fma4, "fma4", __FMA4__)                                  \
   X(xop, "xop", __XOP__)                                     \
-  X(tbm, "tbm", __TBM__)
+  X(tbm, "tbm", __TBM__)                                     \
+  X(amx_tile, "amx-tile", __AMX_TILE__)                      \
+  X(amx_bf16, "amx-bf16", __AMX_BF16__)
 
 namespace stagecraft::kernels {
 
@@ -162,22 +165,40 @@ struct processor_complaint {
   return found;
 }
 
-/// Ends the program if the processor lacks any of the sets.
+/// Asks Linux to let the program and its threads use the tiles of AMX, which programs must do once before they use any:
+/// arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). False if it does not, or is too old (before 5.16). Source: the
+/// kernel's documentation, "Using XSTATE features in user space applications".
+[[nodiscard]] inline bool may_use_tiles() {
+#if defined(__linux__)
+  long result = 158;  // the number of arch_prctl
+  asm volatile("syscall" : "+a"(result) : "D"(0x1023L), "S"(18L) : "rcx", "r11", "memory");
+  return result == 0;
+#else
+  return true;
+#endif
+}
+
+/// Ends the program if the processor lacks any of the sets, or the system does not let it use them.
 [[gnu::cold]] inline void require_processor(instruction_sets needed) {
-  processor_complaint const complaint = complain_about_processor(needed, instruction_sets_of_processor());
+  instruction_sets present = instruction_sets_of_processor();
+  constexpr instruction_sets tiles = only(instruction_set::amx_tile);
+  if ((needed & present & tiles) != 0 && !may_use_tiles()) present &= ~tiles;
+  processor_complaint const complaint = complain_about_processor(needed, present);
   if (complaint.length == 0) return;
   std::fputs(complaint.text, stderr);
   std::_Exit(EXIT_FAILURE);
 }
 
-#if !defined(STAGECRAFT_NO_PROCESSOR_CHECK)
 namespace {
 
-/// Runs when the program starts or a shared library is loaded, before what is initialised there by default.
+// Run when the program starts or a shared library is loaded, before what is initialised there by default.
+#if !defined(STAGECRAFT_NO_PROCESSOR_CHECK)
 [[gnu::constructor(101)]] void check_processor() { require_processor(compiled_instruction_sets); }
+#elif defined(__AMX_TILE__)
+[[gnu::constructor(101)]] void check_processor() { static_cast<void>(may_use_tiles()); }
+#endif
 
 }  // namespace
-#endif
 #endif
 
 }  // namespace stagecraft::kernels::detail

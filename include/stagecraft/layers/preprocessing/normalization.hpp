@@ -70,9 +70,7 @@ struct normalization : option_layer<normalization, normalization_options> {
   }
   static constexpr auto constant(auto& ops, number_list const& given, operations::extents const& aligned) {
     if (given.count == 1) return ops.full({1}, given.numbers[0]);
-    tracing::growing_array<operations::tensor> numbers;
-    for (float const number : given) numbers.push_back(ops.full({1}, number));
-    return ops.reshape(ops.concatenate(numbers), aligned);
+    return ops.reshape(given.as_tensor(ops), aligned);
   }
 };
 

@@ -57,6 +57,7 @@ struct bidirectional
       : recurrent(recurrent_), options(options_) {
     this->layer_name = options.name;
     this->trainable = options.trainable;
+    this->is_on_host = recurrent.is_on_host;
     this->layer_dtype = options.dtype == dtype::of_policy ? recurrent.layer_dtype : options.dtype;
   }
 

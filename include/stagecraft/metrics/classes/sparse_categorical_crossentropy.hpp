@@ -15,6 +15,7 @@ struct sparse_categorical_crossentropy {
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
   static constexpr bool sparse_targets = true;
   int from_logits = 0;
+  int axis = -1;
 
   constexpr auto call(auto& ops, auto target, auto output) const {
     return losses::sparse_categorical_crossentropy{.from_logits = from_logits != 0}.call(ops, target, output);
@@ -23,14 +24,17 @@ struct sparse_categorical_crossentropy {
 
 }  // namespace detail
 
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits. Its
+/// axis is that of the loss, whose class numbers it takes.
 struct sparse_categorical_crossentropy {
   bool from_logits = false;  ///< true: predictions are unnormalised
+  int axis = -1;             ///< along which the classes lie; 1 is the first one of a sample. E1103
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
 
   constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(detail::sparse_categorical_crossentropy{from_logits ? 1 : 0});
+    return stagecraft::detail::option_of_own<metric>(
+        detail::sparse_categorical_crossentropy{from_logits ? 1 : 0, axis});
   }
 };
 

@@ -3,22 +3,45 @@
 // Keras counterpart: tf.keras.metrics.MeanRelativeError.
 #pragma once
 
+#include <stagecraft/layers/number_list.hpp>
 #include <stagecraft/metrics/metric.hpp>
 
 namespace stagecraft::metrics {
 
+namespace detail {
+
+/// With one number for all columns, which is multiplied with.
+struct mean_relative_error {
+  static constexpr std::string_view name = "mean_relative_error";
+  float factor = 1;
+
+  constexpr auto call(auto target, auto output) const { return abs(output - target) * factor; }
+};
+/// With one for each, which are the metric's `numbers`.
+struct mean_relative_errors {
+  static constexpr std::string_view name = "mean_relative_error";
+
+  constexpr auto call(auto& /*ops*/, auto target, auto output) const { return abs(output - target); }
+};
+
+}  // namespace detail
+
 /// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
 /// columns).
 struct mean_relative_error {
-  /// By what differences are divided. In Keras a tensor; here one number for all columns.
-  float normalizer = 1;
+  /// By what differences are divided: one number, or one for each column, of which there are up to 32. E1102.
+  number_list normalizer = 1;
 
   static constexpr std::string_view name = "mean_relative_error";
 
-  constexpr auto call(auto target, auto output) const {
-    return abs(output - target) * (normalizer != 0 ? 1 / normalizer : 0.0F);
+  constexpr operator metric() const noexcept {
+    using stagecraft::detail::option_of_own;
+    auto const factor = [](float divisor) { return divisor != 0 ? 1 / divisor : 0.0F; };
+    if (normalizer.count <= 1) return option_of_own<metric>(detail::mean_relative_error{factor(normalizer.numbers[0])});
+    metric result = option_of_own<metric>(detail::mean_relative_errors{});
+    for (float const divisor : normalizer) result.numbers.append(factor(divisor));
+    return result;
   }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 };
 
 }  // namespace stagecraft::metrics

@@ -72,14 +72,16 @@ class unfinished_export {
   auto const header = options.processing_header.empty()
                           ? std::string()
                           : std::filesystem::path(options.processing_header).filename().string();
-  return {{"format", "stagecraft application"},
-          {"format_version", 1},
-          {"batch_size", batch_size},
-          {"iterations", iterations},
-          {"output_names", options.output_names},
-          {"processing_header", header},
-          {"preprocessing_step", options.preprocessing_step},
-          {"postprocessing_step", options.postprocessing_step}};
+  json config{{"format", "stagecraft application"},
+              {"format_version", 1},
+              {"batch_size", batch_size},
+              {"iterations", iterations},
+              {"output_names", options.output_names},
+              {"processing_header", header},
+              {"preprocessing_step", options.preprocessing_step},
+              {"postprocessing_step", options.postprocessing_step}};
+  if (!options.allowed_batch_sizes.empty()) config["allowed_batch_sizes"] = options.allowed_batch_sizes;
+  return config;
 }
 
 inline void write_export(std::string const& place, bundle_contents const& contents, json const& config) {

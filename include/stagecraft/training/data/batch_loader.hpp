@@ -50,15 +50,16 @@ class batch_loader {
     y_ = y;
     std::array<shape, outputs> targets;
     for (std::size_t i = 0; i < outputs; ++i) {
-      targets[i] = Session::output_shape(i);
-      if (Session::sparse_targets(i)) --targets[i].dimension_count;
+      for (int axis = 0; axis < Session::output_shape(i).rank(); ++axis)
+        if (!Session::sparse_targets(i) || axis != Session::class_axis(i))
+          targets[i].push_back(Session::output_shape(i)[axis]);
     }
     check_shapes(names.y, y, targets);
     check_lengths(names.x, x, names.y, y);
     for (std::size_t i = 0; i < outputs; ++i)
       if (Session::sparse_targets(i))
         check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
-                     y[static_cast<int>(i)], Session::output_shape(i).back());
+                     y[static_cast<int>(i)], Session::output_shape(i)[Session::class_axis(i)]);
     check_sample_weight(names.sample_weight, sample_weight, x.count());
     if (!class_weight.empty()) check_classes(class_weight);
     weights_ = row_weights(sample_weight, class_weight, y[0]);
@@ -107,8 +108,8 @@ class batch_loader {
     auto* const target = to.template target<Output>();
     y_[static_cast<int>(Output)].gather(rows, target);
     constexpr auto per_sample = static_cast<std::size_t>(Session::scales_per_sample(Output));
-    constexpr auto width =
-        Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
+    constexpr auto width = static_cast<std::size_t>(
+        Session::sparse_targets(Output) ? Session::class_numbers(Output) : Session::output_shape(Output).size());
     if (rows.size() < batch)
       std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
 

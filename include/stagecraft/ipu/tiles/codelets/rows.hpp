@@ -48,13 +48,13 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   auto const rule = loss_rule::of(operation);
   auto const columns = operation.sizes[1];
   bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
-  bool const is_sparse = rule.kind == loss_kind::sparse_categorical_crossentropy;
+  std::int64_t const target_columns = rule.plan != nullptr ? rule.plan->nodes[0].shape[-1] : columns;
   float factor = operation.scalars[1] * values.loss_scale;
   if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(values.accumulated + 1);
   row_losses losses(rule, columns, with_gradient);
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
-    loss_row_view const view{operands[0], operands[1], row, columns, is_sparse ? 1 : columns};
+    loss_row_view const view{operands[0], operands[1], row, columns, target_columns};
     float const scale = operands[2][row];
     if (row < valid_rows)
       sum += static_cast<double>(scale) * static_cast<double>(losses.evaluate(view, scale * factor));

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What Keras's readers ask of an HDF5 file, whoever reads it: this process, or one of its own.
+#pragma once
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::io {
+
+/// An array of a file, as floats.
+struct stored_array {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+};
+
+/// Groups, attributes of text, and arrays of numbers. Each question throws file_error E5061 if the file is damaged.
+class hdf5_content {
+ public:
+  hdf5_content(hdf5_content const&) = delete;
+  hdf5_content& operator=(hdf5_content const&) = delete;
+  virtual ~hdf5_content() = default;
+
+  /// What errors call the file.
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  /// Whether there is a group, or an array, at a path of hard links.
+  [[nodiscard]] virtual bool has_group(std::string const& path) const = 0;
+  [[nodiscard]] virtual bool has_array(std::string const& path) const = 0;
+  /// The names of what a group holds, in the order of their letters.
+  [[nodiscard]] virtual std::vector<std::string> children(std::string const& group) const = 0;
+  /// The text of an attribute of a group, if it has it.
+  [[nodiscard]] virtual std::optional<std::string> text(std::string const& group,
+                                                        std::string const& attribute) const = 0;
+  /// The texts of an attribute. Keras divides long lists into "names0", "names1" and so on.
+  [[nodiscard]] virtual std::vector<std::string> texts(std::string const& group,
+                                                       std::string const& attribute) const = 0;
+  /// An array of numbers. Throws E5061 if there is none.
+  [[nodiscard]] virtual stored_array array(std::string const& path) const = 0;
+
+  [[noreturn]] void damaged(std::string const& place, std::string const& what) const {
+    throw file_error("E5061", name_ + ": " + (place.empty() ? "" : "'" + place + "' ") + what);
+  }
+
+ protected:
+  explicit hdf5_content(std::string name) : name_(std::move(name)) {}
+
+ private:
+  std::string name_;
+};
+
+}  // namespace stagecraft::io
