@@ -45,11 +45,7 @@ class Server:
 
     def ask(self, method, path, body=None, headers=None, context=None):
         make = http.client.HTTPConnection if context is None else http.client.HTTPSConnection
-<<<<<<< HEAD
-        connection = make("127.0.0.1", self.port, timeout=60, **({} if context is None else {"context": context}))
-=======
-        connection = make(self.host, self.port, timeout=20, **({} if context is None else {"context": context}))
->>>>>>> main
+        connection = make(self.host, self.port, timeout=60, **({} if context is None else {"context": context}))
         with contextlib.closing(connection):
             connection.request(method, path, body if body is None or isinstance(body, (str, bytes)) else json.dumps(body), headers or {})
             response = connection.getresponse()

@@ -327,7 +327,7 @@ TEST_CASE("many threads, some of which leave, fail or stop the engine: each answ
           ++failed;
         } catch (serving::serving_error const&) {
           ++refused;
-          std::this_thread::sleep_for(50us);
+          while (!engine.accepts_calls()) std::this_thread::sleep_for(50us);
         }
       }
     });
