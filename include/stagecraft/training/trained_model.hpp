@@ -29,7 +29,7 @@ class trained_model : public trainable {
   using model_type = M;
   using session_type = Session;
 
-  explicit trained_model(std::uint64_t seed) : session_(new session_type(seed)) {}
+  [[gnu::cold]] explicit trained_model(std::uint64_t seed) : session_(new session_type(seed)) {}
 
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
 

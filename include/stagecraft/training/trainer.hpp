@@ -234,7 +234,7 @@ class model_trainer
   static constexpr bool keeps_states = session_type::graph.is_stateful();
 
   /// Without a warning.
-  model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
+  [[gnu::cold]] model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
 
   template <run_kind Kind>
   using runner = step_runner<base, Kind>;

@@ -103,14 +103,19 @@ void for_each_weight(Session& session, Visit&& visit) {
   }(std::make_index_sequence<Weights.size()>{});
 }
 
+/// Zeros of a shape.
+[[gnu::cold, gnu::noinline]] inline void make_room(weight_array& to, std::string name, shape const& dimensions) {
+  to.name = std::move(name);
+  to.shape.assign(dimensions.begin(), dimensions.end());
+  to.values.resize(static_cast<std::size_t>(dimensions.size()));
+}
+
 template <class M, auto const& Weights, class Session>
 [[gnu::cold]] std::vector<weight_array> copy_weights(Session const& session) {
   std::vector<weight_array> result(Weights.size());
+  for (std::size_t i = 0; i < result.size(); ++i)
+    make_room(result[i], weight_name<M>(Weights[i]), graph_of<M>.parameters[Weights[i]].shape);
   for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session const& from, std::size_t index) {
-    auto const& info = graph_of<M>.parameters[Weight];
-    result[index] = {weight_name<M>(static_cast<int>(Weight)),
-                     {info.shape.begin(), info.shape.end()},
-                     std::vector<float>(static_cast<std::size_t>(info.size()))};
     from.template read_weight<Weight>(result[index].values.data());
   });
   return result;
