@@ -141,7 +141,7 @@ def main():
     parser.add_argument("cases", nargs="*", type=pathlib.Path)
     parser.add_argument("--standard", default="c++20")
     parser.add_argument("--headers", type=pathlib.Path)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     paths = options.cases or sorted(CASES.glob("E[0-9][0-9][0-9][0-9]_*.cpp"))
     failed = False
     for cases in texts_of([compile_case.read_case(path) for path in paths]):
