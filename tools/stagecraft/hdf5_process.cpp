@@ -36,6 +36,20 @@ void append_texts(bytes& to, std::vector<std::string> const& texts) {
   for (auto const& text : texts) append_sized(to, text);
 }
 
+/// Waits for a process that ends, whatever signals come meanwhile. How it has ended; 0: no one knows.
+int end_of(pid_t process) {
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0)
+    if (errno != EINTR) return 0;
+  return status;
+}
+
+/// The other process sees the end at once, whoever else has the socket: processes that were started meanwhile do.
+void hang_up(int socket) {
+  ::shutdown(socket, SHUT_RDWR);
+  ::close(socket);
+}
+
 bool send_all(int socket, std::span<std::byte const> from) {
   while (!from.empty()) {
     auto const count = ::send(socket, from.data(), from.size(), MSG_NOSIGNAL);
@@ -81,12 +95,13 @@ std::uint64_t memory_in_use() {
 }
 
 void limit(std::uint64_t memory, std::uint64_t size) {
-  auto const set = [](auto what, std::uint64_t most) {
-    rlimit const both{static_cast<rlim_t>(most), static_cast<rlim_t>(most)};
+  auto const set = [](auto what, std::uint64_t most, std::uint64_t more = 0) {
+    rlimit const both{static_cast<rlim_t>(most), static_cast<rlim_t>(most + more)};
     ::setrlimit(what, &both);
   };
   set(RLIMIT_CORE, 0);
-  set(RLIMIT_CPU, least_seconds + size / bytes_of_second);
+  constexpr std::uint64_t pause = 5;  // Linux sends SIGKILL at once, no SIGXCPU, where both limits are the same
+  set(RLIMIT_CPU, least_seconds + size / bytes_of_second, pause);
   set(RLIMIT_AS, memory_in_use() + memory);
   if (int const nowhere = ::open("/dev/null", O_WRONLY); nowhere >= 0)
     for (int const stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);  // what glibc says at the end
@@ -185,8 +200,8 @@ hdf5_process::hdf5_process(std::vector<std::byte> contents, std::string of) : hd
 }
 
 hdf5_process::~hdf5_process() {
-  if (socket_ >= 0) ::close(socket_);  // at which the other process ends
-  if (process_ > 0) ::waitpid(process_, nullptr, 0);
+  if (socket_ >= 0) hang_up(socket_);  // at which the other process ends
+  if (process_ > 0) end_of(process_);
 }
 
 void hdf5_process::start(std::uint64_t size, std::function<std::unique_ptr<io::hdf5_file>()> const& open) {
@@ -195,12 +210,16 @@ void hdf5_process::start(std::uint64_t size, std::function<std::unique_ptr<io::h
   auto const stop = [&] {
     io::refuse("E5105", name(), std::string("no process can be started that reads it: ") + std::strerror(errno));
   };
-  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) stop();
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) stop();
   process_ = ::fork();
   if (process_ == 0) {
     ::close(sockets[0]);
-    limit(most_memory_, size);
-    serve(sockets[1], name(), open);
+    try {
+      limit(most_memory_, size);
+      serve(sockets[1], name(), open);
+    } catch (...) {  // what this process is a copy of must not go on here
+      ::_exit(1);
+    }
     ::_exit(0);
   }
   ::close(sockets[1]);
@@ -212,8 +231,8 @@ void hdf5_process::start(std::uint64_t size, std::function<std::unique_ptr<io::h
   try {
     static_cast<void>(answer('o', "", ""));
   } catch (...) {  // no destructor is called
-    ::close(std::exchange(socket_, -1));
-    if (process_ > 0) ::waitpid(process_, nullptr, 0);
+    hang_up(std::exchange(socket_, -1));
+    if (process_ > 0) end_of(process_);
     throw;
   }
 }
@@ -222,7 +241,7 @@ void hdf5_process::ended(std::string const& path) const {
   int status = 0;
   if (process_ > 0) {
     ::kill(process_, SIGKILL);  // one that does not answer as it should
-    ::waitpid(std::exchange(process_, -1), &status, 0);
+    status = end_of(std::exchange(process_, -1));
   }
   auto const place = path.empty() ? std::string() : ", at '" + path + "'";
   int const signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
