@@ -369,7 +369,8 @@ std::optional<onnx_constant> onnx_constants::result_of(onnx_node const& node) co
        type == "Equal") &&
       second)
     return elementwise(first, *second, type);
-  if (type == "Trilu" && second == std::nullopt) return triangle(first, node.integer("upper", 1) != 0);
+  if (type == "Trilu" && (node.inputs.size() < 2 || node.inputs[1].empty()))
+    return triangle(first, node.integer("upper", 1) != 0);
   if (type == "Where" && second && inputs.size() > 2 && inputs[2]) return chosen(first, *second, *inputs[2]);
   if (type == "ConstantOfShape") {
     auto const* value = node.find("value");

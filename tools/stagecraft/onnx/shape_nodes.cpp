@@ -113,7 +113,7 @@ bool divides_last_axis(trace& to, onnx_node const& node, traced_tensor const& x,
     if (i == 0 ? !is_of_samples(to, length, 1) : length != x.lengths[i - 1]) return false;
   }
   auto const outer = wanted[rank - 1], inner = wanted[rank], last = std::int64_t{x.lengths.back()};
-  if (outer < 1 || inner < 1 || outer > last || outer * inner != last) return false;
+  if (outer < 1 || last % outer != 0 || last / outer != inner) return false;
   std::vector<std::int64_t> target(x.lengths.begin(), x.lengths.end() - 1);
   target.insert(target.end(), {outer, inner});
   auto y = to.call("Reshape", {{"target_shape", target}}, {x});
