@@ -217,6 +217,15 @@ TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
   check_model<models::opset_18, 4>("opset_18", nothing);
 }
 
+TEST_CASE("what is no file is no file of Keras's, and is not waited for") {
+  try {
+    sc::io::hdf5_file const file("/dev/zero");
+    FAIL("a device is read");
+  } catch (sc::file_error const& error) {
+    CHECK(error.code() == "E5001");
+  }
+}
+
 TEST_CASE("lists of texts that no attribute holds are divided as Keras divides them") {
   for (std::size_t const count : {4032U, 4033U, 9000U}) {
     std::vector<std::string> names;

@@ -2,15 +2,12 @@
 // HDF5 files as Keras writes them: groups, attributes of text, arrays of numbers. Needs libhdf5 (its C interface).
 #pragma once
 
-#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/keras/hdf5_content.hpp>
 #include <stagecraft/io/keras/hdf5_handle.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <fstream>
 #include <hdf5.h>
 #include <limits>
 #include <optional>
@@ -75,11 +72,7 @@ class hdf5_file final : public hdf5_content {
   hid_t file_ = -1;
 };
 
-inline hdf5_file::hdf5_file(std::string const& path) : hdf5_content(path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw file_error("E5001", path + ": cannot be read: " + std::strerror(errno));
-  size_ = static_cast<std::uint64_t>(file.tellg());
-  file.close();
+inline hdf5_file::hdf5_file(std::string const& path) : hdf5_content(path), size_(byte_source(path).size()) {
   open(H5P_DEFAULT);
 }
 
