@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of options, beyond the one broken example that each has in tests/compile_fail: what is allowed, and each
-// other way to break one.
+// other way to break one; what losses and metrics are measured along.
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_checks.hpp>
 #include <stagecraft/pipeline.hpp>
@@ -155,6 +155,24 @@ static_assert(code<in_two_stages, accumulated<4, sc::grouped>> == 2048);
 static_assert(code<in_two_stages, accumulated<4, sequential>> == 0, "it keeps the order of a model without stages");
 static_assert(code<in_two_stages, serialized<2>> == 2048, "and serialized batches do not");
 static_assert(code<in_one_stage, accumulated<4, sc::grouped>> == 0);
+
+// What losses and metrics are measured along, and with which numbers.
+using rows = sc::sequential<input{4}, dense{12}, reshape{3, 4}>;
+template <auto Loss, auto Metric>
+constexpr int measured_code =
+    sc::detail::training_problem<job<rows, sc::training{.loss = Loss, .metrics = Metric}>>.code;
+constexpr sc::losses::sparse_categorical_crossentropy along_last{.from_logits = true},
+    along_first{.from_logits = true, .axis = 1};
+using sparse_metric = sc::metrics::sparse_categorical_crossentropy;
+static_assert(measured_code<along_first, sparse_metric{.axis = 1}> == 0 &&
+              measured_code<along_last, sc::metrics::accuracy{}> == 0);
+static_assert(measured_code<along_first, sc::metrics::accuracy{}> == 1103 &&
+              measured_code<along_last, sparse_metric{.axis = 1}> == 1103);
+static_assert(measured_code<along_first, sparse_metric{.axis = 3}> == 1103);
+template <sc::number_list Normalizer>
+constexpr int normalized_code =
+    measured_code<sc::losses::mean_squared_error{}, sc::metrics::mean_relative_error{.normalizer = Normalizer}>;
+static_assert(normalized_code<2.5F> == 0 && normalized_code<{1, 2, 3, 4}> == 0 && normalized_code<{1, 2, 3}> == 1102);
 
 }  // namespace
 

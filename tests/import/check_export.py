@@ -7,6 +7,8 @@ for byte; and imports them again: the headers are those of expected/, the weight
 
 An option that a layer gets changes the files: then --update, and both scripts below before it is committed.
 What is committed has been loaded by real Keras, which predicted the same: tests/golden/check_exports.py <folder>/saved; and onnxruntime: check_onnx_exports.py."""
+import array
+import json
 import pathlib
 import shutil
 import sys
@@ -101,6 +103,34 @@ def check_training():
     check(run("show", to)[0] == 0 and to.stat().st_size < (FOLDER / "trained" / "again.h5").stat().st_size, "a model alone")
 
 
+def make_bundle(folder, layers, weights):
+    """A bundle of a Sequential; weights are lists of floats by their names, each of one axis or a single number."""
+    model = {"class_name": "Sequential", "config": {"name": "made", "layers": [{"class_name": kind, "config": config} for kind, config in layers]}}
+    header, numbers = {}, array.array("f")
+    for name, values in weights.items():
+        places = [4 * len(numbers), 4 * (len(numbers) + len(values))]
+        header[name] = {"dtype": "F32", "shape": [] if name.endswith("count:0") else [len(values)], "data_offsets": places}
+        numbers.extend(values)
+    text = json.dumps(header).encode()
+    files = {"model.json": json.dumps(model).encode(), "weights.safetensors": len(text).to_bytes(8, "little") + text + numbers.tobytes()}
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    sums = {name: {"bytes": len(content), "crc32": f"{zlib.crc32(content):08x}"} for name, content in files.items()}
+    training = json.dumps({"format": "stagecraft bundle", "format_version": 1, "training": None, "files": sums, "crc32": "0" * 8})
+    (folder / "training.json").write_text(training.replace('"00000000"', f'"{zlib.crc32(training.encode()):08x}"'))
+
+
+def check_normalizations():
+    """Of the file with this checksum onnxruntime 1.16 predicts what Keras 2.15 does, to 1e-6."""
+    folder = FOLDER / "normalized"
+    make_bundle(folder, [("InputLayer", {"name": "x", "batch_input_shape": [None, 2, 3, 4]}), ("Normalization", {"name": "n", "axis": [-1]}),
+                         ("GroupNormalization", {"name": "g", "groups": 2, "epsilon": 0.001})],
+                {"n/mean:0": [1, 2, 3, 4], "n/variance:0": [1, 4, 0.25, 0], "n/count:0": [1], "g/gamma:0": [1, 0.5, 2, -1], "g/beta:0": [0, 1, 2, 3]})
+    code, text = run("export", folder, "--to", folder.with_suffix(".onnx"))
+    check(code == 0 and f"{zlib.crc32(folder.with_suffix('.onnx').read_bytes()):08x}" == "265d9b53", f"normalizations: {text}")
+
+
 def main():
     names = sorted(NAMES)
     export_all(names)
@@ -111,6 +141,7 @@ def main():
     check(run("export", SAVED / "mlp", "--to", SAVED / "mlp.txt")[0] == 1, "a format that is not there")
     check(run("export", FOLDER, "--to", SAVED / "none.h5")[0] == 1, "a folder that is no bundle")
     check_training()
+    check_normalizations()
     end()
 
 

@@ -44,6 +44,16 @@ using mlp =
 using staged = sc::pipelined<mlp, sc::stages<0, 0, 1, 1, 2>>;
 using other = sc::sequential<input{28, 28}, flatten{}, dense{12, sc::tanh}, dropout{0.3F}, dense{10}>;
 
+/// A layer of one's own, with an option that it lists.
+struct scaled : sc::layer<scaled> {
+  static constexpr std::string_view class_name = "Scaled";
+  float factor;
+  using arguments = sc::argument_list<&scaled::factor>;
+
+  constexpr explicit scaled(float by) : factor(by) {}
+  constexpr auto call(auto& /*ops*/, auto x) const { return x * factor; }
+};
+
 constexpr auto loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true};
 inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{}, .loss = loss, .batch_size = 16};
 inline constexpr auto momentum =
@@ -192,6 +202,17 @@ TEST_CASE("every difference between a bundle and a model is in one error, and no
   sc::io::difference_list differences;
   sc::io::compare_config(description, changed, "", differences);
   CHECK(differences.texts() == std::vector<std::string>{"layer 'dropout': pipeline stage is 1, in the file 2"});
+}
+
+TEST_CASE("a layer of one's own is saved with the options that it lists, and held against them") {
+  tests::scratch_folder const folder;
+  sc::predictor<sc::sequential<input{4}, scaled{2}, dense{2}>, inference> model(1), same(2);
+  model.save(folder / "own");
+  same.load(folder / "own");
+  CHECK(same.get_weights() == model.get_weights());
+  sc::predictor<sc::sequential<input{4}, scaled{3}, dense{2}>, inference> other_factor;
+  CHECK(contains(error_of([&] { other_factor.load(folder / "own"); }),
+                 "layer 'scaled': factor is 3.0, in the file 2.0 [E5032]"));
 }
 
 TEST_CASE("bundles that are damaged are errors, wherever") {

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <vector>
 
 #include "scratch_folder.hpp"
@@ -126,6 +127,9 @@ TEST_CASE("files that cannot be read or written are errors with the system's rea
   CHECK(contains(error_of([] { (void)sc::read_safetensors("/nowhere/w.safetensors"); }),
                  "/nowhere/w.safetensors: expected a readable file, found: No such file or directory [E5001]"));
   CHECK(contains(error_of([&] { (void)sc::read_npz(folder.path); }), "Is a directory [E5001]"));
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);  // of which no one writes
+  CHECK(contains(error_of([&] { (void)sc::read_npy(folder / "pipe"); }), "Invalid argument [E5001]"));
+  fs::remove(folder / "pipe");
   CHECK(contains(error_of([] { sc::write_npz("/nowhere/w.npz", {}); }), "No such file or directory [E5041]"));
   auto twice = some_tensors();
   twice.tensors.push_back(twice.tensors[0]);

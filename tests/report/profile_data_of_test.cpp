@@ -121,6 +121,11 @@ TEST_CASE("time lines of streaming memory, of I/O tiles, and of inference") {
   CHECK(overlapped.timetable().overlaps_io());
   CHECK(overlapped.time_line.events.front().pass == sc::pass_kind::infeed);
   check_time_line(overlapped);
+  auto const& tiles = overlapped.ipus[0].tiles;
+  constexpr auto io_bytes = sc::profile<two_stages, offloading, ipus_with_io_tiles>.io_bytes(0);
+  CHECK(tiles.size() == 1472);
+  CHECK(tiles.back().total() == (io_bytes + 7) / 8);  // of eight I/O tiles
+  CHECK(tiles.back().total() > 0);
   check_time_line(sc::profile_data_of<network, plain, ipus_with_io_tiles>());
   check_time_line(sc::profile_data_of<two_stages, recomputing, ipus>());
   auto const predictions = sc::profile_data_of<two_stages, plain, ipus, sc::execution_mode::inference>();

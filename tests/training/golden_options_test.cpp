@@ -80,7 +80,8 @@ TEST_CASE("a loss scale by the share of gradients that do not fit float16") {
   constexpr auto als = [](auto const& optimizer) {
     return sc::training{.optimizer = optimizer, .loss = from_logits, .batch_size = 8};
   };
-  constexpr sc::optimizers::als_optimizer plain{sgd{.learning_rate = 0.1F}, 0x1p19F, 2, 2, 0x1p22F, true, 0.01F};
+  constexpr sc::optimizers::als_optimizer plain{
+      sgd{.learning_rate = 0.1F}, 0x1p19F, 2, 2, 0x1p22F, true, 0.01F, false, 65504};
   static constexpr auto of_plain = als(plain);
   check_option<sc::trainer<perceptron, of_plain>>("als");
   // What overflows is a quarter, and so is the factor.

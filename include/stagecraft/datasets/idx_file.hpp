@@ -26,6 +26,8 @@ namespace detail {
 /// Set by <stagecraft/datasets/gzip.hpp>, before main; the library itself needs no zlib.
 inline constinit decompressor gzip_decompressor = nullptr;
 
+// Templates, so that only programs that read such files compile them.
+
 [[noreturn]] inline void refuse_unreadable(std::string const& path) {
   char const* const reason = std::strerror(errno);
   (complaint(path) << "a readable file, found: " << reason).raise("E5001");
@@ -44,7 +46,8 @@ class open_file {
   explicit operator bool() const { return file_ != nullptr; }
 
   /// Appends up to `count` bytes to `bytes`, in pieces, so that memory grows with what has really been read.
-  void read(std::vector<unsigned char>& bytes, std::size_t count, std::string const& path) {
+  template <class Bytes>
+  void read(Bytes& bytes, std::size_t count, std::string const& path) {
     constexpr std::size_t piece = std::size_t{1} << 20;
     while (count > 0) {
       std::size_t const begin = bytes.size();
@@ -72,28 +75,30 @@ inline bool is_gzip(std::span<unsigned char const> bytes) {
 inline std::size_t bytes_to_read(idx_header const& header) { return header.header_bytes + header.data_bytes + 1; }
 
 /// The IDX file inside a gzip file.
-inline std::vector<unsigned char> gunzip_idx(std::span<unsigned char const> compressed, std::string const& name) {
+template <class Bytes = std::vector<unsigned char>>
+Bytes gunzip_idx(std::span<unsigned char const> compressed, std::string const& name) {
   if (gzip_decompressor == nullptr) {
     complaint text(name);
     text << "a plain IDX file, found a gzip file: include <stagecraft/datasets/gzip.hpp> in the program and link zlib "
             "(CMake: stagecraft::zlib), or decompress the file with gunzip";
     text.raise("E5008");
   }
-  std::vector<unsigned char> bytes;
+  Bytes bytes;
   bool const is_whole = gzip_decompressor(compressed, bytes, idx_max_header_bytes, name);
   if (!is_whole) gzip_decompressor(compressed, bytes, bytes_to_read(parse_idx_header(bytes, name)), name);
   return bytes;
 }
 
 /// The bytes of an IDX file, decompressed if need be, and not many more than its header promises.
-inline std::vector<unsigned char> read_idx_bytes(std::string const& path) {
+template <class Bytes = std::vector<unsigned char>>
+Bytes read_idx_bytes(std::string const& path) {
   open_file file(path);
   if (!file) refuse_unreadable(path);
-  std::vector<unsigned char> bytes;
+  Bytes bytes;
   file.read(bytes, idx_max_header_bytes, path);
   if (is_gzip(bytes)) {
     file.read(bytes, static_cast<std::size_t>(-1), path);
-    return gunzip_idx(bytes, path);
+    return gunzip_idx<Bytes>(bytes, path);
   }
   idx_header const header = parse_idx_header(bytes, path);
   if (bytes_to_read(header) > bytes.size()) file.read(bytes, bytes_to_read(header) - bytes.size(), path);

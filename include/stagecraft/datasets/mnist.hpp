@@ -96,18 +96,20 @@ inline std::string find_mnist_file(std::string const& folder, char const* part, 
 /// Throws file_error, which names the file, what was expected and what was found: E5001 not readable, E5002 not IDX,
 /// E5003 truncated, E5004 too long, E5005 not images or not labels, E5006 counts differ, E5007 label out of range,
 /// E5008 gzipped but gzip.hpp is not included, E5009 damaged gzip file.
-inline labelled_data read_idx_pair(std::string const& images, std::string const& labels, int classes = 10) {
+template <class Bytes = std::vector<unsigned char>>
+labelled_data read_idx_pair(std::string const& images, std::string const& labels, int classes = 10) {
   // The small file first, so that a wrong one is noticed before the large one is read.
-  std::vector<unsigned char> const label_bytes = detail::read_idx_bytes(labels);
+  Bytes const label_bytes = detail::read_idx_bytes<Bytes>(labels);
   idx_view const label_view = parse_idx(label_bytes, labels);
-  std::vector<unsigned char> const image_bytes = detail::read_idx_bytes(images);
+  Bytes const image_bytes = detail::read_idx_bytes<Bytes>(images);
   return detail::make_labelled_data(parse_idx(image_bytes, images), images, label_view, labels, classes);
 }
 
 namespace detail {
 
 /// The samples of `part`, "train" or "t10k".
-inline labelled_data read_mnist_part(std::string const& folder, char const* part) {
+template <class Bytes>
+labelled_data read_mnist_part(std::string const& folder, char const* part) {
   std::string const images = find_mnist_file(folder, part, "images");
   std::string const labels = find_mnist_file(folder, part, "labels");
   if (images.empty() || labels.empty()) {
@@ -118,7 +120,7 @@ inline labelled_data read_mnist_part(std::string const& folder, char const* part
                                : "neither");
     text.raise("E5010");
   }
-  labelled_data data = read_idx_pair(images, labels);
+  labelled_data data = read_idx_pair<Bytes>(images, labels);
   if (data.x.shape()[1] != 28 || data.x.shape()[2] != 28) {
     complaint text(images);
     text << "images of 28 x 28 pixels, found " << data.x.shape()[1] << " x " << data.x.shape()[2];
@@ -139,11 +141,13 @@ inline labelled_data read_mnist_part(std::string const& folder, char const* part
 /// Where the folder has no train files, the t10k files are split: the first 85 % of their samples (8,500 of 10,000) are
 /// `train`, the rest (the last 1,500) is `test`.
 /// Throws file_error as read_idx_pair does, and E5010 if files are missing.
-inline labelled_split mnist(std::string const& folder) {
+template <class Bytes = std::vector<unsigned char>>
+labelled_split mnist(std::string const& folder) {
   bool const has_train_files = !detail::find_mnist_file(folder, "train", "images").empty() ||
                                !detail::find_mnist_file(folder, "train", "labels").empty();
-  if (has_train_files) return {detail::read_mnist_part(folder, "train"), detail::read_mnist_part(folder, "t10k")};
-  labelled_data const all = detail::read_mnist_part(folder, "t10k");
+  if (has_train_files)
+    return {detail::read_mnist_part<Bytes>(folder, "train"), detail::read_mnist_part<Bytes>(folder, "t10k")};
+  labelled_data const all = detail::read_mnist_part<Bytes>(folder, "t10k");
   std::size_t const samples = all.y.size();
   std::size_t const cut = samples - samples * 15 / 100;
   return {detail::copy_samples(all, 0, cut), detail::copy_samples(all, cut, samples)};

@@ -14,12 +14,17 @@ namespace stagecraft {
 class error : public std::runtime_error {
  public:
   [[gnu::cold]] error(std::string_view code, std::string const& text)
-      : std::runtime_error(text + " [" + std::string(code) + "]"), code_(code) {}
+      : std::runtime_error(with_code(code, text)), code_(code) {}
 
   /// The stable code, for example "E4001".
   [[nodiscard]] std::string_view code() const noexcept { return code_; }
 
  private:
+  // One function for all strings, and no operator of theirs, which compilers instantiate for each mix of types.
+  [[gnu::cold, gnu::noinline]] static std::string with_code(std::string_view code, std::string text) {
+    return text.append(" [").append(code).append("]");
+  }
+
   std::string code_;
 };
 

@@ -6,8 +6,8 @@
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/simd/flush_denormals.hpp>
+#include <stagecraft/threads/owned.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
-#include <memory>
 #include <type_traits>
 
 namespace stagecraft::engine {
@@ -27,9 +27,11 @@ struct device_thread {
 template <int Threads>
 class device_threads {
  public:
+  device_threads() = default;
   /// `busy_threads` of all devices.
-  explicit device_threads([[maybe_unused]] int threads, [[maybe_unused]] int busy_threads)
-      : team_(Threads > 1 ? std::make_unique<sharing_team>(threads, busy_threads) : nullptr) {}
+  device_threads([[maybe_unused]] int threads, [[maybe_unused]] int busy_threads) {
+    if constexpr (Threads > 1) team_ = owned<sharing_team>(new sharing_team(threads, busy_threads));
+  }
 
   /// Calls `work(thread)` here, and a copy of it on the others, which may be running still, without a piece of the
   /// work, when this has returned. False if the work has come to nothing: then it has returned false. Denormal numbers
@@ -105,7 +107,8 @@ class device_threads {
       return work();
   }
 
-  std::unique_ptr<sharing_team> team_;
+  struct no_team {};
+  [[no_unique_address]] std::conditional_t<(Threads > 1), owned<sharing_team>, no_team> team_;
 };
 
 }  // namespace stagecraft::engine

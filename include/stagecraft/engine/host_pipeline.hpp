@@ -15,13 +15,13 @@
 #include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/kernels/simd/flush_denormals.hpp>
+#include <stagecraft/threads/owned.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::engine {
 
@@ -58,14 +58,14 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   [[gnu::cold]] explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
-    for (std::size_t i = 0; i < replicas_.size(); ++i) {
-      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats, widened_floats);
+    for (int i = 0; i < replicas; ++i) {
+      replicas_[i] = owned<memory_type>(new memory_type(i, workspace_floats, widened_floats));
       pointers_[i] = replicas_[i].get();
     }
     initialize_weights(seed);
     begin_run();
-    if constexpr (workers > 1) team_ = std::make_unique<thread_team>(workers, threads);
-    for (int worker = 0; worker < workers; ++worker) teams_.emplace_back(sizes::threads_of_worker(worker), threads);
+    if constexpr (workers > 1) team_ = owned<thread_team>(new thread_team(workers, threads));
+    for (int worker = 0; worker < workers; ++worker) teams_[worker] = {sizes::threads_of_worker(worker), threads};
   }
 
   /// One execution: `steps` micro-batches of each replica, with stages a multiple of those of a weight update (else
@@ -124,7 +124,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
     policy::template given_weights<first_plan>(replicas_[0]->weights.data());
-    for (std::size_t i = 1; i < replicas_.size(); ++i)
+    for (int i = 1; i < replicas; ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
     for (auto& replica : replicas_) replica->copied.fill(0);
     if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
@@ -294,7 +294,7 @@ class host_pipeline : public session_shape<typename Job::described> {
       if constexpr (requires(Results const& r) { r.cancel(); }) static_cast<Results const*>(what.results)->cancel();
     };
     all.has_targets = has_targets;
-    all.team = team_.get();
+    if constexpr (workers > 1) all.team = team_.get();
     all.seed = seed_;
     all.updates = updates_;
     all.accumulated = accumulated_;
@@ -329,7 +329,7 @@ class host_pipeline : public session_shape<typename Job::described> {
     accumulated_ = static_cast<int>((accumulated_ + done.micro_batches) % accumulation_steps);
   }
 
-  std::array<std::unique_ptr<memory_type>, static_cast<std::size_t>(replicas)> replicas_;
+  owned<memory_type> replicas_[replicas];
   std::array<memory_type*, static_cast<std::size_t>(replicas)> pointers_{};
   std::uint64_t seed_;
   std::uint64_t steps_ = 0;  // of training, of all replicas
@@ -341,8 +341,9 @@ class host_pipeline : public session_shape<typename Job::described> {
   bool weights_changed_ = true;
   trace* trace_ = nullptr;
   // At the end: they stop before what late threads look at is gone.
-  std::unique_ptr<thread_team> team_;
-  std::vector<device_threads<sizes::threads_of_device>> teams_;
+  struct no_team {};
+  [[no_unique_address]] std::conditional_t<(workers > 1), owned<thread_team>, no_team> team_;
+  device_threads<sizes::threads_of_device> teams_[workers];
 };
 
 }  // namespace stagecraft::engine

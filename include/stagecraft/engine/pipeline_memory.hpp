@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::engine {
 
@@ -187,18 +186,17 @@ struct pipeline_memory {
         local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * Sizes::slots : 0),
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
-        samples(static_cast<std::size_t>(Sizes::most_samples)),
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      (blocks.emplace_back(Sizes::template block_floats<static_cast<int>(Device)>()), ...);
+      ((blocks[Device] = aligned_block(Sizes::template block_floats<static_cast<int>(Device)>())), ...);
     }(std::make_index_sequence<Sizes::devices>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
-      (remote.emplace_back(Sizes::template remote_floats<static_cast<int>(Stage)>), ...);
+      ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
     }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
-      workspaces.emplace_back(Sizes::threads_of_device * workspace_floats);
-      widened.emplace_back(widened_floats);
+      workspaces[device] = aligned_block(Sizes::threads_of_device * workspace_floats);
+      widened[device] = aligned_block(widened_floats);
     }
   }
 
@@ -206,10 +204,11 @@ struct pipeline_memory {
   aligned_block weights, gradients, halves, state;
   /// What a pass works on where these stand in remote memory.
   aligned_block local_weights, local_gradients, local_halves, local_state;
-  aligned_block targets, scales;                           ///< rings
-  std::vector<std::atomic<int>> samples;                   ///< a ring: samples of a micro-batch
-  std::vector<aligned_block> blocks, workspaces, widened;  ///< of each device
-  std::vector<aligned_block> remote;                       ///< activations of each stage
+  aligned_block targets, scales;  ///< rings
+  // Their sizes are known: arrays cost compilers less than vectors.
+  std::atomic<int> samples[Sizes::most_samples]{};  ///< a ring: samples of a micro-batch
+  aligned_block blocks[Sizes::devices], workspaces[Sizes::devices], widened[Sizes::devices];  ///< of each device
+  aligned_block remote[Sizes::stages];  ///< activations of each stage
   /// The weight update that each stage's copies of weights are for; 0: none are there.
   std::array<std::int64_t, Sizes::stages> copied{};
   std::array<float, Sizes::weights.count + 1> penalties{};  ///< of the weights, for the loss

@@ -4,12 +4,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/pipeline/schedule/pass_kind.hpp>
+#include <stagecraft/threads/owned.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace stagecraft::engine {
@@ -52,7 +53,8 @@ class trace {
   /// Makes room for the events of threads 0 to `workers` - 1; what has been recorded stays. What runs a program calls
   /// it, before its threads record.
   void reserve(int workers) {
-    while (static_cast<int>(parts_.size()) < workers) parts_.push_back(std::make_unique<part>(events_per_worker_));
+    while (static_cast<int>(parts_.size()) < workers)
+      parts_.push_back(threads::owned<part>(new part(events_per_worker_)));
   }
   /// The threads for which there is room.
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(parts_.size()); }
@@ -73,10 +75,12 @@ class trace {
   }
 
   /// All events, in the order in which they began.
-  [[nodiscard]] std::vector<engine::trace_event> events() const {
-    std::vector<engine::trace_event> all;
+  // A template, so that only programs that ask for them compile the sorting.
+  template <class Event = engine::trace_event>
+  [[nodiscard]] std::vector<Event> events() const {
+    std::vector<Event> all;
     all.reserve(size());
-    for (auto const& own : parts_) all.insert(all.end(), own->events.get(), own->events.get() + own->count);
+    for (auto const& own : parts_) all.insert(all.end(), own->events.data(), own->events.data() + own->count);
     std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
       return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
     });
@@ -102,15 +106,15 @@ class trace {
  private:
   /// In cache lines of its own, so that threads do not wait for each other's writes.
   struct alignas(64) part {
-    explicit part(std::size_t capacity) : events(std::make_unique<engine::trace_event[]>(capacity)) {}
+    explicit part(std::size_t capacity) : events(capacity) {}
 
-    std::unique_ptr<engine::trace_event[]> events;
+    tracing::growing_array<engine::trace_event> events;
     std::size_t count = 0;
     std::size_t dropped = 0;
   };
 
   std::size_t events_per_worker_;
-  std::vector<std::unique_ptr<part>> parts_;
+  tracing::growing_array<threads::owned<part>> parts_;
 };
 
 }  // namespace stagecraft

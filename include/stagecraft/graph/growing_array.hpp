@@ -13,7 +13,8 @@ namespace stagecraft::tracing {
 
 /// An array that grows, as std::vector does, with its names. Compilers instantiate it in a tenth of std::vector's time
 /// for each type of element, and evaluate it faster. Elements need a default value, which those that are not there yet
-/// have already; what is removed is overwritten. Allocates with `new`.
+/// have already; what is removed is overwritten. Allocates with `new`. No
+/// step of a program waits for one that grows: it is compiled for size.
 template <class T>
 class growing_array {
  public:
@@ -66,12 +67,12 @@ class growing_array {
     push_back(T(static_cast<Fields&&>(fields)...));
     return back();
   }
-  constexpr void append(T const* first, T const* last) {
+  [[gnu::cold]] constexpr void append(T const* first, T const* last) {
     reserve(size_ + static_cast<std::size_t>(last - first));
     for (; first != last; ++first) data_[size_++] = *first;
   }
   /// Puts values that are not the array's own before `place`.
-  constexpr void insert(T const* place, T const* first, T const* last) {
+  [[gnu::cold]] constexpr void insert(T const* place, T const* first, T const* last) {
     std::size_t const at = static_cast<std::size_t>(place - data_);
     std::size_t const more = static_cast<std::size_t>(last - first);
     reserve(size_ + more);
@@ -122,7 +123,7 @@ class growing_array {
   }
 
  private:
-  constexpr void grow(std::size_t least) {
+  [[gnu::cold, gnu::noinline]] constexpr void grow(std::size_t least) {
     std::size_t const capacity = least < 2 * capacity_ ? 2 * capacity_ : least;
     T* const data = new T[capacity]();
     for (std::size_t i = 0; i < size_; ++i) data[i] = static_cast<T&&>(data_[i]);

@@ -52,8 +52,16 @@ namespace detail {
 template <class L>
 struct collector_of final : layer_collector {
   constexpr collector_of() { wanted = tag_of<L>; }
-  constexpr void take(layer_base const& layer) override { values.push_back(static_cast<L const&>(layer)); }
-  std::vector<L> values;  // which need no default value
+  collector_of(collector_of const&) = delete;
+  collector_of& operator=(collector_of const&) = delete;
+  constexpr ~collector_of() {
+    for (layer_base const* each : copies_) delete static_cast<L const*>(each);
+  }
+  constexpr void take(layer_base const& layer) override { copies_.push_back(new L(static_cast<L const&>(layer))); }
+  constexpr L const& operator[](std::size_t index) const { return static_cast<L const&>(*copies_[index]); }
+
+ private:
+  growing_array<layer_base const*> copies_;  // of one type, for all types of layers
 };
 
 template <class M, class L>
@@ -70,7 +78,7 @@ template <class M, class L, std::size_t... Index>
 constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Index...>) {
   collector_of<L> collector;
   trace_model<M>(&collector, frozen_graph<M>.traced_calls);
-  return {collector.values[Index]...};
+  return {collector[Index]...};
 }
 
 /// All layers of one type in a model, with their options.

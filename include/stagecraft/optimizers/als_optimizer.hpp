@@ -20,8 +20,6 @@ namespace stagecraft::optimizers {
 /// graphcore/keras, keras/ipu/optimizers/als_optimizer.py.
 template <class Optimizer>
 struct als_optimizer {
-  static constexpr float largest_half = 65504;  ///< of float16
-
   /// What the weights are updated with.
   Optimizer optimizer = {};
   /// The factor of the first update; a power of two.
@@ -38,8 +36,8 @@ struct als_optimizer {
   float ratio_threshold = 10e-6F;
   /// Whether only gradients count that layers::capture_upstream_gradients keeps, or those of weights as well.
   bool captured_grads_only = false;
-  /// Gradients overflow that are not below it; above 0, and at most float16's largest number.
-  float histogram_bin_edge = largest_half;
+  /// Gradients overflow that are not below it; above 0, and at most float16's largest number, 65504.
+  float histogram_bin_edge = 8192;
   /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
@@ -79,7 +77,7 @@ struct als_optimizer {
     else if (initial_loss_scaling_factor * increase_factor >= max_loss_scaling_factor)
       wrong("a max_loss_scaling_factor that the first increase would reach");
     if (!(ratio_threshold > 0 && ratio_threshold < 1)) wrong("a ratio_threshold that is not between 0 and 1");
-    if (!(histogram_bin_edge > 0 && histogram_bin_edge <= largest_half))
+    if (!(histogram_bin_edge > 0 && histogram_bin_edge <= 65504))
       wrong("a histogram_bin_edge that is not above 0 and at most 65504");
   }
 };

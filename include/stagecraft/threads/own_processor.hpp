@@ -3,11 +3,11 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/threads/places.hpp>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <vector>
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -143,7 +143,7 @@ class own_processor {
   struct seat {};
 #endif
 
-  std::vector<seat> seats_;
+  places<seat> seats_;
 };
 
 }  // namespace stagecraft::threads

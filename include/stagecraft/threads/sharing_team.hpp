@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/first_failure.hpp>
 #include <stagecraft/threads/own_processor.hpp>
+#include <stagecraft/threads/places.hpp>
 #include <stagecraft/threads/progress.hpp>
 #include <atomic>
 #include <condition_variable>
@@ -16,7 +17,6 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::threads {
 
@@ -93,10 +93,11 @@ class sharing_team {
       : size_(size),
         patience_(detail::patience_of(busy_threads > size ? busy_threads : size)),
         processors_(size),
-        taken_(static_cast<std::size_t>(pieces())) {
-    helpers_.reserve(static_cast<std::size_t>(size - 1));
+        taken_(static_cast<std::size_t>(pieces())),
+        helpers_(static_cast<std::size_t>(size - 1)) {
     try {
-      for (int thread = 1; thread < size; ++thread) helpers_.emplace_back([this, thread] { serve(thread); });
+      for (int thread = 1; thread < size; ++thread)
+        helpers_[thread - 1] = std::thread([this, thread] { serve(thread); });
     } catch (...) {
       stop();
       throw;
@@ -213,8 +214,8 @@ class sharing_team {
       stopped_ = true;
     }
     begun_.publish(begun_.value() + 1);
-    for (auto& thread : helpers_) thread.join();
-    helpers_.clear();
+    for (auto& thread : helpers_)
+      if (thread.joinable()) thread.join();
   }
 
   // In cache lines of their own: what one thread writes must not slow down others that read something else.
@@ -226,7 +227,7 @@ class sharing_team {
   int patience_;
   own_processor processors_;
   first_failure failure_;
-  std::vector<claim> taken_;
+  places<claim> taken_;
   alignas(64) std::atomic<int> done_ = 0;  // pieces of this phase
   progress over_;                          // phases, of all runs
   progress begun_;                         // runs
@@ -239,7 +240,7 @@ class sharing_team {
   std::int64_t first_phase_ = 0;
   void (*call_help_)(unsigned char const*, member&) = nullptr;
   unsigned char help_[256] = {};
-  std::vector<std::thread> helpers_;
+  places<std::thread> helpers_;
 };
 
 }  // namespace stagecraft::threads

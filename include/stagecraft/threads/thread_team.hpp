@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/first_failure.hpp>
 #include <stagecraft/threads/own_processor.hpp>
+#include <stagecraft/threads/places.hpp>
 #include <stagecraft/threads/progress.hpp>
 #include <atomic>
 #include <cstddef>
@@ -12,7 +13,6 @@
 #include <exception>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::threads {
 
@@ -29,10 +29,11 @@ class thread_team {
       : size_(size),
         patience_(detail::patience_of(busy_threads > size ? busy_threads : size)),
         processors_(size),
-        asleep_(static_cast<std::size_t>(size)) {
-    others_.reserve(static_cast<std::size_t>(size - 1));
+        asleep_(static_cast<std::size_t>(size)),
+        others_(static_cast<std::size_t>(size - 1)) {
     try {
-      for (int thread = 1; thread < size; ++thread) others_.emplace_back([this, thread] { serve(thread); });
+      for (int thread = 1; thread < size; ++thread)
+        others_[thread - 1] = std::thread([this, thread] { serve(thread); });
     } catch (...) {
       stop();
       throw;
@@ -154,8 +155,8 @@ class thread_team {
   void stop() {
     call_ = nullptr;
     begun_.publish(begun_.value() + 1);
-    for (auto& thread : others_) thread.join();
-    others_.clear();
+    for (auto& thread : others_)
+      if (thread.joinable()) thread.join();
   }
 
   int size_;
@@ -165,12 +166,12 @@ class thread_team {
   void const* when_failed_ = nullptr;
   void (*call_)(thread_team&, int) noexcept = nullptr;
   first_failure failure_;
-  std::vector<sleeper> asleep_;  // what each sleeping thread waits for
+  places<sleeper> asleep_;  // what each sleeping thread waits for
   progress begun_, ended_, passed_;
   // Each in a cache line of its own: waiting for one must not slow down the others.
   alignas(64) std::atomic<int> arrived_ = 0;
   alignas(64) std::atomic<int> left_ = 0;
-  std::vector<std::thread> others_;
+  places<std::thread> others_;
 };
 
 }  // namespace stagecraft::threads

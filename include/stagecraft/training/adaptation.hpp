@@ -17,9 +17,12 @@
 
 namespace stagecraft::detail {
 
+// Templates, so that only programs that adapt a layer compile them.
+
 /// Mean, variance and count of all samples, in double precision. `sample` is the shape of one.
-[[gnu::cold]] inline std::vector<weight_array> adapt_layer(layers::normalization const& layer, shape const& sample,
-                                                           sample_source const& data) {
+template <class Source>
+[[gnu::cold]] std::vector<weight_array> adapt_layer(layers::normalization const& layer, shape const& sample,
+                                                    Source const& data) {
   auto const size = static_cast<std::size_t>(sample.size());
   std::vector<std::size_t> slot(size, 0);  // whose mean and variance an element belongs to
   std::vector<int> lengths;
@@ -52,16 +55,17 @@ namespace stagecraft::detail {
 
 /// Some of many numbers in ascending order, and how many each stands for: Keras's summaries, step by step, so that
 /// boundaries are Keras's. Definition: keras/layers/preprocessing/discretization.py.
+template <class Number = float>
 class number_summary {
  public:
   /// Takes about 1 / epsilon of them.
-  number_summary(std::vector<float> numbers, float epsilon) {
+  number_summary(std::vector<Number> numbers, float epsilon) {
     std::sort(numbers.begin(), numbers.end());
     auto const apart = static_cast<std::size_t>(static_cast<float>(numbers.size()) / (1.0F / epsilon));
     auto const step = std::max<std::size_t>(apart, 1);
     for (std::size_t i = apart; i < numbers.size(); i += step) {
       values_.push_back(numbers[i]);
-      weights_.push_back(static_cast<float>(step));
+      weights_.push_back(static_cast<Number>(step));
     }
   }
   void merge(number_summary const& other, float epsilon) {
@@ -83,25 +87,25 @@ class number_summary {
   }
   /// Values at each `epsilon` of the weight.
   void compress(double epsilon) {
-    std::vector<float> total(weights_.size()), share(weights_.size());
+    std::vector<Number> total(weights_.size()), share(weights_.size());
     std::partial_sum(weights_.begin(), weights_.end(), total.begin());
     for (std::size_t i = 0; i < total.size(); ++i) share[i] = total[i] / total.back();
     auto const count = static_cast<std::size_t>(std::ceil(1.0 / epsilon));
-    std::vector<float> values(count), weights(count);
+    std::vector<Number> values(count), weights(count);
     double before = 0;
     for (std::size_t i = 0; i < count; ++i) {
       double const at = epsilon + static_cast<double>(i) * epsilon, up_to = interpolate(at, share, total);
-      values[i] = static_cast<float>(interpolate(at, share, values_));
-      weights[i] = static_cast<float>(up_to - before);
+      values[i] = static_cast<Number>(interpolate(at, share, values_));
+      weights[i] = static_cast<Number>(up_to - before);
       before = up_to;
     }
     values_ = values;
     weights_ = weights;
   }
-  [[nodiscard]] std::vector<float> const& values() const noexcept { return values_; }
+  [[nodiscard]] std::vector<Number> const& values() const noexcept { return values_; }
 
  private:
-  static double interpolate(double at, std::vector<float> const& places, std::vector<float> const& values) {
+  static double interpolate(double at, std::vector<Number> const& places, std::vector<Number> const& values) {
     std::size_t i = 0;
     while (i < places.size() && static_cast<double>(places[i]) <= at) ++i;
     if (i == 0) return static_cast<double>(values.front());
@@ -110,20 +114,21 @@ class number_summary {
     return low + (static_cast<double>(values[i]) - low) / (static_cast<double>(places[i]) - from) * (at - from);
   }
 
-  std::vector<float> values_, weights_;
+  std::vector<Number> values_, weights_;
 };
 
 /// Boundaries between bins that hold about as many of the numbers each. As in Keras, 32 samples at a time.
-[[gnu::cold]] inline std::vector<weight_array> adapt_layer(layers::discretization const& layer, shape const& sample,
-                                                           sample_source const& data) {
+template <class Source>
+[[gnu::cold]] std::vector<weight_array> adapt_layer(layers::discretization const& layer, shape const& sample,
+                                                    Source const& data) {
   constexpr std::ptrdiff_t at_once = 32;
   float const epsilon = layer.options.epsilon;
-  number_summary all({}, epsilon);
+  number_summary<> all({}, epsilon);
   for (std::ptrdiff_t i = 0; i < data.count(); i += at_once) {
     auto const rows = std::min(at_once, data.count() - i);
     std::vector<float> numbers(static_cast<std::size_t>(rows) * static_cast<std::size_t>(sample.size()));
     data.gather(i, rows, numbers.data());
-    number_summary some(std::move(numbers), epsilon);
+    number_summary<> some(std::move(numbers), epsilon);
     some.merge(all, epsilon);
     all = std::move(some);
   }

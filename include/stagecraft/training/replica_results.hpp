@@ -3,11 +3,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/training/callbacks/logs.hpp>
 #include <stagecraft/training/step_results.hpp>
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace stagecraft::trainers {
@@ -66,7 +68,7 @@ class replica_results {
   }
 
   /// Logs with all names, to be filled again and again.
-  [[nodiscard]] static logs make_logs() {
+  [[nodiscard, gnu::cold, gnu::noinline]] static logs make_logs() {
     logs result;
     for (std::size_t i = 0; i < logged; ++i) result[name(i)] = 0;
     return result;
@@ -80,9 +82,9 @@ class replica_results {
   }
   void write(logs& values_of_step) const { write(values(), values_of_step); }
   /// Into any logs, each name with a prefix.
-  void write(logs& values_of_epoch, std::string const& prefix) const {
+  [[gnu::cold]] void write(logs& values_of_epoch, std::string_view prefix) const {
     values_of_all const all = values();
-    for (std::size_t i = 0; i < logged; ++i) values_of_epoch[prefix + name(i)] = value(all, i);
+    for (std::size_t i = 0; i < logged; ++i) values_of_epoch[std::string(prefix).append(name(i))] = value(all, i);
   }
 
  private:
@@ -92,7 +94,8 @@ class replica_results {
   [[nodiscard]] static std::string name(std::size_t index) {
     if (index < count) return results_of_one::name(index);
     auto const listed = index - count;
-    return results_of_one::name(listed / replicas) + "_replica_" + std::to_string(listed % replicas);
+    auto text = results_of_one::name(listed / replicas);
+    return text.append("_replica_").append(fixed_text<20>().append(static_cast<long long>(listed % replicas)).view());
   }
   [[nodiscard]] static double value(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
     if (index < count) return reduce(all, index, replica);

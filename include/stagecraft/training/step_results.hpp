@@ -5,6 +5,7 @@
 #include <stagecraft/description/reported_metrics.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/engine/step_view.hpp>
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/models/output_names.hpp>
@@ -15,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -65,16 +67,20 @@ class step_results {
   static constexpr std::size_t count = losses + metrics;
   using values_type = std::array<double, count>;
 
-  [[nodiscard]] static std::string name(std::size_t index) {
-    if (index == 0) return "loss";
-    if (index < losses) return output_name(index - 1) + "_loss";
-    if constexpr (metrics > 0) {
+  [[nodiscard, gnu::cold, gnu::noinline]] static std::string name(std::size_t index) {
+    std::string text;
+    if (index == 0) {
+      text.append("loss");
+    } else if (index < losses) {
+      text.append(output_name(index - 1)).append("_loss");
+    } else if constexpr (metrics > 0) {
       auto const& each = reported.items[index - losses];
-      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name()) +
-                                 (each.part < 0 ? "" : "_threshold_" + std::to_string(each.part));
-      return outputs == 1 ? metric : output_name(each.output) + "_" + metric;
+      if (outputs > 1) text.append(output_name(each.output)).append("_");
+      if (each.says_so) text.append("weighted_");
+      text.append(each.metric.name());
+      if (each.part >= 0) text.append("_threshold_").append(fixed_text<20>().append(each.part).view());
     }
-    return {};
+    return text;
   }
 
   /// Says of how many steps the next execution consists.
@@ -125,8 +131,8 @@ class step_results {
   }
 
  private:
-  [[nodiscard]] static std::string output_name(std::size_t output) {
-    return std::string(output_names<typename job::model>[output].view());
+  [[nodiscard]] static std::string_view output_name(std::size_t output) {
+    return output_names<typename job::model>[output].view();
   }
 
   /// Keras's mean over the steps counts a loss for each row, each times the samples, where losses are not reduced.

@@ -54,7 +54,7 @@ class step_runner {
   /// All steps, from the first one on. `look(view, step)` sees each step of each replica, perhaps of several replicas
   /// at the same time.
   template <class Look>
-  void run(results_type& results, logs& values, Look const& look) {
+  [[gnu::cold]] void run(results_type& results, logs& values, Look const& look) {
     model_.session().begin_run();
     // In this order: callbacks and batches end before the model is at rest again, whatever ends the run.
     [[maybe_unused]] auto const beside_steps = begin_callbacks_beside_steps();

@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/training_progress.hpp>
+#include <stagecraft/threads/owned.hpp>
 #include <stagecraft/training/adaptation.hpp>
 #include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/export_options.hpp>
@@ -14,7 +15,6 @@
 #include <stagecraft/training/weight_views.hpp>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +29,7 @@ class trained_model : public trainable {
   using model_type = M;
   using session_type = Session;
 
-  explicit trained_model(std::uint64_t seed) : session_(std::make_unique<session_type>(seed)) {}
+  [[gnu::cold]] explicit trained_model(std::uint64_t seed) : session_(new session_type(seed)) {}
 
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
 
@@ -268,8 +268,8 @@ class trained_model : public trainable {
 
   std::uint64_t fits_ = 0;
   std::int64_t epochs_ = 0;
-  std::unique_ptr<session_type> session_;  // does not move: its threads and weight views know where it is
-  mutable float next_rate_ = 0;            // atomic_ref takes no const float
+  owned<session_type> session_;  // does not move: its threads and weight views know where it is
+  mutable float next_rate_ = 0;  // atomic_ref takes no const float
   bool beside_steps_ = false;
 };
 

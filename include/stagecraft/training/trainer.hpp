@@ -100,20 +100,22 @@ class model_trainer
       validation = {x.slice(train_count, rest), y.slice(train_count, rest),
                     part(options.sample_weight, train_count, rest)};
     }
-    std::optional<batches_to_run> held_out;
-    if (validation.given()) held_out.emplace(validation_batches(validation, batch_size, options.validation_steps));
-    if constexpr (keeps_states)
-      check_full_batches("x", options.drop_remainder ? batch_size : data.count(), batch_size, training.batch_size);
-
-    auto const order_seed = this->begin_fit(options.initial_epoch);
-    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
-    int const batches = order.batches(batch_size, options.drop_remainder);
-    if (batches == 0)
-      throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
-                                    " samples (one batch, with drop_remainder), found " + std::to_string(data.count()));
-    int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
-    batches_to_run of{data, std::move(order), batch_size, batches, steps};
-    return run_epochs(options, of, held_out ? &*held_out : nullptr);
+    auto const run = [&](batches_to_run* held_out) __attribute__((cold)) {
+      if constexpr (keeps_states)
+        check_full_batches("x", options.drop_remainder ? batch_size : data.count(), batch_size, training.batch_size);
+      auto const order_seed = this->begin_fit(options.initial_epoch);
+      epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
+      int const batches = order.batches(batch_size, options.drop_remainder);
+      if (batches == 0)
+        detail::throw_data_error("E4003", "x: expected at least %d samples (one batch, with drop_remainder), found %td",
+                                 batch_size, data.count());
+      int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
+      batches_to_run of{data, std::move(order), batch_size, batches, steps};
+      return run_epochs(options, of, held_out);
+    };
+    if (!validation.given()) return run(nullptr);
+    auto held_out = validation_batches(validation, batch_size, options.validation_steps);
+    return run(&held_out);
   }
 
   /// The same on a dataset, <stagecraft/data/data.hpp>: batch after batch, of samples that need not fit in memory. An
@@ -232,7 +234,7 @@ class model_trainer
   static constexpr bool keeps_states = session_type::graph.is_stateful();
 
   /// Without a warning.
-  model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
+  [[gnu::cold]] model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
 
   template <run_kind Kind>
   using runner = step_runner<base, Kind>;
@@ -280,25 +282,32 @@ class model_trainer
     using training_results = results<run_kind::training>;
     logs none, step_logs = training_results::make_logs(), epoch_logs = step_logs;
     runner<run_kind::training> trained(*this, callbacks, counts, of.data, of.order, of.batch_size, of.batches);
-    std::optional<evaluator> validator;
-    if (validation != nullptr) validator.emplace(*this, callbacks, *validation);
-    this->stop_training = false;
-    this->session().begin_accumulation();
-    callbacks.on_train_begin(none);
-    for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
-      if (options.steps_per_epoch > 0)
-        of.order.continue_epoch(epoch, of.steps * replicas, of.batches);
-      else
-        of.order.begin_epoch(epoch);
-      training_results means;
-      callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
-      epoch_logs = step_logs;
-      if (validator && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
-      this->end_epoch(epoch);
-      callbacks.on_epoch_end(epoch, epoch_logs);
+    auto const run = [&](evaluator* validator) __attribute__((cold)) {
+      this->stop_training = false;
+      this->session().begin_accumulation();
+      callbacks.on_train_begin(none);
+      for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
+        if (options.steps_per_epoch > 0)
+          of.order.continue_epoch(epoch, of.steps * replicas, of.batches);
+        else
+          of.order.begin_epoch(epoch);
+        training_results means;
+        callbacks.on_epoch_begin(epoch, none);
+        if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
+        epoch_logs = step_logs;
+        if (validator != nullptr && (epoch + 1) % options.validation_freq == 0)
+          validator->run().write(epoch_logs, "val_");
+        this->end_epoch(epoch);
+        callbacks.on_epoch_end(epoch, epoch_logs);
+      }
+      callbacks.on_train_end(epoch_logs);
+    };
+    if (validation == nullptr) {
+      run(nullptr);
+    } else {
+      evaluator validator(*this, callbacks, *validation);
+      run(&validator);
     }
-    callbacks.on_train_end(epoch_logs);
     return history;
   }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
-#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/training/callbacks/weight_array.hpp>
@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -78,11 +80,16 @@ constexpr int layer_of_weight(int weight) {
   return layer;
 }
 
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string name_in_layer(std::string_view layer,
+                                                                         std::string_view weight) {
+  std::string name(layer);
+  return name.append("/").append(weight).append(":0");
+}
+
 /// Keras's name of a weight, such as "dense/kernel:0".
 template <class M>
 [[gnu::cold]] std::string weight_name(int weight) {
-  return std::string(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view()) + "/" +
-         std::string(graph_of<M>.parameters[weight].name.view()) + ":0";
+  return name_in_layer(graph_of<M>.layer(layer_of_weight<M>(weight)).name, graph_of<M>.parameters[weight].name);
 }
 
 /// visit<Weight>(session, index) for each weight of a list, such as weight_order<M>.
@@ -96,42 +103,53 @@ void for_each_weight(Session& session, Visit&& visit) {
   }(std::make_index_sequence<Weights.size()>{});
 }
 
+/// Zeros of a shape.
+[[gnu::cold, gnu::noinline]] inline void make_room(weight_array& to, std::string name, shape const& dimensions) {
+  to.name = std::move(name);
+  to.shape.assign(dimensions.begin(), dimensions.end());
+  to.values.resize(static_cast<std::size_t>(dimensions.size()));
+}
+
 template <class M, auto const& Weights, class Session>
 [[gnu::cold]] std::vector<weight_array> copy_weights(Session const& session) {
   std::vector<weight_array> result(Weights.size());
+  for (std::size_t i = 0; i < result.size(); ++i)
+    make_room(result[i], weight_name<M>(Weights[i]), graph_of<M>.parameters[Weights[i]].shape);
   for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session const& from, std::size_t index) {
-    auto const& info = graph_of<M>.parameters[Weight];
-    result[index] = {weight_name<M>(static_cast<int>(Weight)),
-                     {info.shape.begin(), info.shape.end()},
-                     std::vector<float>(static_cast<std::size_t>(info.size()))};
     from.template read_weight<Weight>(result[index].values.data());
   });
   return result;
 }
 
+/// "(2, 3)".
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_dimensions(std::span<int const> dimensions) {
+  std::string list = "(";
+  for (int const dimension : dimensions) {
+    if (list.size() > 1) list.append(", ");
+    list.append(fixed_text<20>().append(dimension).view());
+  }
+  return list.append(")");
+}
+
 [[gnu::cold]] inline void check_weight(weight_array const& found, std::string const& name, shape const& expected) {
-  auto const text = [](auto const& dimensions) {
-    std::string list = "(";
-    for (int const dimension : dimensions) list += (list.size() > 1 ? ", " : "") + std::to_string(dimension);
-    return list + ")";
-  };
   if (!found.name.empty() && found.name != name)
-    throw data_error("E4009", "set_weights: expected weight '" + name + "', found '" + found.name + "'");
-  if (found.shape.size() != static_cast<std::size_t>(expected.rank()) ||
-      !std::equal(expected.begin(), expected.end(), found.shape.begin()))
-    throw data_error("E4009",
-                     "set_weights: weight '" + name + "' has shape " + text(expected) + ", found " + text(found.shape));
+    throw_data_error("E4009", "set_weights: expected weight '%s', found '%s'", name.c_str(), found.name.c_str());
+  std::span<int const> const dimensions(expected.begin(), expected.end());
+  bool same = found.shape.size() == dimensions.size();
+  for (std::size_t i = 0; same && i < dimensions.size(); ++i) same = found.shape[i] == dimensions[i];
+  if (!same)
+    throw_data_error("E4009", "set_weights: weight '%s' has shape %s, found %s", name.c_str(),
+                     text_of_dimensions(dimensions).c_str(), text_of_dimensions(found.shape).c_str());
   if (found.values.size() != static_cast<std::size_t>(expected.size()))
-    throw data_error("E4009", "set_weights: weight '" + name + "' has " + std::to_string(expected.size()) +
-                                  " values, found " + std::to_string(found.values.size()));
+    throw_data_error("E4009", "set_weights: weight '%s' has %d values, found %zu", name.c_str(), expected.size(),
+                     found.values.size());
 }
 
 /// `check_names`: whether the names of weights that have one must be the model's.
 template <class M, auto const& Weights, class Session>
 [[gnu::cold]] void assign_weights(Session& session, std::vector<weight_array> const& weights, bool check_names = true) {
   if (weights.size() != Weights.size())
-    throw data_error("E4009", "set_weights: the model has " + std::to_string(Weights.size()) + " weights, found " +
-                                  std::to_string(weights.size()));
+    throw_data_error("E4009", "set_weights: the model has %zu weights, found %zu", Weights.size(), weights.size());
   for (std::size_t i = 0; i < weights.size(); ++i)
     check_weight(weights[i], check_names ? weight_name<M>(Weights[i]) : weights[i].name,
                  graph_of<M>.parameters[Weights[i]].shape);

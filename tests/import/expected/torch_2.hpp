@@ -14,20 +14,19 @@ struct torch_2 : sc::functional<torch_2> {
 
   static constexpr auto build(auto& model) {
     auto x = model.input(6, 8);
-    auto y = multi_head_attention{2, 4}.named("layers_0_self_attn")(x, x);
+    auto y = multi_head_attention{2, 4}.named("encoder_layers_0_self_attn")(x, x);
     x = add{}(x, y);
-    x = layer_normalization{{.epsilon = 1e-5F}}.named("layers_0_norm1")(x);
-    y = dense{12, sc::relu}.named("layers_0_linear1")(x);
-    y = dense{8}.named("layers_0_linear2")(y);
+    x = layer_normalization{{.epsilon = 1e-5F}}.named("encoder_layers_0_norm1")(x);
+    y = dense{12, sc::relu}.named("encoder_layers_0_linear1")(x);
+    y = dense{8}.named("encoder_layers_0_linear2")(y);
     x = add{}(x, y);
-    x = layer_normalization{{.epsilon = 1e-5F}}.named("layers_0_norm2")(x);
-    y = multi_head_attention{2, 4, {.use_causal_mask = true}}.named("layers_1_self_attn")(x, x);
+    x = layer_normalization{{.epsilon = 1e-5F}}.named("encoder_layers_0_norm2")(x);
+    y = multi_head_attention{2, 4, {.use_causal_mask = true}}.named("causal")(x, x);
     x = add{}(x, y);
-    x = layer_normalization{{.epsilon = 1e-5F}}.named("layers_1_norm1")(x);
-    y = dense{12, sc::relu}.named("layers_1_linear1")(x);
-    y = dense{8}.named("layers_1_linear2")(y);
+    y = multi_head_attention{4, 2}.named("weighted")(x, x);
     x = add{}(x, y);
-    return layer_normalization{{.epsilon = 1e-5F}}.named("layers_1_norm2")(x);
+    x = global_average_pooling1d{}(x);
+    return dense{3}.named("head")(x);
   }
 };
 

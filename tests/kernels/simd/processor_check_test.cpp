@@ -34,6 +34,8 @@ static_assert(level_of(level_4 | only(gfni)).name == std::string_view("x86-64-v4
 
 static_assert(kernels::detail::instruction_set_names[static_cast<int>(sse4_2)] == std::string_view("sse4.2"));
 static_assert(kernels::detail::instruction_set_names[static_cast<int>(tbm)] == std::string_view("tbm"));
+// Applications that were compiled before say it so.
+static_assert(static_cast<int>(sse3) == 0 && static_cast<int>(tbm) == 31 && static_cast<int>(amx_bf16) == 33);
 
 TEST_CASE("the complaint says what the program needs, what is missing, and what would run") {
   CHECK(std::string_view(complain_about_processor(level_4, level_3).text) ==

@@ -106,6 +106,65 @@ onnx_output layer_normalization(call const& c) {
       c.to.node("LayerNormalization", inputs, {{"axis", std::int64_t{-1}}, {"epsilon", c.option("epsilon", 1e-3F)}}));
 }
 
+/// Groups of channels as the channels of an instance normalization, whose factors and summands are not theirs.
+onnx_output group_normalization(call const& c) {
+  if (c.option("strided_channel_grouping", false)) throw unsupported("has groups of channels that are not neighbours");
+  auto const channels = static_cast<std::int64_t>(c.lengths.back());
+  auto groups = c.option<std::int64_t>("groups", 32);
+  if (groups == -1) groups = channels;
+  auto const x = c.to.channels_first(c.inputs.at(0));
+  auto const count = static_cast<std::size_t>(groups);
+  auto const ones = c.add({{groups}, std::vector<double>(count, 1), false}, "ones");
+  auto const zeros = c.add({{groups}, std::vector<double>(count, 0), false}, "zeros");
+  auto const grouped = c.to.node("Reshape", {x.name, c.to.integers({0, groups, -1})});
+  auto name = c.to.node("InstanceNormalization", {grouped, ones, zeros}, {{"epsilon", c.option("epsilon", 1e-3F)}});
+  integers shape{-1, channels}, of_channels{channels};
+  for (std::size_t i = 0; i + 1 < c.lengths.size(); ++i) shape.push_back(c.lengths[i]), of_channels.push_back(1);
+  name = c.to.node("Reshape", {name, c.to.integers(shape)});
+  std::size_t at = 0;
+  auto const apply = [&](char const* type) {
+    auto weight = c.weight(at);
+    weight.shape = of_channels;
+    name = c.to.node(type, {name, c.add(weight, at++)});
+  };
+  if (c.option("scale", true)) apply("Mul");
+  if (c.option("center", true)) apply("Add");
+  return c.result(name, x.channels_first);
+}
+
+/// (x - mean) / deviation, along the axes that have numbers of their own.
+onnx_output normalization(call const& c) {
+  auto const given = c.config().find("axis");
+  json const axes = given == c.config().end() ? json::array({-1})
+                    : given->is_null()        ? json::array()
+                    : given->is_array()       ? *given
+                                              : json::array({*given});
+  integers shape(c.lengths.size(), 1);
+  std::int64_t count = 1;
+  for (auto const& each : axes) {
+    auto const rank = static_cast<std::int64_t>(c.lengths.size());
+    auto const axis = each.get<std::int64_t>() < 0 ? each.get<std::int64_t>() + rank : each.get<std::int64_t>() - 1;
+    if (axis < 0 || axis >= rank) throw unsupported("has an axis that its input has not");
+    count *= shape[static_cast<std::size_t>(axis)] = c.lengths[static_cast<std::size_t>(axis)];
+  }
+  auto const numbers = [&](char const* name, std::size_t index) {
+    auto const listed = c.option<json>(name, json());
+    onnx_constant result{shape, {}, false};
+    if (listed.is_null())
+      result.values = c.weight(index).values;
+    else
+      result.values = listed.is_array() ? listed.get<std::vector<double>>() : std::vector{listed.get<double>()};
+    if (result.values.size() == 1) result.shape.assign(shape.size(), 1);
+    if (result.values.size() != 1 && static_cast<std::int64_t>(result.values.size()) != count)
+      throw unsupported(std::string("has another number of values as its ") + name);
+    return result;
+  };
+  auto deviation = numbers("variance", 1);
+  for (double& value : deviation.values) value = std::max(std::sqrt(value), 1e-7);
+  auto const centred = c.to.node("Sub", {c.last().name, c.add(numbers("mean", 0), "mean")});
+  return c.result(c.to.node("Div", {centred, c.add(deviation, "deviation")}));
+}
+
 onnx_output reshaped(call const& c) {
   auto const x = c.last();
   integers shape{-1};
@@ -200,6 +259,7 @@ void add_simple_exporters(std::map<std::string, onnx_exporter>& to) {
   to["Add"] = merge("Add"), to["Subtract"] = merge("Sub"), to["Multiply"] = merge("Mul"), to["Average"] = merge("Mean");
   to["Maximum"] = merge("Max"), to["Minimum"] = merge("Min"), to["Concatenate"] = concatenate, to["Dot"] = dot;
   to["BatchNormalization"] = batch_normalization, to["LayerNormalization"] = layer_normalization;
+  to["GroupNormalization"] = group_normalization, to["Normalization"] = normalization;
   to["Flatten"] = to["Reshape"] = reshaped, to["Permute"] = permute, to["RepeatVector"] = repeat_vector,
   to["Rescaling"] = rescaling;
 }

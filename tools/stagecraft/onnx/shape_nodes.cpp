@@ -172,12 +172,17 @@ void flatten(trace& to, onnx_node const& node) {
 }
 
 void shape_of(trace& to, onnx_node const& node) {
-  auto const& x = to.tensor(node, 0);
+  auto const& x = to.joined_tensor(node, 0);
   onnx_constant result{{x.rank}, std::vector<double>(static_cast<std::size_t>(x.rank), 1), true};
   if (x.fused_axis >= 0) throw unsupported("takes both directions of a recurrent layer apart");
   for (std::size_t i = 0; i < x.order.size(); ++i)
     result.values[static_cast<std::size_t>(x.order[i])] = i == 0 ? batch_marker : x.lengths[i - 1];
   if (!x.flat_order.empty()) result.values = {batch_marker, static_cast<double>(x.lengths[0])};
+  if (x.joined_axis >= 0) {  // so many for each sample
+    auto const first = result.values.begin() + x.joined_axis;
+    first[0] *= first[1];
+    result.values.erase(first + 1);
+  }
   to.set_constant(node, asked_for(node, std::move(result)));
 }
 

@@ -16,6 +16,8 @@ namespace stagecraft::cpu {
 /// A block of zeros, aligned for every architecture, with room to read (not to write) one register beyond its end.
 class aligned_block {
  public:
+  /// No memory at all.
+  aligned_block() = default;
   explicit aligned_block(long long floats) : size_(static_cast<std::size_t>(floats)) {
     auto const bytes = (size_ + slack) * sizeof(float);
     data_ = static_cast<float*>(::operator new(bytes, alignment));
@@ -38,8 +40,8 @@ class aligned_block {
   static constexpr std::size_t slack = 64;
   static constexpr std::align_val_t alignment{64};
 
-  std::size_t size_;
-  float* data_;
+  std::size_t size_ = 0;
+  float* data_ = nullptr;
 };
 
 }  // namespace stagecraft::cpu

@@ -26,8 +26,9 @@ namespace stagecraft::io {
 /// A file, or bytes in memory with a name for errors.
 class byte_source {
  public:
-  /// Opens a file. Throws file_error E5001 with the system's reason; a folder is no file.
-  explicit byte_source(std::string path) : name_(std::move(path)), file_(::open(name_.c_str(), O_RDONLY | O_CLOEXEC)) {
+  /// Opens a file. Throws file_error E5001 with the system's reason; folders, pipes and devices are no files.
+  explicit byte_source(std::string path)
+      : name_(std::move(path)), file_(::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat facts{};
     if (file_ < 0 || ::fstat(file_, &facts) != 0) fail();
     if (!S_ISREG(facts.st_mode)) {

@@ -76,9 +76,8 @@ inline void write_bytes(std::string const& path, std::span<std::byte const> byte
   replace_file(path, [&](file_writer& to) { to.write(bytes); });
 }
 
-/// Writes what Keras 2's `model.save("digits.h5")` writes: the optimizer and its numbers, too, where both have it
-/// (keras_training_of says why not).
-inline void write_keras_h5(std::string const& path, bundle_contents const& contents) {
+/// A .h5 file of Keras 2. Throws file_error: E5043 all that Keras 2 has not, E5030 the bundle is none.
+[[nodiscard]] inline std::vector<std::byte> keras_h5_of(bundle_contents const& contents, std::string const& path) {
   hdf5_writer file(path);
   auto const config = keras_config(contents.model, keras_version::keras_2, path);
   file.add_text("", "backend", "tensorflow");
@@ -93,16 +92,11 @@ inline void write_keras_h5(std::string const& path, bundle_contents const& conte
     tree.root().append_weights(weights);
     add_keras_2_optimizer(file, contents, training, weights);
   }
-  write_bytes(path, file.finish());
+  return file.finish();
 }
 
-/// Writes what Keras 3's `model.save_weights("digits.weights.h5")` writes, the optimizer's numbers as well.
-inline void write_keras_weights_h5(std::string const& path, bundle_contents const& contents) {
-  write_bytes(path, keras_3_weights(contents, path));
-}
-
-/// Writes what Keras 3's `model.save("digits.keras")` writes: the optimizer and its numbers, too, where both have it.
-inline void write_keras_archive(std::string const& path, bundle_contents const& contents) {
+/// A .keras archive. Throws file_error: E5043 all that Keras 3 has not, E5030 the bundle is none.
+[[nodiscard]] inline std::vector<std::byte> keras_archive_of(bundle_contents const& contents, std::string const& path) {
   json const metadata{{"keras_version", written_keras_3}, {"date_saved", "1980-01-01@00:00:00"}};
   auto const metadata_text = metadata.dump();
   auto model = keras_config(contents.model, keras_version::keras_3, path);
@@ -114,7 +108,23 @@ inline void write_keras_archive(std::string const& path, bundle_contents const& 
   archive.add("metadata.json", metadata_text, {});
   archive.add("config.json", config, {});
   archive.add("model.weights.h5", {reinterpret_cast<char const*>(weights.data()), weights.size()}, {});
-  write_bytes(path, archive.finish());
+  return archive.finish();
+}
+
+/// Writes what Keras 2's `model.save("digits.h5")` writes: the optimizer and its numbers, too, where both have it
+/// (keras_training_of says why not).
+inline void write_keras_h5(std::string const& path, bundle_contents const& contents) {
+  write_bytes(path, keras_h5_of(contents, path));
+}
+
+/// Writes what Keras 3's `model.save_weights("digits.weights.h5")` writes, the optimizer's numbers as well.
+inline void write_keras_weights_h5(std::string const& path, bundle_contents const& contents) {
+  write_bytes(path, keras_3_weights(contents, path));
+}
+
+/// Writes what Keras 3's `model.save("digits.keras")` writes: the optimizer and its numbers, too, where both have it.
+inline void write_keras_archive(std::string const& path, bundle_contents const& contents) {
+  write_bytes(path, keras_archive_of(contents, path));
 }
 
 }  // namespace stagecraft::io

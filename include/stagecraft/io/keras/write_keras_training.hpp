@@ -53,6 +53,7 @@ struct keras_training {
   if (auto const* const found = contents.tensors.find(std::string(counter_prefix) + "learning_rate"))
     if (auto const rate = to_floats(*found); rate.size() == 1)
       options["learning_rate"] = rate[0];  // as callbacks left it
+  if (!options.contains("learning_rate")) return none("the optimizer's learning rate is not known");
   auto const object = [&](char const* module, std::string_view class_name, json config) {
     json result{{"class_name", class_name}, {"config", std::move(config)}};
     if (is_3) result["module"] = module, result["registered_name"] = nullptr;

@@ -10,7 +10,6 @@
 #include <stagecraft/ipu/emulation/floating_point_watch.hpp>
 #include <stagecraft/ipu/emulation/half_storage.hpp>
 #include <stagecraft/ipu/emulation/ipu_types.hpp>
-#include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
@@ -38,17 +37,18 @@ class ipu_arithmetic {
   /// Tiles round what they store themselves.
   using types = ipu_types<Plan>;
   template <int Call>
-  static constexpr bool rounds = !runs_on_tiles<Plan> && types::template computes_halves<Call>;
+  static constexpr bool rounds = !Plan::machine::checked && types::template computes_halves<Call>;
   static constexpr bool sums_floats = !Plan::accumulates_halves && Plan::options.accumulation_steps() > 1;
 
  public:
   /// Whether `step` adds gradients of weights to accumulators in half precision. Otherwise what it runs does that.
-  static constexpr bool accumulates_at_random = Plan::accumulates_halves && halves::at_random && !runs_on_tiles<Plan>;
+  static constexpr bool accumulates_at_random =
+      Plan::accumulates_halves && halves::at_random && !Plan::machine::checked;
 
   /// Floats that a device keeps aside while a backward step writes gradients of weights, to be rounded on their own.
   [[nodiscard]] static constexpr long long held_floats() {
     long long most = 0;
-    if constexpr (!runs_on_tiles<Plan> && sums_floats)
+    if constexpr (!Plan::machine::checked && sums_floats)
       for (std::size_t call = 0; call < graph.calls.size(); ++call)
         if (types::is_half(static_cast<int>(call))) most = std::max(most, floats_of_layer(static_cast<int>(call)));
     return most;
@@ -72,7 +72,7 @@ class ipu_arithmetic {
       if constexpr (Backward) results.look_at_result(gradients_of<Call>(memory), floats_of_layer(Call));
       if (results.suspects(too_large)) look_at_operands<Call, Backward>(call{memory}, results);
     }
-    if constexpr (!runs_on_tiles<Plan> && (rounds<Call> || detail::has_own_types<typename Plan::job>))
+    if constexpr (!Plan::machine::checked && (rounds<Call> || detail::has_own_types<typename Plan::job>))
       for_each_result<Call, Backward>(memory, [&](float* x, long long n, rounded_value what, int index) {
         if (what == rounded_value::input_gradient ? types::template rounds_input_gradient<Call>(index) : rounds<Call>)
           too_large |= halves::round(x, n, halves::key(memory, what, Call, index));
@@ -80,7 +80,7 @@ class ipu_arithmetic {
     if constexpr (Backward && rounds<Call>) too_large |= round_gradients<Call>(memory);
     if constexpr (Backward && accumulates_at_random)
       too_large |= accumulate<Call>(memory);
-    else if constexpr (Backward && Plan::accumulates_halves && !runs_on_tiles<Plan>)
+    else if constexpr (Backward && Plan::accumulates_halves && !Plan::machine::checked)
       too_large |=
           halves::limit(memory.halves + (gradients_of<Call>(memory) - memory.gradients), floats_of_layer(Call));
     if constexpr (!Backward && Plan::trains) too_large |= round_layer_state<Call>(memory);
@@ -111,7 +111,7 @@ class ipu_arithmetic {
       if constexpr (std::is_same_v<target_type, float>)
         results.look_at_operand(static_cast<float const*>(targets), floats);
     }
-    if constexpr (!runs_on_tiles<Plan> && types::is_half(session::ends[Output]))
+    if constexpr (!Plan::machine::checked && types::is_half(session::ends[Output]))
       if (gradient.to != nullptr)
         too_large |= halves::round(gradient.to, floats, halves::key(memory, rounded_value::loss_gradient, number, 0));
     results.check(too_large, {.kind = "loss of output",
@@ -134,7 +134,7 @@ class ipu_arithmetic {
     results.end();
     bool too_large = stores.overflowed();
     results.look_at_result(value, floats);
-    if constexpr (!runs_on_tiles<Plan> && types::is_half(call))
+    if constexpr (!Plan::machine::checked && types::is_half(call))
       too_large |= halves::round(value, floats, halves::key(memory, rounded_value::output, call, 1));
     results.check(too_large, {.kind = "layer",
                               .layer = graph.layer_of(call).name,

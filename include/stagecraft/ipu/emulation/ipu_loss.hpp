@@ -4,7 +4,6 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/loss_step.hpp>
-#include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
 #include <stagecraft/plan/session_shape.hpp>
@@ -26,7 +25,7 @@ class ipu_loss {
   template <class HostLoss>
   static float run(host_memory const& memory, float const* prediction, void const* targets, float const* scales,
                    detail::loss_gradient const& gradient, HostLoss const& host_loss) {
-    if constexpr (runs_on_tiles<Plan>) {
+    if constexpr (Plan::machine::checked) {
       using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(step, [&](tile_tensor const& tensor) {
         return places::template of_loss<Output>(tensor, memory.micro_batch);
@@ -76,7 +75,7 @@ class ipu_output {
  public:
   template <class HostStep>
   static void run(host_memory const& memory, [[maybe_unused]] float* value, HostStep const& host_step) {
-    if constexpr (runs_on_tiles<Plan>) {
+    if constexpr (Plan::machine::checked) {
       static constexpr lowered_step const& step = lowered_output_of<typename Plan::job, Output>;
       using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(step, [&](tile_tensor const& tensor) {

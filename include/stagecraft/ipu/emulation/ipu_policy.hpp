@@ -28,7 +28,7 @@ struct ipu_policy : host_policy {
   static constexpr bool joins_epilogues = false;
   /// On tiles, accumulating operations begin.
   template <class Plan>
-  static constexpr bool clears_accumulators = !runs_on_tiles<Plan>;
+  static constexpr bool clears_accumulators = !Plan::machine::checked;
   template <class Plan>
   static constexpr bool accumulates_halves = Plan::accumulates_halves && !ipu_arithmetic<Plan>::accumulates_at_random;
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
+#include <stagecraft/ipu/profile/pass_profile.hpp>
 
 namespace stagecraft::tiles {
 
@@ -19,7 +19,7 @@ struct ipu_step {
   static void run(host_memory const& memory, HostStep const& host_step) {
     if constexpr (detail::is_on_host(Plan::graph, Call)) {
       host_step(memory);
-    } else if constexpr (runs_on_tiles<Plan>) {
+    } else if constexpr (Plan::machine::checked) {
       using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
         return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
@@ -47,11 +47,8 @@ struct ipu_step {
 /// A map on the gradient's tiles.
 template <class Plan>
 void count_addition(host_memory const& memory, pass_addition const& added) {
-  lowered_step step;
   auto const type = detail::value_types_of<typename Plan::job>[added.call];
-  int const sum = step.temporary(added.floats, type), part = step.temporary(added.floats, type);
-  append_map(step, map_function::add, sum, {{sum}, {part}});
-  *memory.counted += cost_of(step, step.operations[0], Plan::machine::target);
+  *memory.counted += detail::cost_of_addition(added.floats, type, Plan::machine::target);
 }
 
 }  // namespace stagecraft::tiles

@@ -6,7 +6,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
-#include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
 #include <cstddef>
@@ -23,7 +22,7 @@ class ipu_weight_step {
   using job = typename Plan::job;
   using layout = weight_layout<typename Plan::model, typename Plan::architecture>;
   using state_type = detail::optimizer_state;
-  static constexpr bool on_tiles = runs_on_tiles<Plan> && !Plan::accumulates_halves;
+  static constexpr bool on_tiles = Plan::machine::checked && !Plan::accumulates_halves;
   static constexpr long long size = Plan::weights.size[Parameter], offset = Plan::weights.offset[Parameter];
   /// The factor of a loss that changes is known to the host.
   static constexpr bool scales_penalties = detail::loss_scale_rule_of(Plan::training.optimizer).growth_steps > 0;

@@ -13,7 +13,7 @@
 
 // The instruction sets of x86 that compilers use without being asked for each by name, and that kernels use: what the
 // library calls them, what the compilers' flags do, and what is defined where the flags allow them. The macros end with
-// this header.
+// this header. Their places stand in the files of applications: new ones come last.
 #define STAGECRAFT_INSTRUCTION_SETS(X)                       \
   X(sse3, "sse3", __SSE3__)                                  \
   X(ssse3, "ssse3", __SSSE3__)                               \
@@ -41,14 +41,14 @@
   X(avx512vpopcntdq, "avx512vpopcntdq", __AVX512VPOPCNTDQ__) \
   X(avx512bf16, "avx512bf16", __AVX512BF16__)                \
   X(avx512fp16, "avx512fp16", __AVX512FP16__)                \
-  X(amx_tile, "amx-tile", __AMX_TILE__)                      \
-  X(amx_bf16, "amx-bf16", __AMX_BF16__)                      \
   X(avxvnni, "avxvnni", __AVXVNNI__)                         \
   X(gfni, "gfni", __GFNI__)                                  \
   X(sse4a, "sse4a", __SSE4A__)                               \
   X(fma4, "fma4", __FMA4__)                                  \
   X(xop, "xop", __XOP__)                                     \
-  X(tbm, "tbm", __TBM__)
+  X(tbm, "tbm", __TBM__)                                     \
+  X(amx_tile, "amx-tile", __AMX_TILE__)                      \
+  X(amx_bf16, "amx-bf16", __AMX_BF16__)
 
 namespace stagecraft::kernels {
 

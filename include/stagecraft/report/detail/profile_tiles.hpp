@@ -68,10 +68,13 @@ inline std::int64_t bytes_of_piece(tensor_on_tiles const& tensor, ipu_target con
 }
 
 /// Tile 0 has what the profile says. Others have their own pieces of all that is always there; of the rest, what tile 0
-/// has, since no more is known of single steps. I/O tiles have none of it.
+/// has, since no more is known of single steps. I/O tiles have what comes and goes, each its part.
 template <class Job, int Device>
 std::vector<profile_tile> tiles_of_profile() {
   auto const& memory = device_memory_profile_of<Job, Device>.tile;
+  profile_tile for_io;
+  if constexpr (Job::machine::io_tiles > 0)
+    for_io[memory_category::batches] = ceil_div(device_memory_profile_of<Job, Device>.io_bytes, Job::machine::io_tiles);
   profile_tile full;
   full[memory_category::weights] = memory.weights;
   full[memory_category::optimizer_state] = memory.optimizer_state;
@@ -88,7 +91,7 @@ std::vector<profile_tile> tiles_of_profile() {
     for (int tile = 1; tile < Job::machine::target.tiles_per_ipu; ++tile)
       tiles[tile][tensor.category] -= most - bytes_of_piece(tensor, Job::machine::target, tile);
   }
-  tiles.resize(tiles.size() + Job::machine::io_tiles);
+  tiles.resize(tiles.size() + Job::machine::io_tiles, for_io);
   return tiles;
 }
 

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/run_kind.hpp>
 
-#include <utility>
 #include <vector>
 
 namespace stagecraft::trainers {
@@ -16,7 +16,8 @@ namespace stagecraft::trainers {
 class callback_list {
  public:
   callback_list() = default;
-  explicit callback_list(std::vector<callback*> callbacks) : callbacks_(std::move(callbacks)) {}
+  explicit callback_list(std::vector<callback*> const& callbacks)
+      : callbacks_(callbacks.data(), callbacks.data() + callbacks.size()) {}
 
   void append(callback& added) { callbacks_.push_back(&added); }
   /// Puts the run's progress bar before all others, as Keras does: what they print or write into the logs at the end of
@@ -85,7 +86,7 @@ class callback_list {
   }
 
  private:
-  std::vector<callback*> callbacks_;
+  tracing::growing_array<callback*> callbacks_;
 };
 
 }  // namespace stagecraft::trainers

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/python_number.hpp>
 
@@ -13,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::callbacks {
 
@@ -79,7 +79,7 @@ class csv_logger : public callback {
       // Sorted while they come: there are few.
       std::size_t at = columns_.size();
       while (at > 0 && e.name < columns_[at - 1]) --at;
-      columns_.insert(columns_.begin() + static_cast<std::ptrdiff_t>(at), e.name);
+      columns_.insert(columns_.begin() + at, e.name);
     }
   }
 
@@ -93,7 +93,7 @@ class csv_logger : public callback {
   csv_logger_options options_;
   file file_;
   bool write_header_ = true;
-  std::vector<std::string> columns_;
+  tracing::growing_array<std::string> columns_;
 };
 
 }  // namespace stagecraft::callbacks

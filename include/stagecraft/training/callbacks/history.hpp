@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
 
 #include <cstddef>
@@ -61,7 +62,7 @@ class named_series {
     return nullptr;
   }
 
-  std::vector<series> series_;
+  tracing::growing_array<series> series_;
 };
 
 /// Records the logs of each epoch; `fit` returns it: `history.history["val_accuracy"].back()`.

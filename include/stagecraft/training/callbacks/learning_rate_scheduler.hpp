@@ -48,7 +48,7 @@ class learning_rate_scheduler : public callback {
     if (options_.verbose == 0) return;
     char text[80];
     std::snprintf(text, sizeof(text), "\nEpoch %05d: LearningRateScheduler setting learning rate to ", epoch + 1);
-    options_.output(text + stagecraft::detail::python_repr(rate) + ".\n");
+    options_.output(std::string(text).append(stagecraft::detail::python_repr(rate)).append(".\n"));
   }
 
   void on_epoch_end(int, logs& values) override { values["lr"] = static_cast<double>(model().learning_rate()); }

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 
 #include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace stagecraft {
 
@@ -69,10 +69,11 @@ class logs {
 
  private:
   [[gnu::cold, gnu::noinline]] double& append(std::string_view name) {
-    return entries_.emplace_back(entry{std::string(name), 0}).value;
+    entries_.push_back({std::string(name), 0});
+    return entries_.back().value;
   }
 
-  std::vector<entry> entries_;
+  tracing::growing_array<entry> entries_;
 };
 
 }  // namespace stagecraft

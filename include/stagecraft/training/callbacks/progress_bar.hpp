@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.utils.Progbar of Keras 2.6.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdarg>
@@ -12,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <unistd.h>
-#include <vector>
 
 namespace stagecraft {
 
@@ -126,7 +126,7 @@ class progress_bar {
   [[gnu::cold, gnu::noinline]] shown_value& find_or_append(std::string_view name) {
     for (std::size_t i = 0; i < value_count_; ++i)
       if (values_[i].name == name) return values_[i];
-    if (value_count_ == values_.size()) values_.emplace_back();
+    if (value_count_ == values_.size()) values_.push_back({});
     shown_value& added = values_[value_count_++];
     added.name = name;
     added.sum = added.weight = 0;
@@ -243,7 +243,7 @@ class progress_bar {
 
   progress_bar_options options_;
   bool dynamic_ = false;
-  std::vector<shown_value> values_;
+  tracing::growing_array<shown_value> values_;
   std::size_t value_count_ = 0;
   std::size_t total_width_ = 0;
   int seen_so_far_ = 0;

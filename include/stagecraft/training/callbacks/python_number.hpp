@@ -26,14 +26,16 @@ template <class Float>
   bool const tiny = sizeof(Float) == sizeof(float) ? magnitude != 0 && magnitude < 1e-4 : exponent < -4;
   if (tiny || exponent >= 16) return text;
 
-  std::string const sign = text[0] == '-' ? "-" : "";
-  std::string digits;
-  for (std::size_t i = sign.size(); i < e; ++i)
-    if (text[i] != '.') digits += text[i];
-  if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  std::string digits, plain;
+  for (std::size_t i = 0; i < e; ++i)
+    if (text[i] == '-')
+      plain.push_back('-');
+    else if (text[i] != '.')
+      digits.push_back(text[i]);
+  if (exponent < 0) return plain.append("0.").append(static_cast<std::size_t>(-exponent - 1), '0').append(digits);
   auto const whole = static_cast<std::size_t>(exponent) + 1;
-  if (digits.size() <= whole) return sign + digits + std::string(whole - digits.size(), '0') + ".0";
-  return sign + digits.substr(0, whole) + "." + digits.substr(whole);
+  if (digits.size() <= whole) return plain.append(digits).append(whole - digits.size(), '0').append(".0");
+  return plain.append(digits, 0, whole).append(".").append(digits, whole);
 }
 
 }  // namespace stagecraft::detail

@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/training/data/sample_source.hpp>
 
 #include <array>
@@ -47,7 +48,13 @@ namespace stagecraft {
 /// arrays need no memory of their own, so that a set can be made in each step.
 class sample_set {
  public:
-  sample_set() = default;
+  // Each in one place: compilers would put them into all functions that take a set.
+  [[gnu::noinline]] sample_set() {}
+  [[gnu::noinline]] sample_set(sample_set const& other) = default;
+  [[gnu::noinline]] sample_set(sample_set&& other) noexcept = default;
+  [[gnu::noinline]] sample_set& operator=(sample_set const& other) = default;
+  [[gnu::noinline]] sample_set& operator=(sample_set&& other) noexcept = default;
+  [[gnu::noinline]] ~sample_set() = default;
   sample_set(trainers::sample_source source) { add(std::move(source)); }
   explicit sample_set(std::vector<trainers::sample_source> sources) {
     for (trainers::sample_source& source : sources) add(std::move(source));
@@ -101,14 +108,14 @@ class sample_set {
       few_[size_++] = std::move(source);
       return;
     }
-    if (size_ == few_.size()) many_.assign(few_.begin(), few_.end());
+    if (size_ == few_.size()) many_.append(few_.begin(), few_.end());
     many_.push_back(std::move(source));
     ++size_;
   }
 
  private:
   std::array<trainers::sample_source, 4> few_;
-  std::vector<trainers::sample_source> many_;  ///< all of them, when they are more
+  tracing::growing_array<trainers::sample_source> many_;  ///< all of them, when they are more
   std::size_t size_ = 0;
 };
 

@@ -100,6 +100,12 @@ class sample_source {
  public:
   /// No data.
   sample_source() = default;
+  // Each in one place: compilers would put them into all functions that take data.
+  [[gnu::noinline]] sample_source(sample_source const& other) = default;
+  [[gnu::noinline]] sample_source(sample_source&& other) noexcept = default;
+  [[gnu::noinline]] sample_source& operator=(sample_source const& other) = default;
+  [[gnu::noinline]] sample_source& operator=(sample_source&& other) noexcept = default;
+  [[gnu::noinline]] ~sample_source() = default;
 
   /// Throws data_error E4016 for a single number, or for samples of more than six dimensions.
   template <class Data>

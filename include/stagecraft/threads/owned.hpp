@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The owner of one object.
+#pragma once
+
+#include <stagecraft/diagnostics/rooms.hpp>
+
+namespace stagecraft::threads {
+
+/// What std::unique_ptr is, without its deleters and arrays: compilers instantiate a twentieth of it for each type.
+template <class T>
+class owned {
+ public:
+  owned() = default;
+  /// Takes what `new` has made.
+  explicit owned(T* made) noexcept : object_(made) {}
+  owned(owned&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
+  owned& operator=(owned&& other) noexcept {
+    T* const before = object_;
+    object_ = other.object_;
+    other.object_ = before;
+    return *this;
+  }
+  ~owned() { delete object_; }
+
+  [[nodiscard]] T* get() const noexcept { return object_; }
+  [[nodiscard]] T& operator*() const noexcept { return *object_; }
+  [[nodiscard]] T* operator->() const noexcept { return object_; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace stagecraft::threads
