@@ -2,7 +2,7 @@
 """Every header compiles alone. CMake's own verification of header sets asks the same and takes four times as long, most of
 it for what was read before. Here the standard library and others' are compiled once, for all headers; that a header
 includes those of them that it names is read off its text. And some headers that many include are compiled with them: a
-header that includes one of these starts from there.
+header that includes one of these starts from there. And headers each of which includes the one before are one text.
 
     python3 headers_alone.py c++-compiler      prints each header that does not
 """
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import chains
 import house
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
@@ -80,7 +81,7 @@ def others_of(headers):
 def bases_of(headers):
     """For each header the one of a few headers that holds most of what it includes, or None: chosen so that the least is
     left to read, one after the other."""
-    closures = {name: set(house.closure(ROOT, name)) - {name} for name in headers}
+    closures = {name: house.closure(ROOT, name) - {name} for name in headers}
     lines = {name: (ROOT / name).read_text(encoding="utf-8").count("\n") for name in headers}
     saved = {name: lines[name] + sum(lines[other] for other in closures[name]) for name in headers}
     bases = dict.fromkeys(headers)
@@ -109,11 +110,12 @@ def precompile(compiler, text, name, folder):
     return ("-include-pch", str(compiled)) if is_clang else ("-include", str(source))
 
 
-def check(compiler, name, precompiled, folder):
-    unit = folder / (name.replace("/", "_") + ".cpp")
-    unit.write_text(f"#include <stagecraft/{name}>\n")
+def check(compiler, names, precompiled, folder):
+    unit = folder / (names[-1].replace("/", "_") + ".cpp")
+    unit.write_text("".join(f"#include <stagecraft/{name}>\n" for name in names), encoding="utf-8")
     result = run(compiler, *OPTIONS, *precompiled, "-fsyntax-only", str(unit))
-    return [f"include/stagecraft/{name}: {result.stdout}"] if result.returncode != 0 else []
+    headers = " or ".join(f"include/stagecraft/{name}" for name in names)
+    return [f"{headers}: {result.stdout}"] if result.returncode != 0 else []
 
 
 def problems(compiler, headers):
@@ -128,7 +130,9 @@ def problems(compiler, headers):
 
         used = [None, *sorted(set(bases.values()) - {None})]
         precompiled = dict(zip(used, pool.map(options, range(len(used)), used)))
-        for texts in pool.map(lambda name: check(compiler, name, precompiled[bases[name]], folder), headers):
+        units = [(chain, base) for base in used for chain in chains.chains_of(
+            {name: house.closure(ROOT, name) for name in headers if bases[name] == base})]
+        for texts in pool.map(lambda unit: check(compiler, unit[0], precompiled[unit[1]], folder), units):
             found += texts
     return found
 

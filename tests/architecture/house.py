@@ -4,6 +4,7 @@
     python3 house.py [folder of the project]     prints each broken rule as file:line: text
 """
 import collections
+import functools
 import itertools
 import pathlib
 import re
@@ -59,6 +60,7 @@ LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
 INCLUDE = re.compile(r"\s*#\s*include\s*[<\"]([^>\"]+)[>\"]")
 
 
+@functools.cache
 def includes_of(path):
     """The includes of a file, as pairs of line number and name."""
     result = []
@@ -107,6 +109,7 @@ def check_include(name, number, included, where):
         yield f"{where}:{number}: includes <{included}>, too expensive for levels up to {CHEAP}"
 
 
+@functools.cache
 def closure(include, start):
     """Start and all own headers that it includes, directly or not."""
     found, waiting = set(), [start]
@@ -117,7 +120,7 @@ def closure(include, start):
             continue
         found.add(name)
         waiting += [other.removeprefix("stagecraft/") for _, other in includes_of(path) if other.startswith("stagecraft/")]
-    return found
+    return frozenset(found)
 
 
 def check_header(include, path):

@@ -25,6 +25,13 @@ MODIFIED = "has been modified since the precompiled header"
 PREFIXES = (("stagecraft/pipeline.hpp", "stagecraft/training/trainer.hpp"), ("stagecraft/pipeline.hpp",))
 
 
+def included_by(names):
+    """Headers and what they include, directly or not; of others' headers themselves only."""
+    own = {name for start in names if start.startswith("stagecraft/")
+           for name in house.closure(INCLUDE, start.removeprefix("stagecraft/"))}
+    return {*names, *(other for name in own for _, other in house.includes_of(INCLUDE / name))}
+
+
 def prefix_of(source):
     """The first of PREFIXES whose headers a text of C++ includes at its top, directly or not."""
     included = set()
@@ -35,8 +42,7 @@ def prefix_of(source):
         elif line.strip() and not line.startswith("//"):
             break
     if not included <= {name for prefix in PREFIXES for name in prefix}:
-        own = [name.removeprefix("stagecraft/") for name in included if name.startswith("stagecraft/")]
-        included = {f"stagecraft/{name}" for start in own for name in house.closure(INCLUDE, start)}
+        included = included_by(included)
     return next((prefix for prefix in PREFIXES if included.issuperset(prefix)), ())
 
 

@@ -4,8 +4,8 @@ docs/errors.md:
 
     python3 run_case.py E2001_length.cpp g++ clang++-19 [--standard=c++2c] [--headers=<folder>]
 
-With --headers, the library's headers are precompiled into that folder and taken from there. The good variants of all
-cases are compiled together: good_variants.py."""
+With --headers, the library's headers are precompiled into that folder and taken from there. All cases together take less
+time: bad_variants.py and good_variants.py."""
 import argparse
 import pathlib
 import sys
@@ -14,6 +14,14 @@ import compile_case
 
 sys.path.insert(0, str(compile_case.ROOT / "tools"))
 import errors_catalogue  # noqa: E402
+
+
+def problems_of(case, compiler, standard, compiled, output):
+    """What is wrong with what a compiler said of a bad variant, as a list of texts."""
+    found = compile_case.problems_of_bad_variant(case, compiled, output)
+    if standard == "c++20" and not found:
+        found = errors_catalogue.stale_output(case, compiler, output)
+    return found
 
 
 def main():
@@ -26,9 +34,7 @@ def main():
     failed = False
     for compiler in options.compilers:
         compiled, output = compile_case.compile_bad_variant(options.case, compiler, options.standard, options.headers)
-        found = compile_case.problems_of_bad_variant(options.case, compiled, output)
-        if options.standard == "c++20" and not found:
-            found = errors_catalogue.stale_output(options.case, compiler, output)
+        found = problems_of(options.case, compiler, options.standard, compiled, output)
         print(f"{options.case.path.name}: {compiler} -std={options.standard}: {'FAILED' if found else 'ok'}")
         for text in found:
             print("  " + text.replace("\n", "\n  "))

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -67,18 +68,15 @@ class recorded_run {
   random_runs::made_data<session> data_{0};
 };
 
-/// Nanoseconds in which two devices are in passes at the same time, and those of all passes.
-std::pair<std::int64_t, std::int64_t> overlap_of(std::vector<sc::engine::trace_event> const& events) {
-  std::int64_t together = 0, all = 0;
-  for (auto const& a : events) {
-    if (!is_pass(a)) continue;
-    all += a.end_ns - a.begin_ns;
-    if (a.worker != 0) continue;
+/// The devices that were in a pass while one of another thread was in a pass, too.
+std::set<int> devices_at_work_together(std::vector<sc::engine::trace_event> const& events) {
+  std::set<int> result;
+  for (auto const& a : events)
     for (auto const& b : events)
-      if (is_pass(b) && b.worker == 1 && a.device != b.device)
-        together += std::max<std::int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.begin_ns, b.begin_ns));
-  }
-  return {together, all};
+      if (is_pass(a) && is_pass(b) && a.worker == 0 && b.worker == 1 && a.device != b.device &&
+          std::max(a.begin_ns, b.begin_ns) < std::min(a.end_ns, b.end_ns))
+        result.insert({a.device, b.device});
+  return result;
 }
 
 template <sc::schedule Schedule, int Threads>
@@ -138,21 +136,17 @@ TEST_CASE_TEMPLATE("one thread follows the slots", Schedule,
     device = event.device;
   }
   CHECK(slot + 1 == table<Schedule::value>.slots());
-  CHECK(overlap_of(events).first == 0);
+  CHECK(devices_at_work_together(events).empty());
 }
 
-// Other programs may leave no second core to this one for a while: it looks until it sees what it looks for.
-TEST_CASE_TEMPLATE("two threads work at the same time", Schedule,
+// Other programs may leave no second core to this one for a while: it looks until it sees what it looks for. For how
+// much of the time they are is a question for benchmarks.
+TEST_CASE_TEMPLATE("all devices are at work while another thread's are", Schedule,
                    std::integral_constant<sc::schedule, sc::schedule::grouped>,
                    std::integral_constant<sc::schedule, sc::schedule::interleaved>) {
   recorded_run<Schedule::value, 2> run;
-  auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  double most = 0;
-  do {
-    auto const [together, all] = overlap_of(run.train());
-    most = std::max(most, static_cast<double>(together) / static_cast<double>(all));
-  } while (most < 0.25 && std::chrono::steady_clock::now() < end);
-  // Half of the passes' time if neither thread ever waits.
-  CHECK(most >= 0.25);
-  CHECK(most <= 0.5);
+  auto const end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  std::set<int> seen;
+  while (seen.size() < 4 && std::chrono::steady_clock::now() < end) seen.merge(devices_at_work_together(run.train()));
+  CHECK(seen == std::set<int>{0, 1, 2, 3});
 }

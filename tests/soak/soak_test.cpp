@@ -59,7 +59,7 @@ int threads_of_program() {
 
 /// Whether the program gets down to so many threads: a thread that has been joined may still be listed for a while.
 bool has_threads(int count) {
-  auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  auto const end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (threads_of_program() != count) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::yield();

@@ -130,7 +130,7 @@ constexpr L layer_value() {
   if constexpr (is_invalid<M> && !same_type(place.type, no_type)) {
     collector_of<L> collector;
     trace_model<traced>(&collector);
-    return collector.values[place.index_in_type];
+    return collector[static_cast<std::size_t>(place.index_in_type)];
   } else if constexpr (!same_type(place.type, no_type)) {
     return layers_of_type<traced, L>[place.index_in_type];
   } else {
