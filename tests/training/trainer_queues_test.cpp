@@ -86,6 +86,29 @@ TEST_CASE_TEMPLATE("prefetched batches are the same batches", Way, WAYS) {
   check_equal(run<typename Way::template trainer<deeply_prefetched>>(), expected);
 }
 
+TEST_CASE("prefetched batches hold all class numbers of a sample") {
+  // 32 of a batch, more than a cache line.
+  static constexpr auto plain =
+      sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true, .axis = 1},
+                   .metrics = sc::metrics::sparse_categorical_crossentropy{.from_logits = true, .axis = 1},
+                   .batch_size = 4};
+  static constexpr auto queued = [] {
+    auto result = plain;
+    result.infeed_queue.prefetch_depth = 2;
+    return result;
+  }();
+  using rows = sc::sequential<input{4}, dense{24}, sc::layers::reshape{3, 8}>;
+  xt::xtensor<float, 2> x = xt::xtensor<float, 2>::from_shape({13, 4}), y = xt::xtensor<float, 2>::from_shape({13, 8});
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(i * i % 11) - 5;
+  for (std::size_t i = 0; i < y.size(); ++i) y.data()[i] = static_cast<float>(i * i % 7 % 3);
+  sc::trainer<rows, plain> of_caller;
+  sc::trainer<rows, queued> of_thread;
+  auto const expected = of_caller.evaluate(x, y, {.verbose = 0}), found = of_thread.evaluate(x, y, {.verbose = 0});
+  CHECK(found[0] == expected[0]);
+  CHECK(found[1] == expected[1]);
+  CHECK(found[1] == doctest::Approx(found[0]).epsilon(1e-5));
+}
+
 TEST_CASE_TEMPLATE("asynchronous callbacks see every step, with the values of synchronous ones", Way, WAYS) {
   auto const expected = run<typename Way::template trainer<as_it_is>>();
   auto const found = run<typename Way::template trainer<asynchronous>>();

@@ -89,4 +89,40 @@ TEST_CASE("random compositions have the same bits, however many samples are work
   CHECK(divided > 2000);
 }
 
+TEST_CASE("gradients of random compositions have the same bits, whichever others are wanted") {
+  int compared = 0;
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    CAPTURE(seed);
+    extents const shapes[]{{2, 3, 4}, {3, 4}, {1, 4}};
+    auto const traced = [&] {
+      return trace_call([&](tracer& ops, std::span<tensor const> in) { return random_program(seed).write(ops, in); },
+                        shapes);
+    };
+    traced_plan const whole(traced(), true);
+    numbers all;
+    std::mt19937 engine(seed);
+    for (auto const& shape : shapes) all.inputs.push_back(drawn(engine, static_cast<std::size_t>(shape.size())));
+    for (auto const& weight : whole.traced.weights)
+      all.weights.push_back(drawn(engine, static_cast<std::size_t>(weight.shape.size())));
+    all.output_gradient = drawn(engine, size_of(whole, whole.traced.outputs[0]));
+    auto const given = all;
+    float_run const run(whole, all);
+    std::size_t const count = all.gradients.size();
+    for (std::size_t unwanted = 0; unwanted < count; ++unwanted) {
+      if (all.gradients[unwanted].empty()) continue;
+      bool wanted[64]{};
+      for (std::size_t i = 0; i < count; ++i) wanted[i] = i != unwanted;
+      auto some = given;
+      traced_plan const smaller(traced(), true, std::span<bool const>(wanted, count));
+      float_run const again(smaller, some);
+      CHECK(some.output == all.output);
+      for (std::size_t i = 0; i < count; ++i) {
+        CHECK(some.gradients[i] == (wanted[i] ? all.gradients[i] : floats{}));
+        compared += some.gradients[i].empty() ? 0 : 1;
+      }
+    }
+  }
+  CHECK(compared > 300);
+}
+
 }  // namespace stagecraft::operations::runs

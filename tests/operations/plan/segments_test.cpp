@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which operations of a layer's steps are carried out sample by sample. That it changes no bit is shown in
-// host/lists/random_operations_test.cpp.
+// Which operations of a layer's steps are carried out sample by sample, and what backward steps read. That division
+// changes no bit is shown in host/lists/random_operations_test.cpp.
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <doctest/doctest.h>
@@ -92,5 +92,23 @@ TEST_CASE("values of few samples take the memory of few samples") {
   CHECK(divided.forward_sample_floats * batch < undivided.forward_workspace * 5 / 4);
   CHECK(divided.backward_workspace < undivided.backward_workspace);
 }
+
+// Where the gradient of an input is not wanted, the backward step reads nothing that the forward step has not kept.
+struct twice_read : layer<twice_read> {
+  static constexpr std::string_view class_name = "TwiceRead";
+  constexpr auto call(auto& ops, auto x) const {
+    auto const sum = ops.matmul(x, ops.weight({.name = "w", .shape = {x.length(-1), x.length(-1)}})) + 1.0F;
+    return exp(exp(sum)) + sum * x;
+  }
+};
+static_assert([] {
+  shape const in[]{sequence};
+  bool const wanted[]{false, true};
+  traced_plan const plan(stagecraft::detail::trace_layer(twice_read{}, in, 4, true), true, wanted, 4);
+  for (int const id : plan.backward)
+    for (int i = 0; i < plan.traced.list.node_of(id).operand_count; ++i)
+      if (plan.backward_places[plan.traced.list.operand(id, i)].in == storage::nowhere) return false;
+  return true;
+}());
 
 }  // namespace stagecraft::operations

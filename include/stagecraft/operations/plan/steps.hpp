@@ -21,15 +21,19 @@ class steps {
   tracing::growing_array<old_weight> old_weights;
   bool backward_reads_output = false;  ///< the value of the call's output, which is not kept once more
 
-  /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
-  constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
+  /// `trains`: with a backward step. The gradients of some inputs may be unwanted: then `whole` are the steps with all
+  /// of them, and the backward step reads nothing that these do not keep.
+  constexpr steps(trace const& traced, bool trains, steps const* whole = nullptr) : traced_(&traced) {
     auto const count = traced.list.nodes.size();
     tracing::growing_array<char> live(count, 0);
     find_output();
     if (trains) {
-      results_.assign(traced.forward_count, 0);
+      if (whole != nullptr)
+        results_ = whole->results_;
+      else
+        results_.assign(traced.forward_count, 0);
       find_backward(live);
-      if (find_results(live)) {
+      if (whole == nullptr && find_results(live)) {
         live.assign(count, 0);
         kept.clear();
         old_weights.clear();

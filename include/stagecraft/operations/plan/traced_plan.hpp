@@ -57,7 +57,7 @@ struct traced_plan {
     if (are_all_wanted) {
       backward = whole.backward;
     } else {
-      steps const smaller(traced, trains);
+      steps const smaller(traced, trains, &whole);
       backward = smaller.backward;
     }
     forward = whole.forward;

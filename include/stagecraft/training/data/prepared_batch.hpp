@@ -50,7 +50,9 @@ class prepared_batch {
     long long size = 0;
     if (part < inputs)
       size = Session::input_shape(static_cast<int>(part)).size();
-    else if (part < inputs + outputs && !Session::sparse_targets(part - inputs))
+    else if (part < inputs + outputs && Session::sparse_targets(part - inputs))
+      size = Session::class_numbers(part - inputs);
+    else if (part < inputs + outputs)
       size = Session::output_shape(part - inputs).size();
     else
       size = Session::scales_per_sample((part - inputs) % outputs);
