@@ -18158,15 +18158,19 @@ class steps {
   tracing::growing_array<old_weight> old_weights;
   bool backward_reads_output = false;  ///< the value of the call's output, which is not kept once more
 
-  /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
-  constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
+  /// `trains`: with a backward step. The gradients of some inputs may be unwanted: then `whole` are the steps with all
+  /// of them, and the backward step reads nothing that these do not keep.
+  constexpr steps(trace const& traced, bool trains, steps const* whole = nullptr) : traced_(&traced) {
     auto const count = traced.list.nodes.size();
     tracing::growing_array<char> live(count, 0);
     find_output();
     if (trains) {
-      results_.assign(traced.forward_count, 0);
+      if (whole != nullptr)
+        results_ = whole->results_;
+      else
+        results_.assign(traced.forward_count, 0);
       find_backward(live);
-      if (find_results(live)) {
+      if (whole == nullptr && find_results(live)) {
         live.assign(count, 0);
         kept.clear();
         old_weights.clear();
@@ -32438,7 +32442,7 @@ struct traced_plan {
     if (are_all_wanted) {
       backward = whole.backward;
     } else {
-      steps const smaller(traced, trains);
+      steps const smaller(traced, trains, &whole);
       backward = smaller.backward;
     }
     forward = whole.forward;
@@ -62765,7 +62769,9 @@ class prepared_batch {
     long long size = 0;
     if (part < inputs)
       size = Session::input_shape(static_cast<int>(part)).size();
-    else if (part < inputs + outputs && !Session::sparse_targets(part - inputs))
+    else if (part < inputs + outputs && Session::sparse_targets(part - inputs))
+      size = Session::class_numbers(part - inputs);
+    else if (part < inputs + outputs)
       size = Session::output_shape(part - inputs).size();
     else
       size = Session::scales_per_sample((part - inputs) % outputs);
