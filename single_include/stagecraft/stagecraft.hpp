@@ -101,6 +101,8 @@
 /// diagnostics/: what is said of mistakes.
 namespace stagecraft::diagnostics {}  // namespace stagecraft::diagnostics
 
+// Each names the next one below: what that one sees by its own directive is seen here, too.
+
 /// threads/: teams of threads and queues.
 namespace stagecraft::threads {
 using namespace diagnostics;
@@ -108,105 +110,50 @@ using namespace diagnostics;
 
 /// graph/: the model as it is traced.
 namespace stagecraft::tracing {
-using namespace diagnostics;
 using namespace threads;
 }  // namespace stagecraft::tracing
 
 /// models/: kinds of model.
 namespace stagecraft::models {
-using namespace diagnostics;
-using namespace threads;
 using namespace tracing;
 }  // namespace stagecraft::models
 
 /// pipeline/: who works on what, and when.
 namespace stagecraft::pipeline {
-using namespace diagnostics;
-using namespace threads;
-using namespace tracing;
 using namespace models;
 }  // namespace stagecraft::pipeline
 
 /// description/: what is to be done.
 namespace stagecraft::jobs {
-using namespace diagnostics;
-using namespace threads;
-using namespace tracing;
-using namespace models;
 using namespace pipeline;
 }  // namespace stagecraft::jobs
 
 /// plan/: what every machine carries out.
 namespace stagecraft::plan {
-using namespace diagnostics;
-using namespace threads;
-using namespace tracing;
-using namespace models;
-using namespace pipeline;
 using namespace jobs;
 }  // namespace stagecraft::plan
 
 /// host/: how the host carries it out.
 namespace stagecraft::cpu {
-using namespace diagnostics;
-using namespace threads;
-using namespace tracing;
-using namespace models;
-using namespace pipeline;
-using namespace jobs;
 using namespace plan;
 }  // namespace stagecraft::cpu
 
 /// ipu/: what tiles hold, do and cost.
 namespace stagecraft::tiles {
-using namespace diagnostics;
-using namespace threads;
-using namespace tracing;
-using namespace models;
-using namespace pipeline;
-using namespace jobs;
-using namespace plan;
 using namespace cpu;
 }  // namespace stagecraft::tiles
 
 /// engine/: one execution after the other.
 namespace stagecraft::engine {
-using namespace diagnostics;
-using namespace threads;
-using namespace tracing;
-using namespace models;
-using namespace pipeline;
-using namespace jobs;
-using namespace plan;
-using namespace cpu;
 using namespace tiles;
 }  // namespace stagecraft::engine
 
 /// training/: what trainers and predictors are made of.
 namespace stagecraft::trainers {
-using namespace diagnostics;
-using namespace threads;
-using namespace tracing;
-using namespace models;
-using namespace pipeline;
-using namespace jobs;
-using namespace plan;
-using namespace cpu;
-using namespace tiles;
 using namespace engine;
 }  // namespace stagecraft::trainers
 
 namespace stagecraft::detail {
-using namespace diagnostics;
-using namespace threads;
-using namespace tracing;
-using namespace models;
-using namespace pipeline;
-using namespace jobs;
-using namespace plan;
-using namespace cpu;
-using namespace tiles;
-using namespace engine;
 using namespace trainers;
 }  // namespace stagecraft::detail
 
@@ -499,8 +446,9 @@ constexpr bool report() {
 // program that chooses among units at run time, is compiled with -DSTAGECRAFT_NO_PROCESSOR_CHECK. Processors other than
 // x86-64 are not checked.
 
-// The instruction sets of x86 that compilers use without being asked for each by name: what the library calls them,
-// what the compilers' flags do, and what is defined where the flags allow them. The macros end with this header.
+// The instruction sets of x86 that compilers use without being asked for each by name, and that kernels use: what the
+// library calls them, what the compilers' flags do, and what is defined where the flags allow them. The macros end with
+// this header. Their places stand in the files of applications: new ones come last.
 #define STAGECRAFT_INSTRUCTION_SETS(X)                       \
   X(sse3, "sse3", __SSE3__)                                  \
   X(ssse3, "ssse3", __SSSE3__)                               \
@@ -533,7 +481,9 @@ constexpr bool report() {
   X(sse4a, "sse4a", __SSE4A__)                               \
   X(fma4, "fma4", __FMA4__)                                  \
   X(xop, "xop", __XOP__)                                     \
-  X(tbm, "tbm", __TBM__)
+  X(tbm, "tbm", __TBM__)                                     \
+  X(amx_tile, "amx-tile", __AMX_TILE__)                      \
+  X(amx_bf16, "amx-bf16", __AMX_BF16__)
 
 namespace stagecraft::kernels {
 
@@ -650,22 +600,40 @@ struct processor_complaint {
   return found;
 }
 
-/// Ends the program if the processor lacks any of the sets.
+/// Asks Linux to let the program and its threads use the tiles of AMX, which programs must do once before they use any:
+/// arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). False if it does not, or is too old (before 5.16). Source: the
+/// kernel's documentation, "Using XSTATE features in user space applications".
+[[nodiscard]] inline bool may_use_tiles() {
+#if defined(__linux__)
+  long result = 158;  // the number of arch_prctl
+  asm volatile("syscall" : "+a"(result) : "D"(0x1023L), "S"(18L) : "rcx", "r11", "memory");
+  return result == 0;
+#else
+  return true;
+#endif
+}
+
+/// Ends the program if the processor lacks any of the sets, or the system does not let it use them.
 [[gnu::cold]] inline void require_processor(instruction_sets needed) {
-  processor_complaint const complaint = complain_about_processor(needed, instruction_sets_of_processor());
+  instruction_sets present = instruction_sets_of_processor();
+  constexpr instruction_sets tiles = only(instruction_set::amx_tile);
+  if ((needed & present & tiles) != 0 && !may_use_tiles()) present &= ~tiles;
+  processor_complaint const complaint = complain_about_processor(needed, present);
   if (complaint.length == 0) return;
   std::fputs(complaint.text, stderr);
   std::_Exit(EXIT_FAILURE);
 }
 
-#if !defined(STAGECRAFT_NO_PROCESSOR_CHECK)
 namespace {
 
-/// Runs when the program starts or a shared library is loaded, before what is initialised there by default.
+// Run when the program starts or a shared library is loaded, before what is initialised there by default.
+#if !defined(STAGECRAFT_NO_PROCESSOR_CHECK)
 [[gnu::constructor(101)]] void check_processor() { require_processor(compiled_instruction_sets); }
+#elif defined(__AMX_TILE__)
+[[gnu::constructor(101)]] void check_processor() { static_cast<void>(may_use_tiles()); }
+#endif
 
 }  // namespace
-#endif
 #endif
 
 }  // namespace stagecraft::kernels::detail
@@ -1330,8 +1298,8 @@ struct io_tiles_options {
   /// pass, and its results leave a slot after. Of models with stages, in the grouped schedule only (E2059), and with at
   /// least two more micro-batches than it works on at once (E2024, E2025). If it is not set, the tiles do nothing.
   bool place_ops_on_io_tiles = false;
-  /// The part of the I/O tiles' memory that operations placed there may take. From 0 to 1 (E3004). It is not checked
-  /// whether what comes and goes fits in.
+  /// The part of the I/O tiles' memory that data may take; the rest is for code. From 0 to 1 (E3004). If what comes and
+  /// goes does not fit in, Graphcore's TensorFlow warns and places nothing there; here it is an error (E3046).
   float available_memory_proportion = 0.9F;
 
   friend constexpr bool operator==(io_tiles_options const&, io_tiles_options const&) = default;
@@ -1667,6 +1635,36 @@ class first_failure {
 
 }  // namespace stagecraft::threads
 
+// ---- stagecraft/threads/places.hpp
+// A place for each thread of a team.
+
+namespace stagecraft::threads {
+
+/// Elements that are neither copied nor moved, such as atomics; their number is known when they are made. Compilers
+/// instantiate a part of what std::vector is.
+template <class T>
+class places {
+ public:
+  explicit places(std::size_t count) : data_(new T[count]()), size_(count) {}
+  places(places const&) = delete;
+  places& operator=(places const&) = delete;
+  ~places() { delete[] data_; }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] T* begin() noexcept { return data_; }
+  [[nodiscard]] T const* begin() const noexcept { return data_; }
+  [[nodiscard]] T* end() noexcept { return data_ + size_; }
+  [[nodiscard]] T const* end() const noexcept { return data_ + size_; }
+  [[nodiscard]] T& operator[](std::size_t index) noexcept { return data_[index]; }
+  [[nodiscard]] T const& operator[](std::size_t index) const noexcept { return data_[index]; }
+
+ private:
+  T* data_;
+  std::size_t size_;
+};
+
+}  // namespace stagecraft::threads
+
 // ---- stagecraft/threads/own_processor.hpp
 // Lets threads that work together run on processors of their own.
 
@@ -1804,7 +1802,7 @@ class own_processor {
   struct seat {};
 #endif
 
-  std::vector<seat> seats_;
+  places<seat> seats_;
 };
 
 }  // namespace stagecraft::threads
@@ -1996,10 +1994,11 @@ class sharing_team {
       : size_(size),
         patience_(detail::patience_of(busy_threads > size ? busy_threads : size)),
         processors_(size),
-        taken_(static_cast<std::size_t>(pieces())) {
-    helpers_.reserve(static_cast<std::size_t>(size - 1));
+        taken_(static_cast<std::size_t>(pieces())),
+        helpers_(static_cast<std::size_t>(size - 1)) {
     try {
-      for (int thread = 1; thread < size; ++thread) helpers_.emplace_back([this, thread] { serve(thread); });
+      for (int thread = 1; thread < size; ++thread)
+        helpers_[thread - 1] = std::thread([this, thread] { serve(thread); });
     } catch (...) {
       stop();
       throw;
@@ -2116,8 +2115,8 @@ class sharing_team {
       stopped_ = true;
     }
     begun_.publish(begun_.value() + 1);
-    for (auto& thread : helpers_) thread.join();
-    helpers_.clear();
+    for (auto& thread : helpers_)
+      if (thread.joinable()) thread.join();
   }
 
   // In cache lines of their own: what one thread writes must not slow down others that read something else.
@@ -2129,7 +2128,7 @@ class sharing_team {
   int patience_;
   own_processor processors_;
   first_failure failure_;
-  std::vector<claim> taken_;
+  places<claim> taken_;
   alignas(64) std::atomic<int> done_ = 0;  // pieces of this phase
   progress over_;                          // phases, of all runs
   progress begun_;                         // runs
@@ -2142,7 +2141,7 @@ class sharing_team {
   std::int64_t first_phase_ = 0;
   void (*call_help_)(unsigned char const*, member&) = nullptr;
   unsigned char help_[256] = {};
-  std::vector<std::thread> helpers_;
+  places<std::thread> helpers_;
 };
 
 }  // namespace stagecraft::threads
@@ -2155,6 +2154,8 @@ namespace stagecraft::cpu {
 /// A block of zeros, aligned for every architecture, with room to read (not to write) one register beyond its end.
 class aligned_block {
  public:
+  /// No memory at all.
+  aligned_block() = default;
   explicit aligned_block(long long floats) : size_(static_cast<std::size_t>(floats)) {
     auto const bytes = (size_ + slack) * sizeof(float);
     data_ = static_cast<float*>(::operator new(bytes, alignment));
@@ -2177,8 +2178,8 @@ class aligned_block {
   static constexpr std::size_t slack = 64;
   static constexpr std::align_val_t alignment{64};
 
-  std::size_t size_;
-  float* data_;
+  std::size_t size_ = 0;
+  float* data_ = nullptr;
 };
 
 }  // namespace stagecraft::cpu
@@ -2253,13 +2254,14 @@ void divide(host_memory const& memory, Part const& part) {
 }  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/growing_array.hpp
-// What constant evaluation appends to: the part of std::vector that it needs.
+// What constant evaluation, and what runs keep beside their steps, append to: the part of std::vector that they need.
 
 namespace stagecraft::tracing {
 
 /// An array that grows, as std::vector does, with its names. Compilers instantiate it in a tenth of std::vector's time
 /// for each type of element, and evaluate it faster. Elements need a default value, which those that are not there yet
-/// have already; what is removed is overwritten. Allocates with `new`.
+/// have already; what is removed is overwritten. Allocates with `new`. No
+/// step of a program waits for one that grows: it is compiled for size.
 template <class T>
 class growing_array {
  public:
@@ -2312,12 +2314,12 @@ class growing_array {
     push_back(T(static_cast<Fields&&>(fields)...));
     return back();
   }
-  constexpr void append(T const* first, T const* last) {
+  [[gnu::cold]] constexpr void append(T const* first, T const* last) {
     reserve(size_ + static_cast<std::size_t>(last - first));
     for (; first != last; ++first) data_[size_++] = *first;
   }
   /// Puts values that are not the array's own before `place`.
-  constexpr void insert(T const* place, T const* first, T const* last) {
+  [[gnu::cold]] constexpr void insert(T const* place, T const* first, T const* last) {
     std::size_t const at = static_cast<std::size_t>(place - data_);
     std::size_t const more = static_cast<std::size_t>(last - first);
     reserve(size_ + more);
@@ -2368,7 +2370,7 @@ class growing_array {
   }
 
  private:
-  constexpr void grow(std::size_t least) {
+  [[gnu::cold, gnu::noinline]] constexpr void grow(std::size_t least) {
     std::size_t const capacity = least < 2 * capacity_ ? 2 * capacity_ : least;
     T* const data = new T[capacity]();
     for (std::size_t i = 0; i < size_; ++i) data[i] = static_cast<T&&>(data_[i]);
@@ -2382,6 +2384,131 @@ class growing_array {
 };
 
 }  // namespace stagecraft::tracing
+
+// ---- stagecraft/graph/frozen.hpp
+// What constant evaluation makes of vectors, kept as constants. Vectors cannot leave constant evaluation, and the
+// lengths of arrays are part of their types, so everything that is kept is made twice: to be counted, and to be copied.
+
+namespace stagecraft::detail {
+
+/// A vector as an array of its length. All at once: an assignment for each element would take Clang many of the steps
+/// that it allows.
+template <std::size_t Size, class T>
+constexpr std::array<T, Size> array_of(growing_array<T> const& source) {
+  return [from = source.data()]<std::size_t... Index>(std::index_sequence<Index...>) {
+    static_cast<void>(from);
+    return std::array<T, Size>{from[Index]...};
+  }(std::make_index_sequence<Size>{});
+}
+
+/// What `each<0>()`, `each<1>()` and so on return, `Count` in all: the constants of all passes, devices or weights.
+template <int Count, class Each>
+constexpr auto array_of_each(Each const& each) {
+  return [&each]<std::size_t... Index>(std::index_sequence<Index...>) {
+    static_cast<void>(each);
+    return std::array<decltype(each.template operator()<0>()), Count> {
+      each.template operator()<static_cast<int>(Index)>()...
+    };
+  }(std::make_index_sequence<Count>{});
+}
+
+/// How long the arrays of frozen<Make> are. A variable of its own: one inside of a function would be evaluated again
+/// with each call of it.
+template <class Make>
+inline constexpr auto frozen_sizes = Make{}().sizes();
+
+/// What `Make{}()` makes in constant evaluation, as a constant. What is made says how long its vectors are, `sizes()`,
+/// and what is kept of it, `frozen<sizes>`, which is constructed from it.
+template <class Make>
+inline constexpr auto frozen = typename decltype(Make{}())::template frozen<frozen_sizes<Make>>(Make{}());
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/plan/arena.hpp
+// Places buffers with known lifetimes in one block of memory.
+
+namespace stagecraft::detail {
+
+/// A buffer that is alive from step `first` to step `last`, both included.
+struct buffer_request {
+  int first = 0;
+  int last = 0;
+  long long size = 0;     // floats
+  long long offset = -1;  // given by `place`
+};
+
+/// First fit in the order of the first steps; memory is free again after a buffer's last step. Offsets are multiples of
+/// `alignment`, 16 floats if nothing else is asked for. Returns the floats needed in all.
+constexpr long long place(std::span<buffer_request> requests, long long alignment = 16) {
+  // Plain pointers: this is a constant evaluation for hundreds of buffers, in which each call of a function counts.
+  buffer_request* const buffers = requests.data();
+  int const count = static_cast<int>(requests.size());
+  int least = 0, most = 0;
+  for (int i = 0; i < count; ++i) {
+    if (buffers[i].first < least) least = buffers[i].first;
+    if (buffers[i].first > most) most = buffers[i].first;
+  }
+  growing_array<int> indices(2 * count + most - least + 2, 0);
+  growing_array<long long> ends(count, 0);
+  int* const order = indices.data();  // buffers by their first steps
+  int* const next = order + count;    // those alive, linked by their offsets
+  int* const starts = next + count;
+  long long* const end = ends.data();
+  for (int i = 0; i < count; ++i) ++starts[buffers[i].first - least + 1];
+  for (int step = 0; step < most - least; ++step) starts[step + 1] += starts[step];
+  for (int i = 0; i < count; ++i) order[starts[buffers[i].first - least]++] = i;
+
+  int head = -1;
+  long long floats = 0;
+  for (int k = 0; k < count; ++k) {
+    int const index = order[k];
+    int const first = buffers[index].first;
+    long long const size = (buffers[index].size + alignment - 1) / alignment * alignment;
+    long long offset = 0;
+    int before = -1;
+    for (int at = head; at >= 0; at = next[at]) {
+      if (buffers[at].last < first) {  // not alive any more
+        (before < 0 ? head : next[before]) = next[at];
+        continue;
+      }
+      if (buffers[at].offset - offset >= size) break;
+      offset = end[at];
+      before = at;
+    }
+    buffers[index].offset = offset;
+    end[index] = offset + size;
+    next[index] = before < 0 ? head : next[before];
+    (before < 0 ? head : next[before]) = index;
+    if (end[index] > floats) floats = end[index];
+  }
+  return floats;
+}
+
+/// Buffers that live as long as something uses them. A slot is the number of one; -1 where there is none.
+class buffer_lifetimes {
+ public:
+  /// Step of a new buffer, or of one that is alive already.
+  constexpr void use(int& slot, int step, long long floats) {
+    if (slot >= 0) return extend(slot, step);
+    slot = static_cast<int>(requests_.size());
+    requests_.push_back({step, step, floats});
+  }
+  constexpr void extend(int slot, int step) {
+    if (slot < 0) return;
+    auto& request = requests_[slot];
+    if (request.first > step) request.first = step;
+    if (request.last < step) request.last = step;
+  }
+  /// Places them all; gives the floats that they take.
+  constexpr long long place_all() { return place(requests_); }
+  [[nodiscard]] constexpr buffer_request const& request(int slot) const { return requests_[slot]; }
+  [[nodiscard]] constexpr long long offset(int slot) const { return slot < 0 ? -1 : requests_[slot].offset; }
+
+ private:
+  growing_array<buffer_request> requests_;
+};
+
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/plan/buffer_place.hpp
 // Where a tensor of a pipeline lies in its device's memory.
@@ -3358,7 +3485,7 @@ struct symbolic_tensor {
   /// Its shape, without the batch.
   [[nodiscard]] constexpr stagecraft::shape const& shape() const;
   [[nodiscard]] constexpr dtype type() const;
-  /// A part of it: Python's x[:, 1:3] is x[{sc::all(), sc::slice(1, 3)}]. See layers/slicing_op_lambda.hpp.
+  /// A part of it: Python's x[:, 1:3] is x[{sc::all(), sc::slice(1, 3)}]. See layers/core/slicing_op_lambda.hpp.
   template <class Part = tracing::slice_list>  // so that a program that has none need not compile it
   [[nodiscard]] constexpr symbolic_tensor operator[](tracing::slice_list const& part) const;
 };
@@ -4341,34 +4468,6 @@ struct callable_model : model_base {
 
 }  // namespace stagecraft::models
 
-// ---- stagecraft/graph/frozen.hpp
-// What constant evaluation makes of vectors, kept as constants. Vectors cannot leave constant evaluation, and the
-// lengths of arrays are part of their types, so everything that is kept is made twice: to be counted, and to be copied.
-
-namespace stagecraft::detail {
-
-/// A vector as an array of its length. All at once: an assignment for each element would take Clang many of the steps
-/// that it allows.
-template <std::size_t Size, class T>
-constexpr std::array<T, Size> array_of(growing_array<T> const& source) {
-  return [from = source.data()]<std::size_t... Index>(std::index_sequence<Index...>) {
-    static_cast<void>(from);
-    return std::array<T, Size>{from[Index]...};
-  }(std::make_index_sequence<Size>{});
-}
-
-/// How long the arrays of frozen<Make> are. A variable of its own: one inside of a function would be evaluated again
-/// with each call of it.
-template <class Make>
-inline constexpr auto frozen_sizes = Make{}().sizes();
-
-/// What `Make{}()` makes in constant evaluation, as a constant. What is made says how long its vectors are, `sizes()`,
-/// and what is kept of it, `frozen<sizes>`, which is constructed from it.
-template <class Make>
-inline constexpr auto frozen = typename decltype(Make{}())::template frozen<frozen_sizes<Make>>(Make{}());
-
-}  // namespace stagecraft::detail
-
 // ---- stagecraft/graph/post_order.hpp
 // The order in which Keras executes and lists the calls of a model, and in which a stage assignment is written: deepest
 // first, and within one depth as Keras's search from the outputs gets to know them (keras.engine.functional,
@@ -4918,7 +5017,7 @@ inline constexpr diagnostic wrong_options_problem = [] {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/layers/input.hpp
+// ---- stagecraft/layers/core/input.hpp
 // The input of a model: tf.keras.Input and tf.keras.layers.InputLayer.
 
 namespace stagecraft::layers {
@@ -5027,10 +5126,6 @@ constexpr trace_findings find_out() {
 
 template <class M>
 inline constexpr trace_findings findings = find_out<M>();
-
-/// The first broken rule of a model's layers and shapes.
-template <class M>
-inline constexpr diagnostic const& layer_problem = findings<M>.problem;
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
@@ -7241,15 +7336,16 @@ struct open_trace {
     }
   }
 
-  constexpr void end(operations::tensor result) {
-    if (!traced.list.losses.empty()) result = with_losses(result);
+  /// `finds_losses`: whether what the call adds to the loss is found; else there are zeros in its place.
+  constexpr void end(operations::tensor result, bool finds_losses = true) {
+    if (!traced.list.losses.empty()) result = with_losses(result, finds_losses);
     traced.outputs.push_back(result.id);
     traced.forward_count = traced.list.size();
   }
 
  private:
   /// What a call gives, and behind it what it adds to the loss, one number for each sample.
-  constexpr operations::tensor with_losses(operations::tensor result) {
+  constexpr operations::tensor with_losses(operations::tensor result, bool finds_losses) {
     auto& list = traced.list;
     int const batch = result.rank() < 1 ? 0 : result.length(0);
     auto const flat = [&](operations::tensor x) {
@@ -7263,7 +7359,7 @@ struct open_trace {
       if (list.problem.failed()) return result;
       if (rows.empty()) rows.push_back(flat(result));
       if (list.packed.empty()) list.packed.push_back(result.shape());
-      rows.push_back(ops.mean(flat(value), -1));
+      rows.push_back(finds_losses ? ops.mean(flat(value), -1) : ops.full({batch, 1}, 0));
       list.packed.push_back(rows.back().shape());
     }
     return ops.concatenate(rows);
@@ -7278,9 +7374,9 @@ struct open_trace {
 /// A layer's `call` on `batch` samples of inputs of these shapes. Not to be used if `trace.outputs` is empty.
 template <class L>
 constexpr operations::trace trace_layer(L const& layer, std::span<shape const> inputs, int batch, bool training,
-                                        std::string_view name = {}) {
-  open_trace open(inputs, batch, training, name);
-  if (operations::tensor result; open.call(layer, result)) open.end(result);
+                                        bool finds_losses = true) {
+  open_trace open(inputs, batch, training, {});
+  if (operations::tensor result; open.call(layer, result)) open.end(result, finds_losses);
   return std::move(open.traced);
 }
 
@@ -7779,8 +7875,16 @@ namespace detail {
 template <class L>
 struct collector_of final : layer_collector {
   constexpr collector_of() { wanted = tag_of<L>; }
-  constexpr void take(layer_base const& layer) override { values.push_back(static_cast<L const&>(layer)); }
-  std::vector<L> values;  // which need no default value
+  collector_of(collector_of const&) = delete;
+  collector_of& operator=(collector_of const&) = delete;
+  constexpr ~collector_of() {
+    for (layer_base const* each : copies_) delete static_cast<L const*>(each);
+  }
+  constexpr void take(layer_base const& layer) override { copies_.push_back(new L(static_cast<L const&>(layer))); }
+  constexpr L const& operator[](std::size_t index) const { return static_cast<L const&>(*copies_[index]); }
+
+ private:
+  growing_array<layer_base const*> copies_;  // of one type, for all types of layers
 };
 
 template <class M, class L>
@@ -7797,7 +7901,7 @@ template <class M, class L, std::size_t... Index>
 constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Index...>) {
   collector_of<L> collector;
   trace_model<M>(&collector, frozen_graph<M>.traced_calls);
-  return {collector.values[Index]...};
+  return {collector[Index]...};
 }
 
 /// All layers of one type in a model, with their options.
@@ -7849,7 +7953,7 @@ constexpr L layer_value() {
   if constexpr (is_invalid<M> && !same_type(place.type, no_type)) {
     collector_of<L> collector;
     trace_model<traced>(&collector);
-    return collector.values[place.index_in_type];
+    return collector[static_cast<std::size_t>(place.index_in_type)];
   } else if constexpr (!same_type(place.type, no_type)) {
     return layers_of_type<traced, L>[place.index_in_type];
   } else {
@@ -9201,6 +9305,126 @@ constexpr bool is_on_host(Graph const& graph, int call) {
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/initializers/random_uniform.hpp
+// Uniformly distributed weights.
+// Keras counterpart: tf.keras.initializers.RandomUniform.
+
+namespace stagecraft::initializers {
+
+/// Uniform in [minval, maxval).
+struct random_uniform {
+  /// The smallest value that is drawn.
+  float minval = -0.05F;
+  /// No drawn value reaches this one.
+  float maxval = 0.05F;
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers
+
+// ---- stagecraft/layers/argument_list.hpp
+// What a layer is given in front of its options in braces.
+
+namespace stagecraft {
+
+/// A layer's positional arguments, as its members in Keras's order, for who lists its options (layers/option_list.hpp):
+///
+///     int units = 1;
+///     using arguments = sc::argument_list<&my_dense::units>;
+template <auto... Members>
+struct argument_list {};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/core/embedding.hpp
+// A table of vectors, one for each whole number: tf.keras.layers.Embedding.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Embedding.
+struct embedding_options {
+  /// The values that the table begins with.
+  initializer embeddings_initializer = initializers::random_uniform{};
+  /// A penalty on the table that is added to the loss: l1, l2 or both.
+  regularizer embeddings_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the table becomes after each update: non_neg, max_norm and the like.
+  constraint embeddings_constraint = {};
+  /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.
+  bool mask_zero = false;
+  /// How many parts of the table are looked up one after the other, with less memory on an IPU: Graphcore's option.
+  int serialization_factor = 1;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
+/// element type; a number outside gives zeros (TensorFlow: an error on processors, zeros on graphics cards).
+///
+/// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
+/// Errors: E1012 if a dimension is below 1; E1078 if serialization_factor does not divide input_dim; E1041 with
+/// `mask_zero`, if the input is not a sequence. Definition: Keras API, layers/core_layers/embedding.
+struct embedding : layer<embedding> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "Embedding";
+  static constexpr std::string_view usage =
+      "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}";
+
+  int input_dim = 1;
+  int output_dim = 1;
+  using arguments = argument_list<&embedding::input_dim, &embedding::output_dim>;
+  embedding_options options;
+
+  constexpr embedding(int input_dim_, int output_dim_, embedding_options const& options_ = {})
+      : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+    layer_dtype = options.dtype;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = embedding>
+  constexpr embedding() : embedding(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = embedding>
+  constexpr explicit embedding(detail::wrong_options, ...) : embedding(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {.exists = options.mask_zero}; }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (options.mask_zero && x.rank() != 2)
+      ops.error(1041, "has mask_zero, and expects an input of shape (steps,) then");
+    if (input_dim < 1 || output_dim < 1)
+      ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
+    auto const table = ops.weight(parameter::with("embeddings", {input_dim, output_dim}, options.embeddings_initializer,
+                                                  options.embeddings_regularizer, options.embeddings_constraint));
+    int const parts = options.serialization_factor;
+    if (parts < 1 || input_dim % parts != 0)
+      return ops.error(1078, "has a serialization_factor of ", parts, ", which does not divide input_dim, ", input_dim),
+             x;
+    if (parts == 1) return ops.take(table, x);
+    int const rows = input_dim / parts;
+    auto result = ops.take(ops.slice(table, 0, 0, rows), x);  // zeros for rows of other parts
+    for (int part = 1; part < parts; ++part)
+      result += ops.take(ops.slice(table, 0, part * rows, rows), x - static_cast<float>(part * rows));
+    return result;
+  }
+};
+
+}  // namespace stagecraft::layers
+
 // ---- stagecraft/operations/loop_parts.hpp
 // What belongs to a loop, and what its step reads from outside.
 
@@ -10281,188 +10505,6 @@ using elementwise_call_of =
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/initializers/random_uniform.hpp
-// Uniformly distributed weights.
-// Keras counterpart: tf.keras.initializers.RandomUniform.
-
-namespace stagecraft::initializers {
-
-/// Uniform in [minval, maxval).
-struct random_uniform {
-  /// The smallest value that is drawn.
-  float minval = -0.05F;
-  /// No drawn value reaches this one.
-  float maxval = 0.05F;
-  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
-
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
-  }
-};
-
-}  // namespace stagecraft::initializers
-
-// ---- stagecraft/layers/argument_list.hpp
-// What a layer is given in front of its options in braces.
-
-namespace stagecraft {
-
-/// A layer's positional arguments, as its members in Keras's order, for who lists its options (layers/option_list.hpp):
-///
-///     int units = 1;
-///     using arguments = sc::argument_list<&my_dense::units>;
-template <auto... Members>
-struct argument_list {};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/embedding.hpp
-// A table of vectors, one for each whole number: tf.keras.layers.Embedding.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Embedding.
-struct embedding_options {
-  /// The values that the table begins with.
-  initializer embeddings_initializer = initializers::random_uniform{};
-  /// A penalty on the table that is added to the loss: l1, l2 or both.
-  regularizer embeddings_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the table becomes after each update: non_neg, max_norm and the like.
-  constraint embeddings_constraint = {};
-  /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.
-  bool mask_zero = false;
-  /// How many parts of the table are looked up one after the other, with less memory on an IPU: Graphcore's option.
-  int serialization_factor = 1;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
-/// element type; a number outside gives zeros (TensorFlow: an error on processors, zeros on graphics cards).
-///
-/// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
-/// Errors: E1012 if a dimension is below 1; E1078 if serialization_factor does not divide input_dim; E1041 with
-/// `mask_zero`, if the input is not a sequence. Definition: Keras API, layers/core_layers/embedding.
-struct embedding : layer<embedding> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "Embedding";
-  static constexpr std::string_view usage =
-      "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}";
-
-  int input_dim = 1;
-  int output_dim = 1;
-  using arguments = argument_list<&embedding::input_dim, &embedding::output_dim>;
-  embedding_options options;
-
-  constexpr embedding(int input_dim_, int output_dim_, embedding_options const& options_ = {})
-      : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
-  }
-
-  /// Nothing, or anything else: E1025.
-  template <class L = embedding>
-  constexpr embedding() : embedding(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = embedding>
-  constexpr explicit embedding(detail::wrong_options, ...) : embedding(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {.exists = options.mask_zero}; }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (options.mask_zero && x.rank() != 2)
-      ops.error(1041, "has mask_zero, and expects an input of shape (steps,) then");
-    if (input_dim < 1 || output_dim < 1)
-      ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
-    auto const table = ops.weight(parameter::with("embeddings", {input_dim, output_dim}, options.embeddings_initializer,
-                                                  options.embeddings_regularizer, options.embeddings_constraint));
-    int const parts = options.serialization_factor;
-    if (parts < 1 || input_dim % parts != 0)
-      return ops.error(1078, "has a serialization_factor of ", parts, ", which does not divide input_dim, ", input_dim),
-             x;
-    if (parts == 1) return ops.take(table, x);
-    int const rows = input_dim / parts;
-    auto result = ops.take(ops.slice(table, 0, 0, rows), x);  // zeros for rows of other parts
-    for (int part = 1; part < parts; ++part)
-      result += ops.take(ops.slice(table, 0, part * rows, rows), x - static_cast<float>(part * rows));
-    return result;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/plan/arena.hpp
-// Places buffers with known lifetimes in one block of memory.
-
-namespace stagecraft::detail {
-
-/// A buffer that is alive from step `first` to step `last`, both included.
-struct buffer_request {
-  int first = 0;
-  int last = 0;
-  long long size = 0;     // floats
-  long long offset = -1;  // given by `place`
-};
-
-/// First fit in the order of the first steps; memory is free again after a buffer's last step. Offsets are multiples of
-/// `alignment`, 16 floats if nothing else is asked for. Returns the floats needed in all.
-constexpr long long place(std::span<buffer_request> requests, long long alignment = 16) {
-  // Plain pointers: this is a constant evaluation for hundreds of buffers, in which each call of a function counts.
-  buffer_request* const buffers = requests.data();
-  int const count = static_cast<int>(requests.size());
-  int least = 0, most = 0;
-  for (int i = 0; i < count; ++i) {
-    if (buffers[i].first < least) least = buffers[i].first;
-    if (buffers[i].first > most) most = buffers[i].first;
-  }
-  growing_array<int> indices(2 * count + most - least + 2, 0);
-  growing_array<long long> ends(count, 0);
-  int* const order = indices.data();  // buffers by their first steps
-  int* const next = order + count;    // those alive, linked by their offsets
-  int* const starts = next + count;
-  long long* const end = ends.data();
-  for (int i = 0; i < count; ++i) ++starts[buffers[i].first - least + 1];
-  for (int step = 0; step < most - least; ++step) starts[step + 1] += starts[step];
-  for (int i = 0; i < count; ++i) order[starts[buffers[i].first - least]++] = i;
-
-  int head = -1;
-  long long floats = 0;
-  for (int k = 0; k < count; ++k) {
-    int const index = order[k];
-    int const first = buffers[index].first;
-    long long const size = (buffers[index].size + alignment - 1) / alignment * alignment;
-    long long offset = 0;
-    int before = -1;
-    for (int at = head; at >= 0; at = next[at]) {
-      if (buffers[at].last < first) {  // not alive any more
-        (before < 0 ? head : next[before]) = next[at];
-        continue;
-      }
-      if (buffers[at].offset - offset >= size) break;
-      offset = end[at];
-      before = at;
-    }
-    buffers[index].offset = offset;
-    end[index] = offset + size;
-    next[index] = before < 0 ? head : next[before];
-    (before < 0 ? head : next[before]) = index;
-    if (end[index] > floats) floats = end[index];
-  }
-  return floats;
-}
-
-}  // namespace stagecraft::detail
-
 // ---- stagecraft/description/execution_mode.hpp
 // Whether a program trains or only predicts. Keras counterpart: the modes of tf.estimator.
 
@@ -10473,41 +10515,322 @@ enum class execution_mode : unsigned char { training, inference };
 
 }  // namespace stagecraft
 
-// ---- stagecraft/layers/activation.hpp
-// An activation function as a layer of its own: tf.keras.layers.Activation.
+// ---- stagecraft/layers/activation/elu_layer.hpp
+// The exponential linear unit as a layer of its own: tf.keras.layers.ELU.
 
 namespace stagecraft::layers {
 
-/// Applies an activation: `activation{sc::relu}`. Shape unchanged, no weights, about one FLOP per element.
-/// Definition: Keras API, layers/core_layers/activation.
-struct activation : layer<activation> {
+/// f(x) = x for x > 0, alpha * (exp(x) - 1) below; alpha is 1 by default. It is not called `elu`, since that is the
+/// activation: with alpha 1, `activation{sc::elu}` and `dense{units, sc::elu}` compute the same.
+///
+/// Shape unchanged, no weights. Errors: E1001; E1060 for an alpha that is not a number.
+/// Definition: Keras API, layers/activation_layers/elu.
+struct elu_layer : layer<elu_layer> {
   static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "Activation";
-  static constexpr std::string_view usage = "activation{sc::relu}";
+  static constexpr std::string_view class_name = "ELU";
+  static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}";
 
-  stagecraft::activation function = linear;
-  using arguments = argument_list<&activation::function>;
+  float alpha = 0;
+  using arguments = argument_list<&elu_layer::alpha>;
 
-  constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
+  constexpr elu_layer() : elu_layer(1.0F) {}
+  constexpr explicit elu_layer(float alpha_) : alpha(alpha_) {}
+  constexpr explicit elu_layer(double alpha_) : elu_layer(static_cast<float>(alpha_)) {}
+  constexpr explicit elu_layer(int alpha_) : elu_layer(static_cast<float>(alpha_)) {}
 
-  /// Nothing, or anything else: E1025.
-  template <class L = activation>
-  constexpr activation() : activation(linear) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  /// Anything else: E1025.
   using layer::layer;
-  template <class L = activation>
-  constexpr explicit activation(detail::wrong_options, ...) : activation(linear) {
+  template <class L = elu_layer>
+  constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr detail::rules_key rules_key() const {
-    auto const bits = [](float number) { return __builtin_bit_cast(unsigned, number); };
-    return {{static_cast<unsigned>(function.kind), bits(function.alpha), bits(function.max_value),
-             bits(function.threshold)},
-            function.kind != activation_kind::own};
+  [[nodiscard]] constexpr stagecraft::activation function() const { return activations::elu(alpha); }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!(alpha > -1e6F && alpha < 1e6F)) ops.error(1060, "has an alpha that is far out or not a number");
+    return function()(x);
   }
-  constexpr auto call(auto&, auto x) const { return function(x); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/activation/leaky_re_lu.hpp
+// A rectifier that lets a part of negative values pass: tf.keras.layers.LeakyReLU.
+
+namespace stagecraft::layers {
+
+/// f(x) = x for x > 0, alpha * x below; alpha is 0.3 by default.
+///
+/// Shape unchanged, no weights. Errors: E1001; E1060 for an alpha that is not a number.
+/// Definition: Keras API, layers/activation_layers/leaky_relu.
+struct leaky_re_lu : layer<leaky_re_lu> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "LeakyReLU";
+  static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
+
+  float alpha = 0;
+  using arguments = argument_list<&leaky_re_lu::alpha>;
+
+  constexpr leaky_re_lu() : leaky_re_lu(0.3F) {}
+  constexpr explicit leaky_re_lu(float alpha_) : alpha(alpha_) {}
+  constexpr explicit leaky_re_lu(double alpha_) : leaky_re_lu(static_cast<float>(alpha_)) {}
+  constexpr explicit leaky_re_lu(int alpha_) : leaky_re_lu(static_cast<float>(alpha_)) {}
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = leaky_re_lu>
+  constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr stagecraft::activation function() const { return activations::relu(alpha); }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!(alpha > -1e6F && alpha < 1e6F)) ops.error(1060, "has an alpha that is far out or not a number");
+    return function()(x);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/initializers/zeros.hpp
+// All weights 0.
+// Keras counterpart: tf.keras.initializers.Zeros.
+
+namespace stagecraft::initializers {
+
+/// All 0. The default of biases.
+struct zeros {
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::zeros};
+  }
+};
+
+}  // namespace stagecraft::initializers
+
+// ---- stagecraft/layers/activation/prelu.hpp
+// A rectifier that learns its slope below zero: tf.keras.layers.PReLU.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of PReLU.
+struct prelu_options {
+  /// The slopes for negative inputs that the layer begins with.
+  initializer alpha_initializer = initializers::zeros{};
+  /// A penalty on the slopes that is added to the loss: l1, l2 or both.
+  regularizer alpha_regularizer = {};
+  /// What the slopes become after each update: non_neg, max_norm and the like.
+  constraint alpha_constraint = {};
+  axis_list shared_axes = axis_list::none();  ///< axes along which all elements have one slope: {1, 2} for an image
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// f(x) = x for x > 0, alpha * x below, with an alpha of its own for each element of a sample, but along the
+/// `shared_axes`, which count as in Keras: the batch is axis 0, -1 is the last.
+///
+/// Shape unchanged. Weights: alpha, of the input's shape with 1 for the shared axes. Errors: E1001; E1062 for an axis
+/// that the input does not have, or the batch. Definition: Keras API, layers/activation_layers/prelu.
+struct prelu : layer<prelu> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "PReLU";
+  static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}";
+
+  initializer alpha_initializer;
+  regularizer alpha_regularizer;
+  constraint alpha_constraint;
+  axis_list shared_axes = axis_list::none();
+  using arguments = argument_list<&prelu::alpha_initializer, &prelu::alpha_regularizer, &prelu::alpha_constraint,
+                                  &prelu::shared_axes>;
+
+  constexpr prelu() : prelu(prelu_options{}) {}
+  constexpr explicit(false) prelu(prelu_options const& options)
+      : alpha_initializer(options.alpha_initializer),
+        alpha_regularizer(options.alpha_regularizer),
+        alpha_constraint(options.alpha_constraint),
+        shared_axes(options.shared_axes) {
+    layer_name = options.name;
+    trainable = options.trainable;
+    layer_dtype = options.dtype;
+  }
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = prelu>
+  constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr shape alpha_shape(shape const& in) const {
+    auto result = in;
+    for (int i = 0; i < shared_axes.count; ++i) result[shape_axis(shared_axes.axes[i], in)] = 1;
+    return result;
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    for (int i = 0; i < shared_axes.count; ++i) {
+      int const axis = shape_axis(shared_axes.axes[i], in);
+      if (axis >= 0 && axis < in.rank()) continue;
+      ops.error(1062, "shares its slopes along axis ", shared_axes.axes[i],
+                ", which is not an axis of an input of shape ", in, "; axis 0 is the batch, the last is ", in.rank());
+      return x;
+    }
+    auto const alpha =
+        ops.weight(parameter::with("alpha", alpha_shape(in), alpha_initializer, alpha_regularizer, alpha_constraint));
+    return relu(x) - relu(-x) * alpha;  // as Keras does it, whose gradient at 0 is 0
+  }
+
+ private:
+  static constexpr int shape_axis(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/activation/re_lu.hpp
+// The rectifier as a layer of its own, with its options: tf.keras.layers.ReLU.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of ReLU.
+struct re_lu_options {
+  float max_value = -1;  ///< the largest output; negative, like Keras's None: unlimited
+  /// Inputs below the threshold are multiplied by it, measured from the threshold.
+  float negative_slope = 0;
+  /// The input from which on the output is the input itself.
+  float threshold = 0;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// f(x) = max_value for x >= max_value, x for threshold <= x < max_value, negative_slope * (x - threshold) below.
+/// `re_lu{6}` has a max_value of 6.
+///
+/// Shape unchanged, no weights. Errors: E1001; E1060 for a negative slope or threshold.
+/// Definition: Keras API, layers/activation_layers/relu.
+struct re_lu : layer<re_lu> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "ReLU";
+  static constexpr std::string_view usage = "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}";
+
+  re_lu_options options;
+
+  constexpr re_lu() : re_lu(re_lu_options{}) {}
+  constexpr explicit re_lu(float max_value) : re_lu(re_lu_options{.max_value = max_value}) {}
+  constexpr explicit re_lu(double max_value) : re_lu(static_cast<float>(max_value)) {}
+  constexpr explicit re_lu(int max_value) : re_lu(static_cast<float>(max_value)) {}
+  constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+    layer_dtype = options.dtype;
+  }
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = re_lu>
+  constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr stagecraft::activation function() const {
+    return activations::relu(options.negative_slope, options.max_value < 0 ? -1 : options.max_value, options.threshold);
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!(options.negative_slope >= 0.0F && options.negative_slope < 1e6F))
+      ops.error(1060, "has a negative_slope that is negative or not a number; it must be at least 0");
+    else if (!(options.threshold >= 0.0F && options.threshold < 1e30F))
+      ops.error(1060, "has a threshold that is negative or not a number; it must be at least 0");
+    return function()(x);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/activation/softmax_layer.hpp
+// Softmax as a layer of its own, along any axis: tf.keras.layers.Softmax.
+
+namespace stagecraft::layers {
+
+/// exp(x) divided by the sum of exp(x) along `axis`, which counts as in Keras: the batch is axis 0, -1 is the last. It
+/// is not called `softmax`, since that is the activation: along the last axis, `activation{sc::softmax}` and
+/// `dense{units, sc::softmax}` compute the same.
+///
+/// Shape unchanged, no weights. Errors: E1001; E1061 for an axis that the input does not have, or the batch.
+/// Definition: Keras API, layers/activation_layers/softmax.
+struct softmax_layer : layer<softmax_layer> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "Softmax";
+  static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
+
+  int axis = -1;
+  using arguments = argument_list<&softmax_layer::axis>;
+
+  constexpr explicit softmax_layer(int axis_ = -1) : axis(axis_) {}
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = softmax_layer>
+  constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The axis among those of a shape, which has no batch.
+  [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
+
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    if (shape_axis(in) >= 0 && shape_axis(in) < in.rank()) return ops.softmax(x, shape_axis(in) + 1);
+    ops.error(1061, "works along axis ", axis, ", which is not an axis of an input of shape ", in,
+              "; axis 0 is the batch, the last is ", in.rank());
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/activation/thresholded_re_lu.hpp
+// A rectifier with a threshold: tf.keras.layers.ThresholdedReLU.
+
+namespace stagecraft::layers {
+
+/// f(x) = x for x > theta, 0 otherwise; theta is 1 by default.
+///
+/// Shape unchanged, no weights. Errors: E1001; E1060 for a negative theta.
+/// Definition: Keras API, layers/activation_layers/threshold_relu.
+struct thresholded_re_lu : layer<thresholded_re_lu> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "ThresholdedReLU";
+  static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}";
+
+  float theta = 0;
+  using arguments = argument_list<&thresholded_re_lu::theta>;
+
+  constexpr thresholded_re_lu() : thresholded_re_lu(1.0F) {}
+  constexpr explicit thresholded_re_lu(float theta_) : theta(theta_) {}
+  constexpr explicit thresholded_re_lu(double theta_) : thresholded_re_lu(static_cast<float>(theta_)) {}
+  constexpr explicit thresholded_re_lu(int theta_) : thresholded_re_lu(static_cast<float>(theta_)) {}
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = thresholded_re_lu>
+  constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr stagecraft::activation function() const { return activations::relu(0, -1, theta); }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!(theta >= 0.0F && theta < 1e30F)) ops.error(1060, "has a theta that is negative or not a number");
+    return function()(x);
+  }
 };
 
 }  // namespace stagecraft::layers
@@ -10546,6 +10869,1256 @@ struct activity_penalty : layer<activity_penalty> {
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/initializers/glorot_uniform.hpp
+// Uniform weights with variance 1 / fan, fan = (fan_in + fan_out) / 2.
+// Keras counterpart: tf.keras.initializers.GlorotUniform.
+
+namespace stagecraft::initializers {
+
+/// Uniform in +-sqrt(3 / fan) with fan = (fan_in + fan_out) / 2. Keras's default for kernels.
+struct glorot_uniform {
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::glorot_uniform,
+            .a = 1.0F,
+            .mode = fan_mode::fan_avg,
+            .distribution = initializer_distribution::uniform,
+            .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers
+
+// ---- stagecraft/layers/padding.hpp
+// Keras's `padding` argument, and what follows from it along one axis.
+
+namespace stagecraft {
+
+/// What happens at the borders of a sliding window.
+enum class padding : unsigned char {
+  valid,   ///< the window stays inside the input
+  same,    ///< zeros around it, so that with stride 1 the output is as long as the input; the odd one stands behind
+  causal,  ///< zeros before it, so that no output sees a later input; conv1d only
+};
+
+/// A window that slides along one axis, in TensorFlow's terms.
+/// Definition: TensorFlow API, nn ("Notes on padding"); Keras API, layers/convolution_layers/convolution1d (causal).
+struct sliding_window {
+  int input = 1;
+  int window = 1;
+  int stride = 1;
+  int dilation = 1;
+  stagecraft::padding padding = stagecraft::padding::valid;
+
+  /// Inputs from the first to the last that one output sees.
+  [[nodiscard]] constexpr int extent() const noexcept { return (window - 1) * dilation + 1; }
+  /// Outputs along the axis; 0 or less if the window does not fit into the input.
+  [[nodiscard]] constexpr int output() const noexcept {
+    if (padding == stagecraft::padding::valid) return input < extent() ? 0 : (input - extent()) / stride + 1;
+    return (input + stride - 1) / stride;
+  }
+  /// Zeros before the input.
+  [[nodiscard]] constexpr int before() const noexcept {
+    if (padding == stagecraft::padding::valid) return 0;
+    return padding == stagecraft::padding::causal ? extent() - 1 : total() / 2;
+  }
+  /// Zeros behind the input.
+  [[nodiscard]] constexpr int after() const noexcept {
+    return padding == stagecraft::padding::same ? total() - total() / 2 : 0;
+  }
+
+ private:
+  [[nodiscard]] constexpr int total() const noexcept {
+    int const needed = (output() - 1) * stride + extent() - input;
+    return needed > 0 ? needed : 0;
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/size_2d.hpp
+// Keras's "an integer or a tuple of 2 integers": kernel sizes, strides, dilation rates.
+
+namespace stagecraft {
+
+/// Height and width; one number stands for both: `3` is `{3, 3}`.
+struct size_2d {
+  int height = 1;
+  int width = 1;
+
+  constexpr size_2d() = default;
+  constexpr explicit(false) size_2d(int both) : height(both), width(both) {}
+  constexpr size_2d(int height_, int width_) : height(height_), width(width_) {}
+
+  [[nodiscard]] constexpr int area() const noexcept { return height * width; }
+  /// Appends "(3, 5)", in Python's spelling of tuples.
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(').append(height).append(", ").append(width).append(')');
+  }
+  friend constexpr bool operator==(size_2d const&, size_2d const&) = default;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/convolutional/convolution_layer.hpp
+// What all convolution layers have in common: a window that slides along one or two axes, a bias and an activation.
+// Keras counterpart: the base class of tf.keras.layers.Conv1D and its like.
+
+namespace stagecraft::layers {
+
+/// Base of the convolution layers. Size is size_2d, or int for those with one axis, which count as images of height 1.
+/// Channels are the last axis (Keras's `data_format="channels_last"`).
+///
+/// Errors: E1001; E1031 for a kernel size, stride or dilation rate below 1; E1033 if strides and dilation rates are
+/// both above 1; E1035 for an input of another number of axes; E1037 for causal padding along two axes.
+template <class Derived, class Size, class Options>
+struct convolution_layer : layer<Derived> {
+  static constexpr bool is_2d = std::same_as<Size, size_2d>;
+  /// Axes of one sample.
+  static constexpr int axes = is_2d ? 3 : 2;
+
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
+  Size kernel_size = 1;
+  stagecraft::activation activation = linear;
+  Options options;
+
+  /// The window's way along the width of an input, or of one whose width is given.
+  [[nodiscard]] constexpr sliding_window columns(int width) const {
+    if constexpr (is_2d)
+      return {width, kernel_size.width, options.strides.width, options.dilation_rate.width, options.padding};
+    else
+      return {width, kernel_size, options.strides, options.dilation_rate, options.padding};
+  }
+  /// The window along the height.
+  [[nodiscard]] constexpr sliding_window rows(int height) const {
+    if constexpr (is_2d)
+      return {height, kernel_size.height, options.strides.height, options.dilation_rate.height, options.padding};
+    else
+      return {};
+  }
+  /// Width and height of an input.
+  [[nodiscard]] static constexpr int width_of(shape const& in) { return in[in.rank() - 2]; }
+  [[nodiscard]] static constexpr int height_of(shape const& in) { return is_2d ? in[in.rank() - 3] : 1; }
+
+  using layer<Derived>::layer;
+
+ protected:
+  constexpr convolution_layer(Options const& options_, Size const& kernel_size_, stagecraft::activation activation_)
+      : kernel_size(kernel_size_), activation(activation_), options(options_) {
+    this->take_base_options(options);
+  }
+
+  /// Whether the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.
+  [[nodiscard]] constexpr bool check_options(auto& ops, auto x, bool more_axes = false) const {
+    int const rank = x.rank() - 1;
+    if (least(kernel_size) < 1)
+      ops.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
+    else if (least(options.strides) < 1)
+      ops.error(1031, "has strides of ", options.strides, "; each number must be at least 1");
+    else if (least(options.dilation_rate) < 1)
+      ops.error(1031, "has a dilation rate of ", options.dilation_rate, "; each number must be at least 1");
+    else if (options.strides != Size(1) && options.dilation_rate != Size(1))
+      ops.error(1033, "has strides of ", options.strides, " and a dilation rate of ", options.dilation_rate,
+                "; one of them must be 1");
+    else if (is_2d && options.padding == padding::causal)
+      ops.error(1037, "has causal padding; only layers that convolve along one axis have that");
+    else if (rank < axes || (rank > axes && !more_axes))
+      ops.error(1035, "expects an input of ", more_axes ? "at least " : "", axes,
+                is_2d ? " axes, (height, width, channels)" : " axes, (steps, channels)", ", but got ",
+                detail::sample_shape(x));
+    else
+      return true;
+    return false;
+  }
+  /// Whether the window fits into the input: E1034.
+  [[nodiscard]] constexpr bool check_window(auto& ops, shape const& in) const {
+    auto const along = columns(width_of(in)), down = rows(height_of(in));
+    if (along.output() > 0 && down.output() > 0) return true;
+    if constexpr (is_2d)
+      ops.error(1034, "has a window of ", size_2d(down.extent(), along.extent()),
+                ", which does not fit into an input of ", in);
+    else
+      ops.error(1034, "has a window of ", along.extent(), " steps, which does not fit into an input of ", in);
+    return false;
+  }
+  /// The shape of an output of so many channels.
+  [[nodiscard]] constexpr shape output_of(shape const& in, int channels) const {
+    auto result = in;
+    int const rank = in.rank();
+    result[rank - 1] = channels;
+    result[rank - 2] = columns(width_of(in)).output();
+    if constexpr (is_2d) result[rank - 3] = rows(height_of(in)).output();
+    return result;
+  }
+  /// The windows of an input of this shape.
+  [[nodiscard]] constexpr operations::windows windows_of(shape const& in) const {
+    auto const along = [](sliding_window const& w) {
+      return operations::window{w.window, w.stride, w.dilation, w.before(), w.after()};
+    };
+    if constexpr (is_2d)
+      return {along(rows(height_of(in))), along(columns(width_of(in)))};
+    else
+      return {along(columns(width_of(in)))};
+  }
+  /// (kernel_size..., inputs, outputs)
+  [[nodiscard]] constexpr shape kernel_shape(int inputs, int outputs) const {
+    if constexpr (is_2d)
+      return {kernel_size.height, kernel_size.width, inputs, outputs};
+    else
+      return {kernel_size, inputs, outputs};
+  }
+  /// Each channel of x by itself, with its part of a kernel (kernel_size..., channels, outputs of each).
+  constexpr auto convolve_channels(auto& ops, auto x, parameter const& kernel) const {
+    auto filter = operations::extents::of(kernel.shape);
+    filter[-1] *= filter[-2];
+    filter[-2] = 1;
+    return ops.conv(x, ops.reshape(ops.weight(kernel), filter), windows_of(detail::sample_shape(x)), x.length(-1));
+  }
+  /// activation(sums + bias)
+  constexpr auto with_bias_and_activation(auto& ops, auto sums) const {
+    if (options.use_bias)
+      sums += ops.weight(parameter::with("bias", {sums.length(-1)}, options.bias_initializer, options.bias_regularizer,
+                                         options.bias_constraint));
+    return activation(sums);
+  }
+
+ private:
+  [[nodiscard]] static constexpr int least(int size) { return size; }
+  [[nodiscard]] static constexpr int least(size_2d const& size) {
+    return size.height < size.width ? size.height : size.width;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/convolution.hpp
+// What conv1d and conv2d have in common: all but the number of axes.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Conv1D (Size is int) and Conv2D (Size is size_2d).
+template <class Size>
+struct convolution_options {
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  Size strides = 1;
+  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
+  stagecraft::padding padding = stagecraft::padding::valid;
+  /// The distance between neighbouring elements of the window; 1: there are no gaps.
+  Size dilation_rate = 1;
+  int groups = 1;  ///< so many convolutions side by side, each of its own channels and filters
+  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// Base of conv1d and conv2d.
+///
+/// Weights: kernel (kernel_size..., channels / groups, filters), bias (filters). Cost: 2 FLOPs per weight of the kernel
+/// and place of the output. Errors: those of convolution_layer; E1030 if filters is below 1; E1032 if groups does not
+/// divide channels and filters; E1034 if the window does not fit into the input.
+template <class Derived, class Size>
+struct convolution : convolution_layer<Derived, Size, convolution_options<Size>> {
+  using options_type = convolution_options<Size>;
+  using base = convolution_layer<Derived, Size, options_type>;
+  using base::base;
+
+  int filters = 1;
+  using arguments = argument_list<&convolution::filters, &base::kernel_size, &base::activation>;
+
+  constexpr convolution(int filters_, Size const& kernel_size_)
+      : convolution(options_type{}, filters_, kernel_size_, linear) {}
+  constexpr convolution(int filters_, Size const& kernel_size_, options_type const& options_)
+      : convolution(options_, filters_, kernel_size_, linear) {}
+  template <std::convertible_to<stagecraft::activation> Activation>
+  constexpr convolution(int filters_, Size const& kernel_size_, Activation activation_,
+                        options_type const& options_ = {})
+      : convolution(options_, filters_, kernel_size_, activation_) {}
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!base::check_options(ops, x, true)) return x;
+    shape const in = detail::sample_shape(x);
+    auto const& given = this->options;
+    int const channels = x.length(-1), groups = given.groups;
+    if (filters < 1)
+      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    else if (groups < 1 || channels % groups != 0 || filters % groups != 0)
+      ops.error(1032, "has ", groups, " groups, which must divide the ", channels, " channels of its input and its ",
+                filters, " filters");
+    else if (base::check_window(ops, in)) {
+      bool const has_more_axes = x.rank() > base::axes + 1;
+      auto const images = has_more_axes ? ops.reshape(x, detail::last_axes_of(x.shape(), base::axes)) : x;
+      auto const kernel = ops.weight(parameter::with(
+          "kernel", base::kernel_shape(channels / groups, filters), given.kernel_initializer, given.kernel_regularizer,
+          given.kernel_constraint, tracing::parameter_layout::matrix, groups));
+      auto sums = ops.conv(images, kernel, base::windows_of(in), groups);
+      if (has_more_axes)
+        sums = ops.reshape(sums, operations::extents::of_batch(x.length(0), base::output_of(in, filters)));
+      return base::with_bias_and_activation(ops, sums);
+    }
+    return x;
+  }
+
+ private:
+  constexpr convolution(options_type const& options_, int filters_, Size const& kernel_size_,
+                        stagecraft::activation activation_)
+      : base(options_, kernel_size_, activation_), filters(filters_) {}
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/conv1d.hpp
+// A convolution of sequences: tf.keras.layers.Conv1D.
+
+namespace stagecraft::layers {
+
+using conv1d_options = convolution_options<int>;
+
+/// output = activation(convolution of the input with the kernel + bias), channels last.
+///
+/// Shape: (..., steps, channels) to (..., new steps, filters), where the new length is
+/// floor((steps - dilation_rate * (kernel_size - 1) - 1) / strides) + 1 with padding::valid and ceil(steps / strides)
+/// with padding::same and padding::causal. Weights: kernel (steps, channels / groups, filters), bias (filters).
+/// Errors: E1030 to E1035, see convolution. Definition: Keras API, layers/convolution_layers/convolution1d.
+struct conv1d : convolution<conv1d, int> {
+  static constexpr std::string_view class_name = "Conv1D";
+  static constexpr std::string_view usage =
+      "conv1d{filters, kernel_size}, conv1d{filters, kernel_size, activation} or conv1d{filters, kernel_size, "
+      "activation, {.strides = 2, ...}}";
+
+  using convolution::convolution;
+
+  /// Nothing, or anything else: E1025.
+  template <class L = conv1d>
+  constexpr conv1d() : convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = conv1d>
+  constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/volume.hpp
+// What windows over volumes are made of: those over images, which machines are good at. The formulas of conv3d,
+// conv3d_transpose and the poolings of volumes.
+
+namespace stagecraft::detail {
+
+/// (batch, depth, height, width, channels) as images: (batch * depth, height, width, channels).
+constexpr operations::extents images_of(operations::extents const& volume, int depth, int channels) {
+  return {volume[0] * depth, volume[2], volume[3], channels};
+}
+/// The windows along height and width.
+constexpr operations::windows image_windows(operations::windows const& over) { return {over[1], over[2]}; }
+
+/// The filter of a volume (depth, height, width, inputs, filters) as that of images whose channels are those of slices.
+constexpr auto filter_of_images(auto& ops, auto filter) {
+  int const taps = filter.length(0), rows = filter.length(1), columns = filter.length(2), inputs = filter.length(3),
+            filters = filter.length(4);
+  return ops.reshape(ops.transpose(filter, {1, 2, 0, 3, 4}), {rows, columns, taps * inputs, filters});
+}
+
+/// Puts channels (outer, inner, each) into the order (inner, outer, each).
+constexpr auto exchange_channels(auto& ops, auto images, int outer, int inner) {
+  if (outer == 1 || inner == 1) return images;
+  auto const own = images.shape();
+  int const pixels = own[0] * own[1] * own[2], each = own[3] / (outer * inner);
+  return ops.reshape(ops.transpose(ops.reshape(images, {pixels, outer, inner, each}), {0, 2, 1, 3}), own);
+}
+
+/// A convolution of volumes (batch, depth, height, width, channels) with a filter (depth, height, width, channels /
+/// groups, filters): of images, whose channels are those of all slices under the window.
+constexpr auto convolve_volume(auto& ops, auto x, auto filter, operations::windows const& over, int groups) {
+  auto const along = over[0];
+  int const depth = along.count(x.length(1));
+  auto const padded = ops.pad(x, 1, along.before, along.after);
+  growing_array<decltype(x)> slices;
+  for (int tap = 0; tap < along.size; ++tap)
+    slices.push_back(ops.reshape(ops.slice(padded, 1, tap * along.dilation, depth, along.stride),
+                                 images_of(x.shape(), depth, x.length(4))));
+  auto const images = exchange_channels(ops, ops.concatenate(slices), along.size, groups);
+  auto const y = ops.conv(images, filter_of_images(ops, filter), image_windows(over), groups);
+  return ops.reshape(y, {x.length(0), depth, y.length(1), y.length(2), y.length(3)});
+}
+
+/// The gradient of such a convolution without groups, with respect to an input of this shape.
+constexpr auto convolve_volume_back(auto& ops, auto y, auto filter, operations::windows const& over,
+                                    operations::extents const& shape) {
+  auto const along = over[0];
+  int const channels = shape[4], depth = y.length(1), padded = shape[1] + along.before + along.after;
+  auto const images =
+      ops.conv_transpose(ops.reshape(y, images_of(y.shape(), depth, y.length(4))), filter_of_images(ops, filter),
+                         image_windows(over), images_of(shape, depth, along.size * channels));
+  operations::extents const one(shape[0], depth, shape[2], shape[3], channels);
+  operations::extents all = one;
+  all[1] = padded;
+  auto const part = [&](int tap) {
+    auto const of_tap = ops.reshape(ops.slice(images, -1, tap * channels, channels), one);
+    return ops.scattered(of_tap, {1, tap * along.dilation, along.stride}, all);
+  };
+  auto sum = part(0);
+  for (int tap = 1; tap < along.size; ++tap) sum += part(tap);
+  return ops.slice(sum, 1, along.before, shape[1]);
+}
+
+/// `pool(x, windows)` reduces the windows of images. First those of slices, then along the depth: a mean of means has
+/// the same weights, since all slices under a window have as many places.
+constexpr auto pool_volume(auto& ops, auto x, operations::windows const& over, auto const& pool) {
+  int const batch = x.length(0), depth = x.length(1), channels = x.length(4);
+  auto const slices = pool(ops.reshape(x, images_of(x.shape(), depth, channels)), image_windows(over));
+  int const rows = slices.length(1), columns = slices.length(2);
+  operations::windows const deep{over[0], operations::window{}};
+  auto const y = pool(ops.reshape(slices, {batch, depth, rows * columns, channels}), deep);
+  return ops.reshape(y, {batch, y.length(1), rows, columns, channels});
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/layers/argument_layer.hpp
+// What layers have in common that are made from arguments, and options in braces behind them.
+
+namespace stagecraft::layers {
+
+/// Base of layers whose keyword arguments behind the positional ones are the struct Options, the member `options`. The
+/// layer has constructors of its own beside `using argument_layer::argument_layer`. Errors: E1025.
+template <class Derived, class Options>
+struct argument_layer : layer<Derived> {
+  Options options;
+
+  /// Nothing, or anything else: E1025.
+  template <class L = Derived>
+  constexpr argument_layer() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer<Derived>::layer;
+  template <class L = Derived>
+  constexpr explicit argument_layer(detail::wrong_options, ...) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+ protected:
+  /// What a layer's own constructors call.
+  struct with {
+    explicit with() = default;
+  };
+  constexpr argument_layer(with, Options const& options_) : options(options_) { this->take_base_options(options); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/size_3d.hpp
+// Keras's "an integer or a tuple of 3 integers": kernel sizes, strides, dilation rates of volumes.
+
+namespace stagecraft {
+
+/// Depth, height and width; one number stands for all: `3` is `{3, 3, 3}`.
+struct size_3d {
+  int depth = 1;
+  int height = 1;
+  int width = 1;
+
+  constexpr size_3d() = default;
+  constexpr explicit(false) size_3d(int all) : depth(all), height(all), width(all) {}
+  constexpr size_3d(int depth_, int height_, int width_) : depth(depth_), height(height_), width(width_) {}
+
+  /// That along axis 0, 1 or 2.
+  [[nodiscard]] constexpr int operator[](int axis) const noexcept {
+    return axis == 0 ? depth : axis == 1 ? height : width;
+  }
+  /// Appends "(3, 5, 5)", in Python's spelling of tuples.
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(').append(depth).append(", ").append(height).append(", ").append(width).append(')');
+  }
+  friend constexpr bool operator==(size_3d const&, size_3d const&) = default;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/window_layer.hpp
+// What conv3d, conv1d_transpose, conv3d_transpose and locally connected layers have in common: a window along one to
+// three axes, a bias and an activation. Keras counterpart: the base class of tf.keras.layers.Conv3D and its like.
+
+namespace stagecraft::layers {
+
+/// Base of convolution layers whose steps are operations. Size is int, size_2d or size_3d. Channels are the last axis.
+///
+/// Errors: E1001; E1030 for filters below 1; E1031 for a kernel size, stride or dilation rate below 1; E1033 if strides
+/// and dilation rates are both above 1; E1035 for an input of another number of axes; E1037 for causal padding.
+template <class Derived, class Size, class Options, bool HasActivation = true>
+struct window_layer : argument_layer<Derived, Options> {
+  using base_type = argument_layer<Derived, Options>;
+
+  /// Axes that the window moves along.
+  static constexpr int places = std::same_as<Size, int> ? 1 : std::same_as<Size, size_2d> ? 2 : 3;
+
+  int filters = 1;
+  Size kernel_size = 1;
+  stagecraft::activation activation = linear;
+
+  using arguments = argument_list<&window_layer::filters, &window_layer::kernel_size, &window_layer::activation>;
+
+  constexpr window_layer(int filters_, Size const& kernel_size_, Options const& options_ = {})
+      : base_type(typename base_type::with{}, options_), filters(filters_), kernel_size(kernel_size_) {}
+  template <std::convertible_to<stagecraft::activation> Activation>
+    requires HasActivation
+  constexpr window_layer(int filters_, Size const& kernel_size_, Activation activation_, Options const& options_ = {})
+      : base_type(typename base_type::with{}, options_),
+        filters(filters_),
+        kernel_size(kernel_size_),
+        activation(activation_) {}
+
+  using base_type::base_type;
+
+ protected:
+  [[nodiscard]] static constexpr int along(int size, int) { return size; }
+  [[nodiscard]] static constexpr int along(size_2d const& size, int axis) {
+    return axis == 0 ? size.height : size.width;
+  }
+  [[nodiscard]] static constexpr int along(size_3d const& size, int axis) { return size[axis]; }
+  [[nodiscard]] static constexpr int least(Size const& size) {
+    int result = along(size, 0);
+    for (int axis = 1; axis < places; ++axis)
+      if (along(size, axis) < result) result = along(size, axis);
+    return result;
+  }
+
+  /// Whether the options and the number of axes are valid; `steps`: axes between the batch and what the window moves
+  /// along.
+  [[nodiscard]] constexpr bool check_options(auto& ops, auto x, Size const& dilation_rate, int steps = 0) const {
+    auto const& given = this->options;
+    if (filters < 1)
+      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    else if (least(kernel_size) < 1)
+      ops.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
+    else if (least(given.strides) < 1)
+      ops.error(1031, "has strides of ", given.strides, "; each number must be at least 1");
+    else if (least(dilation_rate) < 1)
+      ops.error(1031, "has a dilation rate of ", dilation_rate, "; each number must be at least 1");
+    else if (given.strides != Size(1) && dilation_rate != Size(1))
+      ops.error(1033, "has strides of ", given.strides, " and a dilation rate of ", dilation_rate,
+                "; one of them must be 1");
+    else if (given.padding == padding::causal)
+      ops.error(1037, "has causal padding; only conv1d and its like have that");
+    else if (x.rank() != places + steps + 2)
+      ops.error(1035, "expects an input of ", places + steps + 1, " axes, the last of them its channels, but got ",
+                detail::sample_shape(x));
+    else
+      return true;
+    return false;
+  }
+  /// The window's way along an axis of some length.
+  [[nodiscard]] constexpr sliding_window way(int axis, int length, Size const& dilation_rate) const {
+    auto const& given = this->options;
+    return {length, along(kernel_size, axis), along(given.strides, axis), along(dilation_rate, axis), given.padding};
+  }
+  /// The windows over an input (batch, lengths..., channels).
+  [[nodiscard]] constexpr operations::windows windows_of(operations::extents const& in,
+                                                         Size const& dilation_rate) const {
+    operations::windows result;
+    for (int axis = 0; axis < places; ++axis) {
+      auto const w = way(axis, in[axis + 1], dilation_rate);
+      result.along[result.count++] = {w.window, w.stride, w.dilation, w.before(), w.after()};
+    }
+    return result;
+  }
+  /// (kernel_size..., inputs, outputs)
+  [[nodiscard]] constexpr shape kernel_shape(int inputs, int outputs) const {
+    shape result;
+    for (int axis = 0; axis < places; ++axis) result.push_back(along(kernel_size, axis));
+    result.push_back(inputs);
+    result.push_back(outputs);
+    return result;
+  }
+  constexpr auto make_kernel(auto& ops, shape const& of) const {
+    auto const& given = this->options;
+    return ops.weight(
+        parameter::with("kernel", of, given.kernel_initializer, given.kernel_regularizer, given.kernel_constraint));
+  }
+  /// activation(sums + bias), with a bias of this shape.
+  constexpr auto with_bias_and_activation(auto& ops, auto sums, shape const& of_bias) const {
+    auto const& given = this->options;
+    if (given.use_bias)
+      sums += ops.weight(
+          parameter::with("bias", of_bias, given.bias_initializer, given.bias_regularizer, given.bias_constraint));
+    return activation(sums);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/transposed_convolution.hpp
+// What conv1d_transpose and conv3d_transpose have in common: all but the number of axes.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Conv1DTranspose (Size is int) and Conv3DTranspose (Size is size_3d).
+template <class Size>
+struct transposed_convolution_options {
+  Size strides = 1;  ///< how far the window moves from one input to the next
+  /// `valid`: windows lie inside the output; `same`: they reach beyond it, so that stride 1 keeps the size.
+  stagecraft::padding padding = stagecraft::padding::valid;
+  Size output_padding = -1;  ///< Keras's None unless it is given
+  Size dilation_rate = 1;    ///< the distance between neighbouring elements of the window; 1: there are no gaps
+  bool use_bias = true;      ///< whether the layer has weights `bias`, one per filter, which are added to the result
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
+  regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
+  regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
+  constraint kernel_constraint = {};    ///< what the kernel becomes after each update: non_neg, max_norm and the like
+  constraint bias_constraint = {};      ///< what the bias becomes after each update: non_neg, max_norm and the like
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = activation(transposed convolution of the input with the kernel + bias), channels last; lengths are those of
+/// conv2d_transpose.
+///
+/// Weights: kernel (kernel_size..., filters, channels), bias (filters). Cost: 2 FLOPs per weight of the kernel and
+/// place of the input. Errors: those of window_layer; E1038 if output_padding is not less than the strides, or the new
+/// length is none from which a convolution leads back. Definition: keras/utils/conv_utils.py (deconv_output_length).
+template <class Derived, class Size>
+struct transposed_convolution : window_layer<Derived, Size, transposed_convolution_options<Size>> {
+  using base = window_layer<Derived, Size, transposed_convolution_options<Size>>;
+  using base::base;
+
+  constexpr auto call(auto& ops, auto x) const {
+    auto const& given = this->options;
+    if (!base::check_options(ops, x, given.dilation_rate)) return x;
+    operations::extents out(x.length(0)), back;
+    bool fits = true;
+    for (int axis = 0; axis < base::places; ++axis) {
+      auto const way = base::way(axis, x.length(axis + 1), given.dilation_rate);
+      int const extra = base::along(given.output_padding, axis);
+      fits = fits && extra >= -1 && extra < way.stride;
+      out.push_back(length(way, extra));
+    }
+    out.push_back(this->filters);
+    auto const over = base::windows_of(out, given.dilation_rate);
+    if (!fits || !over.out(out, x.length(-1), back) || back != x.shape()) {
+      ops.error(1038, "has an output padding of ", given.output_padding, " and strides of ", given.strides,
+                "; no convolution leads from its output back to ", detail::sample_shape(x));
+      return x;
+    }
+    auto const kernel = base::make_kernel(ops, base::kernel_shape(this->filters, x.length(-1)));
+    if constexpr (base::places == 3)
+      return base::with_bias_and_activation(ops, detail::convolve_volume_back(ops, x, kernel, over, out),
+                                            {this->filters});
+    else
+      return base::with_bias_and_activation(ops, ops.conv_transpose(x, kernel, over, out), {this->filters});
+  }
+
+ private:
+  /// The output along one axis.
+  [[nodiscard]] static constexpr int length(sliding_window const& window, int extra) {
+    bool const same = window.padding == stagecraft::padding::same;
+    int const k = window.extent();
+    if (extra >= 0) return (window.input - 1) * window.stride + k - (same ? k / 2 * 2 : 0) + extra;
+    return window.input * window.stride + (!same && k > window.stride ? k - window.stride : 0);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/conv1d_transpose.hpp
+// The convolution that leads back, from a short sequence to a long one: tf.keras.layers.Conv1DTranspose.
+
+namespace stagecraft::layers {
+
+using conv1d_transpose_options = transposed_convolution_options<int>;
+
+/// See transposed_convolution. Shape: (steps, channels) to (new steps, filters).
+/// Definition: Keras API, layers/convolution_layers/convolution1d_transpose.
+struct conv1d_transpose : transposed_convolution<conv1d_transpose, int> {
+  static constexpr std::string_view class_name = "Conv1DTranspose";
+  static constexpr std::string_view usage =
+      "conv1d_transpose{filters, kernel_size}, conv1d_transpose{filters, kernel_size, activation} or "
+      "conv1d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
+
+  using transposed_convolution::transposed_convolution;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/conv2d.hpp
+// A convolution of images: tf.keras.layers.Conv2D.
+
+namespace stagecraft::layers {
+
+using conv2d_options = convolution_options<size_2d>;
+
+/// output = activation(convolution of the input with the kernel + bias), channels last.
+///
+/// Shape: (..., height, width, channels) to (..., new height, new width, filters), where each of the new lengths is
+/// floor((length - dilation_rate * (kernel_size - 1) - 1) / strides) + 1 with padding::valid and ceil(length / strides)
+/// with padding::same. Weights: kernel (height, width, channels / groups, filters), bias (filters).
+/// Errors: E1030 to E1035 and E1037, see convolution. Definition: Keras API, layers/convolution_layers/convolution2d.
+struct conv2d : convolution<conv2d, size_2d> {
+  static constexpr std::string_view class_name = "Conv2D";
+  static constexpr std::string_view usage =
+      "conv2d{filters, kernel_size}, conv2d{filters, kernel_size, activation} or conv2d{filters, kernel_size, "
+      "activation, {.strides = 2, ...}}";
+
+  using convolution::convolution;
+
+  /// Nothing, or anything else: E1025.
+  template <class L = conv2d>
+  constexpr conv2d() : convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = conv2d>
+  constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/conv2d_transpose.hpp
+// The convolution that leads back, from a small image to a large one: tf.keras.layers.Conv2DTranspose.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Conv2DTranspose.
+struct conv2d_transpose_options {
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  size_2d strides = 1;
+  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
+  stagecraft::padding padding = stagecraft::padding::valid;
+  size_2d output_padding = no_output_padding;  ///< Keras's None unless it is given
+  /// The distance between neighbouring elements of the window; 1: there are no gaps.
+  size_2d dilation_rate = 1;
+  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+
+  static constexpr size_2d no_output_padding{-1};
+};
+
+/// output = activation(transposed convolution of the input with the kernel + bias), channels last: the gradient of a
+/// convolution with the same kernel, strides and padding, whose input has the shape of this layer's output.
+///
+/// Shape: (height, width, channels) to (new height, new width, filters). With k = dilation_rate * (kernel_size - 1) +
+/// 1, each of the new lengths is
+/// - without output_padding: length * strides with padding::same, length * strides + max(k - strides, 0) with
+///   padding::valid;
+/// - with it: (length - 1) * strides + k - 2 * p + output_padding, where p is k / 2 rounded down with padding::same and
+///   0 with padding::valid.
+/// Weights: kernel (height, width, filters, channels), bias (filters). Cost: 2 FLOPs per weight of the kernel and place
+/// of the input, 1 per output for the bias.
+/// Errors: E1031, E1033, E1035, E1037, see convolution_layer; E1030 if filters is below 1; E1038 if output_padding is
+/// not less than the strides, or the new length is none from which a convolution leads back to the input's.
+/// Definition: Keras API, layers/convolution_layers/convolution2d_transpose; keras/utils/conv_utils.py
+/// (deconv_output_length).
+struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_transpose_options> {
+  static constexpr std::string_view class_name = "Conv2DTranspose";
+  static constexpr std::string_view usage =
+      "conv2d_transpose{filters, kernel_size}, conv2d_transpose{filters, kernel_size, activation} or "
+      "conv2d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
+
+  int filters = 1;
+  using arguments =
+      argument_list<&conv2d_transpose::filters, &conv2d_transpose::kernel_size, &conv2d_transpose::activation>;
+
+  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_)
+      : conv2d_transpose(conv2d_transpose_options{}, filters_, kernel_size_, linear) {}
+  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, conv2d_transpose_options const& options_)
+      : conv2d_transpose(options_, filters_, kernel_size_, linear) {}
+  template <std::convertible_to<stagecraft::activation> Activation>
+  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, Activation activation_,
+                             conv2d_transpose_options const& options_ = {})
+      : conv2d_transpose(options_, filters_, kernel_size_, activation_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = conv2d_transpose>
+  constexpr conv2d_transpose() : conv2d_transpose(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using convolution_layer::convolution_layer;
+  template <class L = conv2d_transpose>
+  constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!check_options(ops, x)) return x;
+    size_2d const output_padding = options.output_padding, strides = options.strides;
+    bool const given = output_padding != conv2d_transpose_options::no_output_padding;
+    shape const in = detail::sample_shape(x);
+    int const height = length(rows(height_of(in)), output_padding.height, given);
+    int const width = length(columns(width_of(in)), output_padding.width, given);
+    if (filters < 1)
+      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    else if (given && (output_padding.height < 0 || output_padding.height >= strides.height ||
+                       output_padding.width < 0 || output_padding.width >= strides.width))
+      ops.error(1038, "has an output padding of ", output_padding,
+                ", which must be at least 0 and less than its strides of ", strides);
+    else if (height < 1 || width < 1 || rows(height).output() != height_of(in) ||
+             columns(width).output() != width_of(in))
+      ops.error(1038, "has an output padding of ", output_padding, ", which makes an output of ",
+                size_2d(height, width), "; a convolution leads from there to another shape than ", in);
+    else {
+      shape const out(height, width, filters);
+      auto const kernel = ops.weight(parameter::with("kernel", kernel_shape(filters, in.back()),
+                                                     options.kernel_initializer, options.kernel_regularizer,
+                                                     options.kernel_constraint, tracing::parameter_layout::matrix));
+      return with_bias_and_activation(
+          ops, ops.conv_transpose(x, kernel, windows_of(out), operations::extents::of_batch(x.length(0), out)));
+    }
+    return x;
+  }
+
+ private:
+  constexpr conv2d_transpose(conv2d_transpose_options const& options_, int filters_, size_2d const& kernel_size_,
+                             stagecraft::activation activation_)
+      : convolution_layer(options_, kernel_size_, activation_), filters(filters_) {}
+
+  /// The output along one axis.
+  [[nodiscard]] static constexpr int length(sliding_window const& window, int extra, bool given) {
+    bool const same = window.padding == stagecraft::padding::same;
+    int const k = window.extent();
+    if (given) return (window.input - 1) * window.stride + k - (same ? k / 2 * 2 : 0) + extra;
+    return window.input * window.stride + (!same && k > window.stride ? k - window.stride : 0);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/conv3d.hpp
+// A convolution of volumes: tf.keras.layers.Conv3D.
+
+namespace stagecraft::layers {
+
+using conv3d_options = convolution_options<size_3d>;
+
+/// output = activation(convolution of the input with the kernel + bias), channels last.
+///
+/// Shape: (depth, height, width, channels) to (new depth, new height, new width, filters), with lengths as conv2d has
+/// them. Weights: kernel (depth, height, width, channels / groups, filters), bias (filters). Cost: 2 FLOPs per weight
+/// of the kernel and place of the output. Errors: those of window_layer; E1032 groups that do not divide channels and
+/// filters; E1034 if the window does not fit. Definition: Keras API, layers/convolution_layers/convolution3d.
+struct conv3d : window_layer<conv3d, size_3d, conv3d_options> {
+  static constexpr std::string_view class_name = "Conv3D";
+  static constexpr std::string_view usage =
+      "conv3d{filters, kernel_size}, conv3d{filters, kernel_size, activation} or conv3d{filters, kernel_size, "
+      "activation, {.strides = 2, ...}}";
+
+  using window_layer::window_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!check_options(ops, x, options.dilation_rate)) return x;
+    int const channels = x.length(-1), groups = options.groups;
+    operations::extents out;
+    auto const over = windows_of(x.shape(), options.dilation_rate);
+    if (groups < 1 || channels % groups != 0 || filters % groups != 0)
+      ops.error(1032, "has ", groups, " groups, which must divide the ", channels, " channels of its input and its ",
+                filters, " filters");
+    else if (!over.out(x.shape(), filters, out))
+      ops.error(1034, "has a kernel of ", kernel_size, ", which does not fit into an input of ",
+                detail::sample_shape(x));
+    else {
+      auto const kernel = make_kernel(ops, kernel_shape(channels / groups, filters));
+      return with_bias_and_activation(ops, detail::convolve_volume(ops, x, kernel, over, groups), {filters});
+    }
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/conv3d_transpose.hpp
+// The convolution that leads back, from a small volume to a large one: tf.keras.layers.Conv3DTranspose.
+
+namespace stagecraft::layers {
+
+using conv3d_transpose_options = transposed_convolution_options<size_3d>;
+
+/// See transposed_convolution. Shape: (depth, height, width, channels) to (new depth, new height, new width, filters).
+/// Definition: Keras API, layers/convolution_layers/convolution3d_transpose.
+struct conv3d_transpose : transposed_convolution<conv3d_transpose, size_3d> {
+  static constexpr std::string_view class_name = "Conv3DTranspose";
+  static constexpr std::string_view usage =
+      "conv3d_transpose{filters, kernel_size}, conv3d_transpose{filters, kernel_size, activation} or "
+      "conv3d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
+
+  using transposed_convolution::transposed_convolution;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/separable_convolution.hpp
+// What separable_conv1d and separable_conv2d have in common: all but the number of axes.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of SeparableConv1D (Size is int) and SeparableConv2D (Size is size_2d).
+template <class Size>
+struct separable_convolution_options {
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  Size strides = 1;
+  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
+  stagecraft::padding padding = stagecraft::padding::valid;
+  /// The distance between neighbouring elements of the window; 1: there are no gaps.
+  Size dilation_rate = 1;
+  int depth_multiplier = 1;  ///< channels between the two steps, per channel of the input
+  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  bool use_bias = true;
+  /// The values that the depthwise kernel begins with.
+  initializer depthwise_initializer = initializers::glorot_uniform{};
+  /// The values that the pointwise kernel begins with.
+  initializer pointwise_initializer = initializers::glorot_uniform{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the depthwise kernel that is added to the loss: l1, l2 or both.
+  regularizer depthwise_regularizer = {};
+  /// A penalty on the pointwise kernel that is added to the loss: l1, l2 or both.
+  regularizer pointwise_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
+  constraint depthwise_constraint = {};
+  /// What the pointwise kernel becomes after each update: non_neg, max_norm and the like.
+  constraint pointwise_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// Base of separable_conv1d and separable_conv2d: each channel is convolved by itself, and the results are mixed.
+///
+/// Weights: depthwise_kernel (kernel_size..., channels, depth_multiplier), pointwise_kernel
+/// (1..., channels * depth_multiplier, filters), bias (filters). Cost: 2 FLOPs per weight of both kernels and place of
+/// the output. Errors: those of convolution_layer; E1030 if filters is below 1; E1034 if the window does not fit into
+/// the input; E1036 if depth_multiplier is below 1.
+template <class Derived, class Size>
+struct separable_convolution : convolution_layer<Derived, Size, separable_convolution_options<Size>> {
+  using options_type = separable_convolution_options<Size>;
+  using base = convolution_layer<Derived, Size, options_type>;
+  using base::base;
+
+  int filters = 1;
+  using arguments = argument_list<&separable_convolution::filters, &base::kernel_size, &base::activation>;
+
+  constexpr separable_convolution(int filters_, Size const& kernel_size_)
+      : separable_convolution(options_type{}, filters_, kernel_size_, linear) {}
+  constexpr separable_convolution(int filters_, Size const& kernel_size_, options_type const& options_)
+      : separable_convolution(options_, filters_, kernel_size_, linear) {}
+  template <std::convertible_to<stagecraft::activation> Activation>
+  constexpr separable_convolution(int filters_, Size const& kernel_size_, Activation activation_,
+                                  options_type const& options_ = {})
+      : separable_convolution(options_, filters_, kernel_size_, activation_) {}
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!base::check_options(ops, x)) return x;
+    auto const& given = this->options;
+    int const between = x.length(-1) * given.depth_multiplier;
+    if (filters < 1)
+      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    else if (given.depth_multiplier < 1)
+      ops.error(1036, "has a depth multiplier of ", given.depth_multiplier, "; it needs at least 1");
+    else if (base::check_window(ops, detail::sample_shape(x))) {
+      auto const each = base::convolve_channels(
+          ops, x,
+          parameter::with("depthwise_kernel", base::kernel_shape(x.length(-1), given.depth_multiplier),
+                          given.depthwise_initializer, given.depthwise_regularizer, given.depthwise_constraint));
+      auto const mixture = ops.weight(
+          parameter::with("pointwise_kernel", base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
+                          given.pointwise_initializer, given.pointwise_regularizer, given.pointwise_constraint,
+                          tracing::parameter_layout::matrix));
+      return base::with_bias_and_activation(ops, ops.matmul(each, ops.reshape(mixture, {between, filters})));
+    }
+    return x;
+  }
+  /// Floats that a batch keeps of sums + bias, if that is wanted, in whole cache lines; then comes what the first step
+  /// gives.
+  [[nodiscard]] constexpr long long kept_sums(shape const& in, int batch, bool sums) const {
+    long long const floats = static_cast<long long>(batch) * base::output_of(in, filters).size();
+    return sums ? (floats + 15) / 16 * 16 : 0;
+  }
+
+ private:
+  constexpr separable_convolution(options_type const& options_, int filters_, Size const& kernel_size_,
+                                  stagecraft::activation activation_)
+      : base(options_, kernel_size_, activation_), filters(filters_) {}
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/separable_conv1d.hpp
+// A convolution of sequences in two steps: tf.keras.layers.SeparableConv1D.
+
+namespace stagecraft::layers {
+
+using separable_conv1d_options = separable_convolution_options<int>;
+
+/// output = activation(mixture of (convolution of each channel of the input by itself) + bias), channels last.
+///
+/// Shape: (steps, channels) to (new steps, filters), the new length as in conv1d.
+/// Weights: depthwise_kernel, pointwise_kernel, bias; their shapes, and errors: see separable_convolution.
+/// Definition: Keras API, layers/convolution_layers/separable_convolution1d.
+struct separable_conv1d : separable_convolution<separable_conv1d, int> {
+  static constexpr std::string_view class_name = "SeparableConv1D";
+  static constexpr std::string_view usage =
+      "separable_conv1d{filters, kernel_size}, separable_conv1d{filters, kernel_size, activation} or "
+      "separable_conv1d{filters, kernel_size, activation, {.strides = 2, ...}}";
+
+  using separable_convolution::separable_convolution;
+
+  /// Nothing, or anything else: E1025.
+  template <class L = separable_conv1d>
+  constexpr separable_conv1d() : separable_convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = separable_conv1d>
+  constexpr explicit separable_conv1d(detail::wrong_options, ...) : separable_convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/convolutional/separable_conv2d.hpp
+// A convolution of images in two steps: tf.keras.layers.SeparableConv2D.
+
+namespace stagecraft::layers {
+
+using separable_conv2d_options = separable_convolution_options<size_2d>;
+
+/// output = activation(mixture of (convolution of each channel of the input by itself) + bias), channels last.
+///
+/// Shape: (height, width, channels) to (new height, new width, filters), the new lengths as in conv2d.
+/// Weights: depthwise_kernel, pointwise_kernel, bias; their shapes, and errors: see separable_convolution.
+/// Definition: Keras API, layers/convolution_layers/separable_convolution2d.
+struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
+  static constexpr std::string_view class_name = "SeparableConv2D";
+  static constexpr std::string_view usage =
+      "separable_conv2d{filters, kernel_size}, separable_conv2d{filters, kernel_size, activation} or "
+      "separable_conv2d{filters, kernel_size, activation, {.strides = 2, ...}}";
+
+  using separable_convolution::separable_convolution;
+
+  /// Nothing, or anything else: E1025.
+  template <class L = separable_conv2d>
+  constexpr separable_conv2d() : separable_convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = separable_conv2d>
+  constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/pooling/pooling_layer.hpp
+// What the layers have in common that reduce a window which slides over an image or a sequence. Keras counterpart: the
+// base classes Pooling1D and Pooling2D of tf.keras.layers.MaxPooling2D and its like.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of the pooling layers behind `pool_size`. Size is size_2d, or int along one axis.
+template <class Size>
+struct pooling_options {
+  Size strides = 0;  ///< 0, like Keras's None: the size of the pool
+  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
+  stagecraft::padding padding = padding::valid;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// Base of max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d. Size is size_2d, or int for a
+/// sequence, which counts as an image of height 1. Channels are the last axis (`data_format="channels_last"`).
+///
+/// Errors: E1001; E1040 for a pool size or stride below 1; E1041 for an input of another number of axes; E1042 if the
+/// window does not fit into the input; E1043 for causal padding.
+template <class Derived, class Size>
+struct pooling_layer : layer<Derived> {
+  static constexpr bool is_2d = std::same_as<Size, size_2d>;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
+  /// Axes of one sample.
+  static constexpr int axes = is_2d ? 3 : 2;
+
+  Size pool_size = 2;
+  Size strides = 2;
+  stagecraft::padding padding = stagecraft::padding::valid;
+  using arguments = argument_list<&pooling_layer::pool_size, &pooling_layer::strides, &pooling_layer::padding>;
+
+  constexpr pooling_layer() : pooling_layer(Size(2)) {}
+  constexpr explicit(false) pooling_layer(Size pool_size_) : pooling_layer(pool_size_, pooling_options<Size>{}) {}
+  // GCC 12 hesitates between the conversion of an int to a size_2d and the constructor that takes anything.
+  template <std::same_as<int> Both>
+    requires is_2d
+  constexpr explicit(false) pooling_layer(Both both) : pooling_layer(Size(both)) {}
+  // In parentheses, `max_pooling2d({2, 3})`, braces could stand for a copied layer as well.
+  constexpr explicit pooling_layer(int const (&each)[2])
+    requires is_2d
+      : pooling_layer(Size(each[0], each[1])) {}
+  constexpr pooling_layer(Size pool_size_, pooling_options<Size> const& options)
+      : pool_size(pool_size_),
+        strides(options.strides == Size(0) ? pool_size_ : options.strides),
+        padding(options.padding) {
+    this->layer_name = options.name;
+    this->trainable = options.trainable;
+    this->layer_dtype = options.dtype;
+  }
+  /// Keras's positional spelling: `max_pooling2d{3, 2}` is a pool of 3 by 3 with strides of 2.
+  template <class Strides>
+    requires(std::same_as<Strides, int> || std::same_as<Strides, Size>)
+  constexpr pooling_layer(Size pool_size_, Strides strides_, pooling_options<Size> const& options = {})
+      : pooling_layer(pool_size_, pooling_options<Size>{strides_, options.padding, options.name}) {}
+
+  /// Anything else: E1025.
+  using layer<Derived>::layer;
+  template <class L = Derived>
+  constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The window's way along the height of an input of this shape; along one step if it is a sequence.
+  [[nodiscard]] constexpr sliding_window rows(shape const& in) const {
+    if constexpr (is_2d)
+      return {.input = in[0], .window = pool_size.height, .stride = strides.height, .padding = padding};
+    else
+      return {};
+  }
+  /// The same along the width of an image, or the steps of a sequence.
+  [[nodiscard]] constexpr sliding_window columns(shape const& in) const {
+    if constexpr (is_2d)
+      return {.input = in[1], .window = pool_size.width, .stride = strides.width, .padding = padding};
+    else
+      return {.input = in[0], .window = pool_size, .stride = strides, .padding = padding};
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    if (smallest(pool_size) < 1)
+      ops.error(1040, "has a pool size of ", pool_size, "; each number must be at least 1");
+    else if (smallest(strides) < 1)
+      ops.error(1040, "has strides of ", strides, "; each number must be at least 1");
+    else if (padding == padding::causal)
+      ops.error(1043, "has causal padding; a pooling layer has valid or same");
+    else if (in.rank() != axes)
+      ops.error(1041, "expects an input of shape ", is_2d ? "(height, width, channels)" : "(steps, channels)",
+                ", but got ", in);
+    else if (rows(in).output() < 1 || columns(in).output() < 1)
+      ops.error(1042, "has a pool size of ", pool_size, ", which does not fit into an input of shape ", in);
+    else if constexpr (is_2d)
+      return Derived::pool(ops, x, {window_of(rows(in)), window_of(columns(in))});
+    else
+      return Derived::pool(ops, x, {window_of(columns(in))});
+    return x;
+  }
+
+ private:
+  static constexpr operations::window window_of(sliding_window const& along) {
+    return {along.window, along.stride, 1, along.before(), along.after()};
+  }
+  static constexpr int smallest(int size) { return size; }
+  static constexpr int smallest(size_2d const& size) { return size.height < size.width ? size.height : size.width; }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/pooling/average_pooling1d.hpp
+// The mean of a window that slides over a sequence: tf.keras.layers.AveragePooling1D.
+
+namespace stagecraft::layers {
+
+/// The mean of each window, channel by channel; cells that `same` padding adds do not count.
+///
+/// Shape: (steps, channels) to (new steps, channels). Defaults: pool_size 2, strides as the
+/// pool_size, padding valid. No weights. Errors: see pooling_layer.
+/// Definition: Keras API, layers/pooling_layers/average_pooling1d.
+struct average_pooling1d : pooling_layer<average_pooling1d, int> {
+  static constexpr std::string_view class_name = "AveragePooling1D";
+  static constexpr std::string_view usage =
+      "average_pooling1d{pool_size} or average_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
+      "= ...}}";
+
+  using pooling_layer<average_pooling1d, int>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/pooling/average_pooling2d.hpp
+// The mean of a window that slides over an image: tf.keras.layers.AveragePooling2D.
+
+namespace stagecraft::layers {
+
+/// The mean of each window, channel by channel; cells that `same` padding adds do not count.
+///
+/// Shape: (height, width, channels) to (new height, new width, channels). Defaults: pool_size 2, strides as the
+/// pool_size, padding valid. No weights. Errors: see pooling_layer.
+/// Definition: Keras API, layers/pooling_layers/average_pooling2d.
+struct average_pooling2d : pooling_layer<average_pooling2d, size_2d> {
+  static constexpr std::string_view class_name = "AveragePooling2D";
+  static constexpr std::string_view usage =
+      "average_pooling2d{pool_size} or average_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
+      "= ...}}";
+
+  using pooling_layer<average_pooling2d, size_2d>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
+};
+
+}  // namespace stagecraft::layers
+
 // ---- stagecraft/layers/option_layer.hpp
 // What layers have in common that are made from options in braces.
 
@@ -10571,15 +12144,89 @@ struct option_layer : layer<Derived> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/activity_regularization.hpp
-// A penalty on activities as a layer of its own: tf.keras.layers.ActivityRegularization.
+// ---- stagecraft/layers/pooling/pooling3d_layer.hpp
+// What max_pooling3d and average_pooling3d have in common. Keras counterpart: Pooling3D.
 
 namespace stagecraft::layers {
 
-/// Keras's keyword arguments of ActivityRegularization.
-struct activity_regularization_options {
-  float l1 = 0;  ///< the factor of the sum of absolute values
-  float l2 = 0;  ///< the factor of the sum of squares
+/// `Derived::pool` of each window of a volume, channel by channel. Channels are the last axis.
+///
+/// Shape: (depth, height, width, channels) to (new depth, new height, new width, channels). Defaults: pool_size 2,
+/// strides as the pool_size, padding valid. No weights. Errors: E1001; E1040 for a pool size or stride below 1; E1041
+/// for an input of another number of axes; E1042 if the window does not fit into the input; E1043 for causal padding.
+template <class Derived>
+struct pooling3d_layer : option_layer<Derived, pooling_options<size_3d>> {
+  using base = option_layer<Derived, pooling_options<size_3d>>;
+  using base::base;
+
+  size_3d pool_size = 2;
+  using arguments = argument_list<&pooling3d_layer::pool_size>;
+
+  constexpr explicit(false) pooling3d_layer(size_3d const& pool_size_, pooling_options<size_3d> const& options_ = {})
+      : base(options_), pool_size(pool_size_) {}
+  constexpr explicit(false) pooling3d_layer(int all) : pooling3d_layer(size_3d(all)) {}
+  constexpr explicit pooling3d_layer(int const (&each)[3]) : pooling3d_layer(size_3d(each[0], each[1], each[2])) {}
+
+  constexpr auto call(auto& ops, auto x) const {
+    size_3d const strides = this->options.strides == size_3d(0) ? pool_size : this->options.strides;
+    bool is_valid = true;
+    for (int axis = 0; axis < 3; ++axis) is_valid = is_valid && pool_size[axis] > 0 && strides[axis] > 0;
+    if (!is_valid)
+      return ops.error(1040, "has a pool size of ", pool_size, " and strides of ", strides,
+                       "; each number must be at least 1"),
+             x;
+    if (this->options.padding == padding::causal)
+      return ops.error(1043, "has causal padding; a pooling layer has valid or same"), x;
+    if (x.rank() != 5)
+      return ops.error(1041, "expects an input of shape (depth, height, width, channels), but got ",
+                       detail::sample_shape(x)),
+             x;
+    operations::windows over;
+    for (int axis = 0; axis < 3; ++axis) {
+      sliding_window const w{x.length(axis + 1), pool_size[axis], strides[axis], 1, this->options.padding};
+      if (w.output() < 1)
+        return ops.error(1042, "has a pool size of ", pool_size, ", which does not fit into an input of shape ",
+                         detail::sample_shape(x)),
+               x;
+      over.along[over.count++] = {w.window, w.stride, 1, w.before(), w.after()};
+    }
+    return detail::pool_volume(ops, x, over, [&](auto images, operations::windows const& windows) {
+      return Derived::pool(ops, images, windows);
+    });
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/pooling/average_pooling3d.hpp
+// The mean of a window that slides over a volume: tf.keras.layers.AveragePooling3D.
+
+namespace stagecraft::layers {
+
+/// The mean of each window, channel by channel; see pooling3d_layer.
+/// Definition: Keras API, layers/pooling_layers/average_pooling3d.
+struct average_pooling3d : pooling3d_layer<average_pooling3d> {
+  static constexpr std::string_view class_name = "AveragePooling3D";
+  static constexpr std::string_view usage =
+      "average_pooling3d{pool_size} or average_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
+      "= ...}}";
+
+  using pooling3d_layer::pooling3d_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/pooling/global_pooling_layer.hpp
+// What the layers have in common that reduce all positions of an image, a sequence or a volume. Keras counterpart: the
+// base classes GlobalPooling1D and its like of tf.keras.layers.GlobalAveragePooling2D and its like.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of the global pooling layers.
+struct global_pooling_options {
+  bool keepdims = false;  ///< the axes that are reduced stay, with a length of 1
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -10587,198 +12234,282 @@ struct activity_regularization_options {
   stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
-/// output = input; l1 * sum|x| + l2 * sum x^2, divided by the batch size, is added to the loss.
+/// Base of global_average_pooling1d, global_max_pooling1d and those of two and three axes. Axes is 4 for volumes, 3 for
+/// images, 2 for sequences; channels are the last axis (`data_format="channels_last"`).
 ///
-/// Shape unchanged, no weights; the output is the input's memory. Errors: E1001.
-/// Definition: Keras API, layers/regularization_layers/activity_regularization.
-struct activity_regularization : option_layer<activity_regularization, activity_regularization_options> {
-  static constexpr bool supports_masking = true;
-  static constexpr bool is_view = true;
-  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
-  static constexpr std::string_view class_name = "ActivityRegularization";
-  static constexpr std::string_view usage = "activity_regularization{{.l1 = 0.01, .l2 = 0.01, .name = ...}}";
+/// Errors: E1001; E1041 for an input of another number of axes.
+template <class Derived, int Axes>
+struct global_pooling_layer : layer<Derived> {
+  bool keepdims = false;
+  using arguments = argument_list<&global_pooling_layer::keepdims>;
 
-  using option_layer::option_layer;
+  constexpr global_pooling_layer() : global_pooling_layer(global_pooling_options{}) {}
+  constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
+    this->layer_name = options.name;
+    this->trainable = options.trainable;
+    this->layer_dtype = options.dtype;
+  }
 
-  /// The penalty on its output.
-  [[nodiscard]] constexpr regularizer activity_regularizer() const { return {.l1 = options.l1, .l2 = options.l2}; }
+  /// Anything else: E1025.
+  using layer<Derived>::layer;
+  template <class L = Derived>
+  constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
 
-  constexpr auto call(auto&, auto x) const { return x; }
+  constexpr auto call(auto& ops, auto x) const {
+    if (x.rank() != Axes + 1) {
+      ops.error(1041, "expects an input of shape ",
+                Axes == 4   ? "(depth, height, width, channels)"
+                : Axes == 3 ? "(height, width, channels)"
+                            : "(steps, channels)",
+                ", but got ", detail::sample_shape(x));
+      return x;
+    }
+    axis_list axes = 1;
+    for (; axes.count < Axes - 1; ++axes.count) axes.axes[axes.count] = axes.count + 1;
+    auto const pooled = Derived::pool(ops, x, axes);
+    return keepdims ? pooled : ops.reshape(pooled, {x.length(0), x.length(-1)});
+  }
 };
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/broadcast.hpp
-// Which element of an operand each element of a result reads, where shapes differ: NumPy's rule.
-
-namespace stagecraft::detail {
-
-/// The shape of two operands' result: their last axes match, and an axis of length 1 is repeated. An empty shape
-/// without meaning, and `fits` false, where they do not.
-struct broadcast_shape {
-  shape result;
-  bool fits = true;
-
-  constexpr broadcast_shape(shape const& a, shape const& b) {
-    int const rank = a.rank() > b.rank() ? a.rank() : b.rank();
-    for (int axis = 0; axis < rank; ++axis) {
-      int const own = length(a, rank, axis), other = length(b, rank, axis);
-      fits = fits && (own == other || own == 1 || other == 1);
-      result.push_back(own == 1 ? other : own);
-    }
-  }
-  /// The length of an axis of a shape that is filled up to a rank with axes in front.
-  static constexpr int length(shape const& of, int rank, int axis) {
-    int const from = axis - (rank - of.rank());
-    return from < 0 ? 1 : of[from];
-  }
-};
-
-/// The axes of a batch of results, the outermost first, along which an operand has elements of its own or one that is
-/// shared. Neighbours of one kind are one axis.
-struct broadcast_axes {
-  static constexpr int most = shape::max_rank + 1;
-
-  int count = 1;
-  std::int64_t length[most]{};
-  bool shared[most]{};
-
-  constexpr broadcast_axes(int batch, shape const& result, shape const& operand, bool shares_batch = false) {
-    length[0] = batch;
-    shared[0] = shares_batch;
-    for (int axis = 0; axis < result.rank(); ++axis) {
-      if (result[axis] == 1) continue;
-      bool const shares = broadcast_shape::length(operand, result.rank(), axis) == 1;
-      if (shares == shared[count - 1]) {
-        length[count - 1] *= result[axis];
-      } else {
-        shared[count] = shares;
-        length[count++] = result[axis];
-      }
-    }
-  }
-
-  [[nodiscard]] constexpr bool shares() const { return count > 1; }
-  /// Elements of the result along axes [first, last).
-  [[nodiscard]] constexpr std::int64_t size(int first, int last) const {
-    std::int64_t result = 1;
-    for (int axis = first; axis < last; ++axis) result *= length[axis];
-    return result;
-  }
-  /// The operand's own elements along these axes.
-  [[nodiscard]] constexpr std::int64_t own_size(int first, int last) const {
-    std::int64_t result = 1;
-    for (int axis = first; axis < last; ++axis) result *= shared[axis] ? 1 : length[axis];
-    return result;
-  }
-  /// The operand's element that an element of the result reads.
-  [[nodiscard]] constexpr std::int64_t element(std::int64_t of_result) const {
-    std::int64_t result = 0, stride = 1;
-    for (int axis = count; axis-- > 0;) {
-      if (!shared[axis]) {
-        result += of_result % length[axis] * stride;
-        stride *= length[axis];
-      }
-      of_result /= length[axis];
-    }
-    return result;
-  }
-  /// The element of the result that is number `repeat` of those that read the operand's element number `own`.
-  [[nodiscard]] constexpr std::int64_t reader(std::int64_t own, std::int64_t repeat) const {
-    std::int64_t result = 0, stride = 1;
-    for (int axis = count; axis-- > 0;) {
-      auto& counter = shared[axis] ? repeat : own;
-      result += counter % length[axis] * stride;
-      counter /= length[axis];
-      stride *= length[axis];
-    }
-    return result;
-  }
-};
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/layers/merge.hpp
-// What the layers that combine tensors element by element have in common.
+// ---- stagecraft/layers/pooling/global_average_pooling1d.hpp
+// The mean of each channel of a sequence: tf.keras.layers.GlobalAveragePooling1D.
 
 namespace stagecraft::layers {
 
-/// Base of add, subtract, multiply, average, maximum and minimum. Inputs of different shapes are repeated along axes of
-/// length 1, and along axes in front that they do not have: (3, 4) with (4) or with (3, 1) is (3, 4).
-/// Errors: E1001 number of inputs, E1014 shapes that do not fit.
-/// Definition: Keras, layers/merging, `_compute_elemwise_op_output_shape`.
-template <class Derived, int MostInputs = 16>
-struct merge : layer<Derived> {
+/// The mean of each channel over all positions; of a sequence with masked steps, over those that count (NaN if none
+/// does, as in Keras).
+///
+/// Shape: (steps, channels) to (channels), or (1, channels) with keepdims. No weights. Errors: see
+/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling1d.
+struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d, 2> {
   static constexpr bool supports_masking = true;
-  static constexpr int least_inputs = 2, most_inputs = MostInputs;
+  static constexpr std::string_view class_name = "GlobalAveragePooling1D";
+  static constexpr std::string_view usage =
+      "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}";
 
-  static constexpr detail::rules_key rules_key() { return {}; }
-  constexpr auto call(auto& ops, tensor_list in) const {
-    shape result = detail::sample_shape(in[0]);
-    for (std::size_t i = 1; i < in.size(); ++i) {
-      shape const other = detail::sample_shape(in[i]);
-      detail::broadcast_shape const merged(result, other);
-      if (!merged.fits) {
-        ops.error(1014, "expects inputs whose shapes fit, but input 0 has ", detail::sample_shape(in[0]), " and input ",
-                  static_cast<int>(i), " has ", other,
-                  "; axes are compared from the last one, and are equal or one of them is 1");
-        return in[0];
-      }
-      result = merged.result;
-    }
-    auto const aligned = [&](operations::tensor x) {  // the batch stays in front of new axes
-      operations::extents own = x.shape();
-      while (own.rank <= result.rank()) own.insert(1, 1);
-      return ops.reshape(x, own);
-    };
-    auto merged = aligned(in[0]);
-    for (operations::tensor const x : in.subspan(1)) merged = Derived::combine(merged, aligned(x));
-    if constexpr (requires { Derived::finish(merged, 1); })
-      merged = Derived::finish(merged, static_cast<int>(in.size()));
-    return merged;
+  tracing::step_masks masks;  ///< of its first call; the library finds them
+
+  [[nodiscard]] static constexpr bool passes_mask() { return false; }
+
+  using base = global_pooling_layer<global_average_pooling1d, 2>;
+  using base::base;
+
+  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.mean(x, axes); }
+  constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
+    auto const x = in[0], mask = counts[0];
+    if (mask.list == nullptr || x.rank() != 3) return base::call(ops, x);
+    auto const steps = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
+    auto const mean = ops.sum(x * steps, 1) / ops.sum(steps, 1);
+    return keepdims ? mean : ops.reshape(mean, {x.length(0), x.length(-1)});
   }
 };
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/add.hpp
-// The sum of its inputs: tf.keras.layers.Add.
+// ---- stagecraft/layers/pooling/global_average_pooling2d.hpp
+// The mean of each channel of an image: tf.keras.layers.GlobalAveragePooling2D.
 
 namespace stagecraft::layers {
 
-/// Adds two or more inputs element by element; shapes that differ are repeated, see merge.
-/// Called as `add{}(a, b)` or `add{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
-/// Definition: Keras API, layers/merging_layers/add.
-struct add : merge<add> {
-  static constexpr std::string_view class_name = "Add";
+/// The mean of each channel over all positions.
+///
+/// Shape: (height, width, channels) to (channels), or (1, 1, channels) with keepdims. No weights. Errors: see
+/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling2d.
+struct global_average_pooling2d : global_pooling_layer<global_average_pooling2d, 3> {
+  static constexpr std::string_view class_name = "GlobalAveragePooling2D";
+  static constexpr std::string_view usage =
+      "global_average_pooling2d{} or global_average_pooling2d{{.keepdims = true, .name = ...}}";
 
-  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a + b; }
+  using global_pooling_layer<global_average_pooling2d, 3>::global_pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.mean(x, axes); }
 };
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/initializers/glorot_uniform.hpp
-// Uniform weights with variance 1 / fan, fan = (fan_in + fan_out) / 2.
-// Keras counterpart: tf.keras.initializers.GlorotUniform.
+// ---- stagecraft/layers/pooling/global_average_pooling3d.hpp
+// The mean of each channel of a volume: tf.keras.layers.GlobalAveragePooling3D.
 
-namespace stagecraft::initializers {
+namespace stagecraft::layers {
 
-/// Uniform in +-sqrt(3 / fan) with fan = (fan_in + fan_out) / 2. Keras's default for kernels.
-struct glorot_uniform {
-  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+/// The mean of each channel over all positions.
+///
+/// Shape: (depth, height, width, channels) to (channels), or (1, 1, 1, channels) with keepdims. No weights. Errors: see
+/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling3d.
+struct global_average_pooling3d : global_pooling_layer<global_average_pooling3d, 4> {
+  static constexpr std::string_view class_name = "GlobalAveragePooling3D";
+  static constexpr std::string_view usage =
+      "global_average_pooling3d{} or global_average_pooling3d{{.keepdims = true, .name = ...}}";
 
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::glorot_uniform,
-            .a = 1.0F,
-            .mode = fan_mode::fan_avg,
-            .distribution = initializer_distribution::uniform,
-            .seed = seed};
-  }
+  using global_pooling_layer<global_average_pooling3d, 4>::global_pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.mean(x, axes); }
 };
 
-}  // namespace stagecraft::initializers
+}  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/attention_masks.hpp
+// ---- stagecraft/layers/pooling/global_max_pooling1d.hpp
+// The largest value of each channel of a sequence: tf.keras.layers.GlobalMaxPooling1D.
+
+namespace stagecraft::layers {
+
+/// The largest value of each channel over all positions. If several positions hold it, each gets an equal part of the
+/// gradient, as in TensorFlow.
+///
+/// Shape: (steps, channels) to (channels), or (1, channels) with keepdims. No weights. Errors: see
+/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_max_pooling1d.
+struct global_max_pooling1d : global_pooling_layer<global_max_pooling1d, 2> {
+  static constexpr std::string_view class_name = "GlobalMaxPooling1D";
+  static constexpr std::string_view usage =
+      "global_max_pooling1d{} or global_max_pooling1d{{.keepdims = true, .name = ...}}";
+
+  using global_pooling_layer<global_max_pooling1d, 2>::global_pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.max(x, axes); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/pooling/global_max_pooling2d.hpp
+// The largest value of each channel of an image: tf.keras.layers.GlobalMaxPooling2D.
+
+namespace stagecraft::layers {
+
+/// The largest value of each channel over all positions. If several positions hold it, each gets an equal part of the
+/// gradient, as in TensorFlow.
+///
+/// Shape: (height, width, channels) to (channels), or (1, 1, channels) with keepdims. No weights. Errors: see
+/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_max_pooling2d.
+struct global_max_pooling2d : global_pooling_layer<global_max_pooling2d, 3> {
+  static constexpr std::string_view class_name = "GlobalMaxPooling2D";
+  static constexpr std::string_view usage =
+      "global_max_pooling2d{} or global_max_pooling2d{{.keepdims = true, .name = ...}}";
+
+  using global_pooling_layer<global_max_pooling2d, 3>::global_pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.max(x, axes); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/pooling/global_max_pooling3d.hpp
+// The largest value of each channel of a volume: tf.keras.layers.GlobalMaxPooling3D.
+
+namespace stagecraft::layers {
+
+/// The largest value of each channel over all positions. If several positions hold it, each gets an equal part of the
+/// gradient, as in TensorFlow.
+///
+/// Shape: (depth, height, width, channels) to (channels), or (1, 1, 1, channels) with keepdims. No weights. Errors: see
+/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_max_pooling3d.
+struct global_max_pooling3d : global_pooling_layer<global_max_pooling3d, 4> {
+  static constexpr std::string_view class_name = "GlobalMaxPooling3D";
+  static constexpr std::string_view usage =
+      "global_max_pooling3d{} or global_max_pooling3d{{.keepdims = true, .name = ...}}";
+
+  using global_pooling_layer<global_max_pooling3d, 4>::global_pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.max(x, axes); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/pooling/max_pooling1d.hpp
+// The largest value of a window that slides over a sequence: tf.keras.layers.MaxPooling1D.
+
+namespace stagecraft::layers {
+
+/// The largest value of each window, channel by channel.
+///
+/// Shape: (steps, channels) to (new steps, channels). Defaults: pool_size 2, strides as the
+/// pool_size, padding valid. No weights. Errors: see pooling_layer.
+/// Definition: Keras API, layers/pooling_layers/max_pooling1d.
+struct max_pooling1d : pooling_layer<max_pooling1d, int> {
+  static constexpr std::string_view class_name = "MaxPooling1D";
+  static constexpr std::string_view usage =
+      "max_pooling1d{pool_size} or max_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
+
+  using pooling_layer<max_pooling1d, int>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.max_pool(x, over); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/pooling/max_pooling2d.hpp
+// The largest value of a window that slides over an image: tf.keras.layers.MaxPooling2D.
+
+namespace stagecraft::layers {
+
+/// The largest value of each window, channel by channel.
+///
+/// Shape: (height, width, channels) to (new height, new width, channels). Defaults: pool_size 2, strides as the
+/// pool_size, padding valid. No weights. Errors: see pooling_layer.
+/// Definition: Keras API, layers/pooling_layers/max_pooling2d.
+struct max_pooling2d : pooling_layer<max_pooling2d, size_2d> {
+  static constexpr std::string_view class_name = "MaxPooling2D";
+  static constexpr std::string_view usage =
+      "max_pooling2d{pool_size} or max_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
+
+  using pooling_layer<max_pooling2d, size_2d>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.max_pool(x, over); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/pooling/max_pooling3d.hpp
+// The largest value of a window that slides over a volume: tf.keras.layers.MaxPooling3D.
+
+namespace stagecraft::layers {
+
+/// The largest value of each window, channel by channel; see pooling3d_layer.
+/// Definition: Keras API, layers/pooling_layers/max_pooling3d.
+struct max_pooling3d : pooling3d_layer<max_pooling3d> {
+  static constexpr std::string_view class_name = "MaxPooling3D";
+  static constexpr std::string_view usage =
+      "max_pooling3d{pool_size} or max_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
+
+  using pooling3d_layer::pooling3d_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.max_pool(x, over); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/aliases.hpp
+// Keras's second names of layers, such as tf.keras.layers.MaxPool2D.
+
+namespace stagecraft::layers {
+
+using avg_pool1d = average_pooling1d;
+using avg_pool2d = average_pooling2d;
+using avg_pool3d = average_pooling3d;
+using convolution1d = conv1d;
+using convolution1d_transpose = conv1d_transpose;
+using convolution2d = conv2d;
+using convolution2d_transpose = conv2d_transpose;
+using convolution3d = conv3d;
+using convolution3d_transpose = conv3d_transpose;
+using global_avg_pool1d = global_average_pooling1d;
+using global_avg_pool2d = global_average_pooling2d;
+using global_avg_pool3d = global_average_pooling3d;
+using global_max_pool1d = global_max_pooling1d;
+using global_max_pool2d = global_max_pooling2d;
+using global_max_pool3d = global_max_pooling3d;
+using max_pool1d = max_pooling1d;
+using max_pool2d = max_pooling2d;
+using max_pool3d = max_pooling3d;
+using separable_convolution1d = separable_conv1d;
+using separable_convolution2d = separable_conv2d;
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/attention/attention_masks.hpp
 // Which places of a value a place of a query sees: masks of the layers of attention.
 
 namespace stagecraft::detail {
@@ -10847,7 +12578,7 @@ struct output_part : layer<output_part> {
 
 }  // namespace stagecraft
 
-// ---- stagecraft/layers/recurrent_layer.hpp
+// ---- stagecraft/layers/rnn/recurrent_layer.hpp
 // What layers with a loop over time have in common: masks, states that go in and come out. Keras counterpart: RNN.
 
 namespace stagecraft {
@@ -10992,7 +12723,7 @@ constexpr recurrent_result<States> loop_over_steps(operations::tracer& ops, oper
 
 }  // namespace stagecraft
 
-// ---- stagecraft/layers/recurrence.hpp
+// ---- stagecraft/layers/rnn/recurrence.hpp
 // What simple_rnn, lstm and gru share: weights, dropout, and the loop over time.
 
 namespace stagecraft::detail {
@@ -11101,7 +12832,7 @@ class recurrence {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/layers/dense_attention.hpp
+// ---- stagecraft/layers/attention/dense_attention.hpp
 // What attention and additive_attention have in common. Keras counterpart: BaseDenseAttention.
 
 namespace stagecraft::layers {
@@ -11162,7 +12893,7 @@ struct dense_attention : option_layer<Derived, dense_attention_options<UseScale>
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/additive_attention.hpp
+// ---- stagecraft/layers/attention/additive_attention.hpp
 // Attention by sums of places: tf.keras.layers.AdditiveAttention.
 
 namespace stagecraft::layers {
@@ -11189,1685 +12920,6 @@ struct additive_attention : dense_attention<additive_attention, true> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/padding.hpp
-// Keras's `padding` argument, and what follows from it along one axis.
-
-namespace stagecraft {
-
-/// What happens at the borders of a sliding window.
-enum class padding : unsigned char {
-  valid,   ///< the window stays inside the input
-  same,    ///< zeros around it, so that with stride 1 the output is as long as the input; the odd one stands behind
-  causal,  ///< zeros before it, so that no output sees a later input; conv1d only
-};
-
-/// A window that slides along one axis, in TensorFlow's terms.
-/// Definition: TensorFlow API, nn ("Notes on padding"); Keras API, layers/convolution_layers/convolution1d (causal).
-struct sliding_window {
-  int input = 1;
-  int window = 1;
-  int stride = 1;
-  int dilation = 1;
-  stagecraft::padding padding = stagecraft::padding::valid;
-
-  /// Inputs from the first to the last that one output sees.
-  [[nodiscard]] constexpr int extent() const noexcept { return (window - 1) * dilation + 1; }
-  /// Outputs along the axis; 0 or less if the window does not fit into the input.
-  [[nodiscard]] constexpr int output() const noexcept {
-    if (padding == stagecraft::padding::valid) return input < extent() ? 0 : (input - extent()) / stride + 1;
-    return (input + stride - 1) / stride;
-  }
-  /// Zeros before the input.
-  [[nodiscard]] constexpr int before() const noexcept {
-    if (padding == stagecraft::padding::valid) return 0;
-    return padding == stagecraft::padding::causal ? extent() - 1 : total() / 2;
-  }
-  /// Zeros behind the input.
-  [[nodiscard]] constexpr int after() const noexcept {
-    return padding == stagecraft::padding::same ? total() - total() / 2 : 0;
-  }
-
- private:
-  [[nodiscard]] constexpr int total() const noexcept {
-    int const needed = (output() - 1) * stride + extent() - input;
-    return needed > 0 ? needed : 0;
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/size_2d.hpp
-// Keras's "an integer or a tuple of 2 integers": kernel sizes, strides, dilation rates.
-
-namespace stagecraft {
-
-/// Height and width; one number stands for both: `3` is `{3, 3}`.
-struct size_2d {
-  int height = 1;
-  int width = 1;
-
-  constexpr size_2d() = default;
-  constexpr explicit(false) size_2d(int both) : height(both), width(both) {}
-  constexpr size_2d(int height_, int width_) : height(height_), width(width_) {}
-
-  [[nodiscard]] constexpr int area() const noexcept { return height * width; }
-  /// Appends "(3, 5)", in Python's spelling of tuples.
-  template <class Text>
-  constexpr void append_to(Text& text) const {
-    text.append('(').append(height).append(", ").append(width).append(')');
-  }
-  friend constexpr bool operator==(size_2d const&, size_2d const&) = default;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/pooling_layer.hpp
-// What the layers have in common that reduce a window which slides over an image or a sequence. Keras counterpart: the
-// base classes Pooling1D and Pooling2D of tf.keras.layers.MaxPooling2D and its like.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of the pooling layers behind `pool_size`. Size is size_2d, or int along one axis.
-template <class Size>
-struct pooling_options {
-  Size strides = 0;  ///< 0, like Keras's None: the size of the pool
-  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
-  stagecraft::padding padding = padding::valid;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// Base of max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d. Size is size_2d, or int for a
-/// sequence, which counts as an image of height 1. Channels are the last axis (`data_format="channels_last"`).
-///
-/// Errors: E1001; E1040 for a pool size or stride below 1; E1041 for an input of another number of axes; E1042 if the
-/// window does not fit into the input; E1043 for causal padding.
-template <class Derived, class Size>
-struct pooling_layer : layer<Derived> {
-  static constexpr bool is_2d = std::same_as<Size, size_2d>;
-  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
-  /// Axes of one sample.
-  static constexpr int axes = is_2d ? 3 : 2;
-
-  Size pool_size = 2;
-  Size strides = 2;
-  stagecraft::padding padding = stagecraft::padding::valid;
-  using arguments = argument_list<&pooling_layer::pool_size, &pooling_layer::strides, &pooling_layer::padding>;
-
-  constexpr pooling_layer() : pooling_layer(Size(2)) {}
-  constexpr explicit(false) pooling_layer(Size pool_size_) : pooling_layer(pool_size_, pooling_options<Size>{}) {}
-  // GCC 12 hesitates between the conversion of an int to a size_2d and the constructor that takes anything.
-  template <std::same_as<int> Both>
-    requires is_2d
-  constexpr explicit(false) pooling_layer(Both both) : pooling_layer(Size(both)) {}
-  // In parentheses, `max_pooling2d({2, 3})`, braces could stand for a copied layer as well.
-  constexpr explicit pooling_layer(int const (&each)[2])
-    requires is_2d
-      : pooling_layer(Size(each[0], each[1])) {}
-  constexpr pooling_layer(Size pool_size_, pooling_options<Size> const& options)
-      : pool_size(pool_size_),
-        strides(options.strides == Size(0) ? pool_size_ : options.strides),
-        padding(options.padding) {
-    this->layer_name = options.name;
-    this->trainable = options.trainable;
-    this->layer_dtype = options.dtype;
-  }
-  /// Keras's positional spelling: `max_pooling2d{3, 2}` is a pool of 3 by 3 with strides of 2.
-  template <class Strides>
-    requires(std::same_as<Strides, int> || std::same_as<Strides, Size>)
-  constexpr pooling_layer(Size pool_size_, Strides strides_, pooling_options<Size> const& options = {})
-      : pooling_layer(pool_size_, pooling_options<Size>{strides_, options.padding, options.name}) {}
-
-  /// Anything else: E1025.
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  /// The window's way along the height of an input of this shape; along one step if it is a sequence.
-  [[nodiscard]] constexpr sliding_window rows(shape const& in) const {
-    if constexpr (is_2d)
-      return {.input = in[0], .window = pool_size.height, .stride = strides.height, .padding = padding};
-    else
-      return {};
-  }
-  /// The same along the width of an image, or the steps of a sequence.
-  [[nodiscard]] constexpr sliding_window columns(shape const& in) const {
-    if constexpr (is_2d)
-      return {.input = in[1], .window = pool_size.width, .stride = strides.width, .padding = padding};
-    else
-      return {.input = in[0], .window = pool_size, .stride = strides, .padding = padding};
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    shape const in = detail::sample_shape(x);
-    if (smallest(pool_size) < 1)
-      ops.error(1040, "has a pool size of ", pool_size, "; each number must be at least 1");
-    else if (smallest(strides) < 1)
-      ops.error(1040, "has strides of ", strides, "; each number must be at least 1");
-    else if (padding == padding::causal)
-      ops.error(1043, "has causal padding; a pooling layer has valid or same");
-    else if (in.rank() != axes)
-      ops.error(1041, "expects an input of shape ", is_2d ? "(height, width, channels)" : "(steps, channels)",
-                ", but got ", in);
-    else if (rows(in).output() < 1 || columns(in).output() < 1)
-      ops.error(1042, "has a pool size of ", pool_size, ", which does not fit into an input of shape ", in);
-    else if constexpr (is_2d)
-      return Derived::pool(ops, x, {window_of(rows(in)), window_of(columns(in))});
-    else
-      return Derived::pool(ops, x, {window_of(columns(in))});
-    return x;
-  }
-
- private:
-  static constexpr operations::window window_of(sliding_window const& along) {
-    return {along.window, along.stride, 1, along.before(), along.after()};
-  }
-  static constexpr int smallest(int size) { return size; }
-  static constexpr int smallest(size_2d const& size) { return size.height < size.width ? size.height : size.width; }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/average_pooling1d.hpp
-// The mean of a window that slides over a sequence: tf.keras.layers.AveragePooling1D.
-
-namespace stagecraft::layers {
-
-/// The mean of each window, channel by channel; cells that `same` padding adds do not count.
-///
-/// Shape: (steps, channels) to (new steps, channels). Defaults: pool_size 2, strides as the
-/// pool_size, padding valid. No weights. Errors: see pooling_layer.
-/// Definition: Keras API, layers/pooling_layers/average_pooling1d.
-struct average_pooling1d : pooling_layer<average_pooling1d, int> {
-  static constexpr std::string_view class_name = "AveragePooling1D";
-  static constexpr std::string_view usage =
-      "average_pooling1d{pool_size} or average_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
-      "= ...}}";
-
-  using pooling_layer<average_pooling1d, int>::pooling_layer;
-
-  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/average_pooling2d.hpp
-// The mean of a window that slides over an image: tf.keras.layers.AveragePooling2D.
-
-namespace stagecraft::layers {
-
-/// The mean of each window, channel by channel; cells that `same` padding adds do not count.
-///
-/// Shape: (height, width, channels) to (new height, new width, channels). Defaults: pool_size 2, strides as the
-/// pool_size, padding valid. No weights. Errors: see pooling_layer.
-/// Definition: Keras API, layers/pooling_layers/average_pooling2d.
-struct average_pooling2d : pooling_layer<average_pooling2d, size_2d> {
-  static constexpr std::string_view class_name = "AveragePooling2D";
-  static constexpr std::string_view usage =
-      "average_pooling2d{pool_size} or average_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
-      "= ...}}";
-
-  using pooling_layer<average_pooling2d, size_2d>::pooling_layer;
-
-  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/size_3d.hpp
-// Keras's "an integer or a tuple of 3 integers": kernel sizes, strides, dilation rates of volumes.
-
-namespace stagecraft {
-
-/// Depth, height and width; one number stands for all: `3` is `{3, 3, 3}`.
-struct size_3d {
-  int depth = 1;
-  int height = 1;
-  int width = 1;
-
-  constexpr size_3d() = default;
-  constexpr explicit(false) size_3d(int all) : depth(all), height(all), width(all) {}
-  constexpr size_3d(int depth_, int height_, int width_) : depth(depth_), height(height_), width(width_) {}
-
-  /// That along axis 0, 1 or 2.
-  [[nodiscard]] constexpr int operator[](int axis) const noexcept {
-    return axis == 0 ? depth : axis == 1 ? height : width;
-  }
-  /// Appends "(3, 5, 5)", in Python's spelling of tuples.
-  template <class Text>
-  constexpr void append_to(Text& text) const {
-    text.append('(').append(depth).append(", ").append(height).append(", ").append(width).append(')');
-  }
-  friend constexpr bool operator==(size_3d const&, size_3d const&) = default;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/volume.hpp
-// What windows over volumes are made of: those over images, which machines are good at. The formulas of conv3d,
-// conv3d_transpose and the poolings of volumes.
-
-namespace stagecraft::detail {
-
-/// (batch, depth, height, width, channels) as images: (batch * depth, height, width, channels).
-constexpr operations::extents images_of(operations::extents const& volume, int depth, int channels) {
-  return {volume[0] * depth, volume[2], volume[3], channels};
-}
-/// The windows along height and width.
-constexpr operations::windows image_windows(operations::windows const& over) { return {over[1], over[2]}; }
-
-/// The filter of a volume (depth, height, width, inputs, filters) as that of images whose channels are those of slices.
-constexpr auto filter_of_images(auto& ops, auto filter) {
-  int const taps = filter.length(0), rows = filter.length(1), columns = filter.length(2), inputs = filter.length(3),
-            filters = filter.length(4);
-  return ops.reshape(ops.transpose(filter, {1, 2, 0, 3, 4}), {rows, columns, taps * inputs, filters});
-}
-
-/// Puts channels (outer, inner, each) into the order (inner, outer, each).
-constexpr auto exchange_channels(auto& ops, auto images, int outer, int inner) {
-  if (outer == 1 || inner == 1) return images;
-  auto const own = images.shape();
-  int const pixels = own[0] * own[1] * own[2], each = own[3] / (outer * inner);
-  return ops.reshape(ops.transpose(ops.reshape(images, {pixels, outer, inner, each}), {0, 2, 1, 3}), own);
-}
-
-/// A convolution of volumes (batch, depth, height, width, channels) with a filter (depth, height, width, channels /
-/// groups, filters): of images, whose channels are those of all slices under the window.
-constexpr auto convolve_volume(auto& ops, auto x, auto filter, operations::windows const& over, int groups) {
-  auto const along = over[0];
-  int const depth = along.count(x.length(1));
-  auto const padded = ops.pad(x, 1, along.before, along.after);
-  growing_array<decltype(x)> slices;
-  for (int tap = 0; tap < along.size; ++tap)
-    slices.push_back(ops.reshape(ops.slice(padded, 1, tap * along.dilation, depth, along.stride),
-                                 images_of(x.shape(), depth, x.length(4))));
-  auto const images = exchange_channels(ops, ops.concatenate(slices), along.size, groups);
-  auto const y = ops.conv(images, filter_of_images(ops, filter), image_windows(over), groups);
-  return ops.reshape(y, {x.length(0), depth, y.length(1), y.length(2), y.length(3)});
-}
-
-/// The gradient of such a convolution without groups, with respect to an input of this shape.
-constexpr auto convolve_volume_back(auto& ops, auto y, auto filter, operations::windows const& over,
-                                    operations::extents const& shape) {
-  auto const along = over[0];
-  int const channels = shape[4], depth = y.length(1), padded = shape[1] + along.before + along.after;
-  auto const images =
-      ops.conv_transpose(ops.reshape(y, images_of(y.shape(), depth, y.length(4))), filter_of_images(ops, filter),
-                         image_windows(over), images_of(shape, depth, along.size * channels));
-  operations::extents const one(shape[0], depth, shape[2], shape[3], channels);
-  operations::extents all = one;
-  all[1] = padded;
-  auto const part = [&](int tap) {
-    auto const of_tap = ops.reshape(ops.slice(images, -1, tap * channels, channels), one);
-    return ops.scattered(of_tap, {1, tap * along.dilation, along.stride}, all);
-  };
-  auto sum = part(0);
-  for (int tap = 1; tap < along.size; ++tap) sum += part(tap);
-  return ops.slice(sum, 1, along.before, shape[1]);
-}
-
-/// `pool(x, windows)` reduces the windows of images. First those of slices, then along the depth: a mean of means has
-/// the same weights, since all slices under a window have as many places.
-constexpr auto pool_volume(auto& ops, auto x, operations::windows const& over, auto const& pool) {
-  int const batch = x.length(0), depth = x.length(1), channels = x.length(4);
-  auto const slices = pool(ops.reshape(x, images_of(x.shape(), depth, channels)), image_windows(over));
-  int const rows = slices.length(1), columns = slices.length(2);
-  operations::windows const deep{over[0], operations::window{}};
-  auto const y = pool(ops.reshape(slices, {batch, depth, rows * columns, channels}), deep);
-  return ops.reshape(y, {batch, y.length(1), rows, columns, channels});
-}
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/layers/pooling3d_layer.hpp
-// What max_pooling3d and average_pooling3d have in common. Keras counterpart: Pooling3D.
-
-namespace stagecraft::layers {
-
-/// `Derived::pool` of each window of a volume, channel by channel. Channels are the last axis.
-///
-/// Shape: (depth, height, width, channels) to (new depth, new height, new width, channels). Defaults: pool_size 2,
-/// strides as the pool_size, padding valid. No weights. Errors: E1001; E1040 for a pool size or stride below 1; E1041
-/// for an input of another number of axes; E1042 if the window does not fit into the input; E1043 for causal padding.
-template <class Derived>
-struct pooling3d_layer : option_layer<Derived, pooling_options<size_3d>> {
-  using base = option_layer<Derived, pooling_options<size_3d>>;
-  using base::base;
-
-  size_3d pool_size = 2;
-  using arguments = argument_list<&pooling3d_layer::pool_size>;
-
-  constexpr explicit(false) pooling3d_layer(size_3d const& pool_size_, pooling_options<size_3d> const& options_ = {})
-      : base(options_), pool_size(pool_size_) {}
-  constexpr explicit(false) pooling3d_layer(int all) : pooling3d_layer(size_3d(all)) {}
-  constexpr explicit pooling3d_layer(int const (&each)[3]) : pooling3d_layer(size_3d(each[0], each[1], each[2])) {}
-
-  constexpr auto call(auto& ops, auto x) const {
-    size_3d const strides = this->options.strides == size_3d(0) ? pool_size : this->options.strides;
-    bool is_valid = true;
-    for (int axis = 0; axis < 3; ++axis) is_valid = is_valid && pool_size[axis] > 0 && strides[axis] > 0;
-    if (!is_valid)
-      return ops.error(1040, "has a pool size of ", pool_size, " and strides of ", strides,
-                       "; each number must be at least 1"),
-             x;
-    if (this->options.padding == padding::causal)
-      return ops.error(1043, "has causal padding; a pooling layer has valid or same"), x;
-    if (x.rank() != 5)
-      return ops.error(1041, "expects an input of shape (depth, height, width, channels), but got ",
-                       detail::sample_shape(x)),
-             x;
-    operations::windows over;
-    for (int axis = 0; axis < 3; ++axis) {
-      sliding_window const w{x.length(axis + 1), pool_size[axis], strides[axis], 1, this->options.padding};
-      if (w.output() < 1)
-        return ops.error(1042, "has a pool size of ", pool_size, ", which does not fit into an input of shape ",
-                         detail::sample_shape(x)),
-               x;
-      over.along[over.count++] = {w.window, w.stride, 1, w.before(), w.after()};
-    }
-    return detail::pool_volume(ops, x, over, [&](auto images, operations::windows const& windows) {
-      return Derived::pool(ops, images, windows);
-    });
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/average_pooling3d.hpp
-// The mean of a window that slides over a volume: tf.keras.layers.AveragePooling3D.
-
-namespace stagecraft::layers {
-
-/// The mean of each window, channel by channel; see pooling3d_layer.
-/// Definition: Keras API, layers/pooling_layers/average_pooling3d.
-struct average_pooling3d : pooling3d_layer<average_pooling3d> {
-  static constexpr std::string_view class_name = "AveragePooling3D";
-  static constexpr std::string_view usage =
-      "average_pooling3d{pool_size} or average_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
-      "= ...}}";
-
-  using pooling3d_layer::pooling3d_layer;
-
-  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/initializers/zeros.hpp
-// All weights 0.
-// Keras counterpart: tf.keras.initializers.Zeros.
-
-namespace stagecraft::initializers {
-
-/// All 0. The default of biases.
-struct zeros {
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::zeros};
-  }
-};
-
-}  // namespace stagecraft::initializers
-
-// ---- stagecraft/layers/convolution_layer.hpp
-// What all convolution layers have in common: a window that slides along one or two axes, a bias and an activation.
-// Keras counterpart: the base class of tf.keras.layers.Conv1D and its like.
-
-namespace stagecraft::layers {
-
-/// Base of the convolution layers. Size is size_2d, or int for those with one axis, which count as images of height 1.
-/// Channels are the last axis (Keras's `data_format="channels_last"`).
-///
-/// Errors: E1001; E1031 for a kernel size, stride or dilation rate below 1; E1033 if strides and dilation rates are
-/// both above 1; E1035 for an input of another number of axes; E1037 for causal padding along two axes.
-template <class Derived, class Size, class Options>
-struct convolution_layer : layer<Derived> {
-  static constexpr bool is_2d = std::same_as<Size, size_2d>;
-  /// Axes of one sample.
-  static constexpr int axes = is_2d ? 3 : 2;
-
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
-
-  Size kernel_size = 1;
-  stagecraft::activation activation = linear;
-  Options options;
-
-  /// The window's way along the width of an input, or of one whose width is given.
-  [[nodiscard]] constexpr sliding_window columns(int width) const {
-    if constexpr (is_2d)
-      return {width, kernel_size.width, options.strides.width, options.dilation_rate.width, options.padding};
-    else
-      return {width, kernel_size, options.strides, options.dilation_rate, options.padding};
-  }
-  /// The window along the height.
-  [[nodiscard]] constexpr sliding_window rows(int height) const {
-    if constexpr (is_2d)
-      return {height, kernel_size.height, options.strides.height, options.dilation_rate.height, options.padding};
-    else
-      return {};
-  }
-  /// Width and height of an input.
-  [[nodiscard]] static constexpr int width_of(shape const& in) { return in[in.rank() - 2]; }
-  [[nodiscard]] static constexpr int height_of(shape const& in) { return is_2d ? in[in.rank() - 3] : 1; }
-
-  using layer<Derived>::layer;
-
- protected:
-  constexpr convolution_layer(Options const& options_, Size const& kernel_size_, stagecraft::activation activation_)
-      : kernel_size(kernel_size_), activation(activation_), options(options_) {
-    this->take_base_options(options);
-  }
-
-  /// Whether the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.
-  [[nodiscard]] constexpr bool check_options(auto& ops, auto x, bool more_axes = false) const {
-    int const rank = x.rank() - 1;
-    if (least(kernel_size) < 1)
-      ops.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
-    else if (least(options.strides) < 1)
-      ops.error(1031, "has strides of ", options.strides, "; each number must be at least 1");
-    else if (least(options.dilation_rate) < 1)
-      ops.error(1031, "has a dilation rate of ", options.dilation_rate, "; each number must be at least 1");
-    else if (options.strides != Size(1) && options.dilation_rate != Size(1))
-      ops.error(1033, "has strides of ", options.strides, " and a dilation rate of ", options.dilation_rate,
-                "; one of them must be 1");
-    else if (is_2d && options.padding == padding::causal)
-      ops.error(1037, "has causal padding; only layers that convolve along one axis have that");
-    else if (rank < axes || (rank > axes && !more_axes))
-      ops.error(1035, "expects an input of ", more_axes ? "at least " : "", axes,
-                is_2d ? " axes, (height, width, channels)" : " axes, (steps, channels)", ", but got ",
-                detail::sample_shape(x));
-    else
-      return true;
-    return false;
-  }
-  /// Whether the window fits into the input: E1034.
-  [[nodiscard]] constexpr bool check_window(auto& ops, shape const& in) const {
-    auto const along = columns(width_of(in)), down = rows(height_of(in));
-    if (along.output() > 0 && down.output() > 0) return true;
-    if constexpr (is_2d)
-      ops.error(1034, "has a window of ", size_2d(down.extent(), along.extent()),
-                ", which does not fit into an input of ", in);
-    else
-      ops.error(1034, "has a window of ", along.extent(), " steps, which does not fit into an input of ", in);
-    return false;
-  }
-  /// The shape of an output of so many channels.
-  [[nodiscard]] constexpr shape output_of(shape const& in, int channels) const {
-    auto result = in;
-    int const rank = in.rank();
-    result[rank - 1] = channels;
-    result[rank - 2] = columns(width_of(in)).output();
-    if constexpr (is_2d) result[rank - 3] = rows(height_of(in)).output();
-    return result;
-  }
-  /// The windows of an input of this shape.
-  [[nodiscard]] constexpr operations::windows windows_of(shape const& in) const {
-    auto const along = [](sliding_window const& w) {
-      return operations::window{w.window, w.stride, w.dilation, w.before(), w.after()};
-    };
-    if constexpr (is_2d)
-      return {along(rows(height_of(in))), along(columns(width_of(in)))};
-    else
-      return {along(columns(width_of(in)))};
-  }
-  /// (kernel_size..., inputs, outputs)
-  [[nodiscard]] constexpr shape kernel_shape(int inputs, int outputs) const {
-    if constexpr (is_2d)
-      return {kernel_size.height, kernel_size.width, inputs, outputs};
-    else
-      return {kernel_size, inputs, outputs};
-  }
-  /// Each channel of x by itself, with its part of a kernel (kernel_size..., channels, outputs of each).
-  constexpr auto convolve_channels(auto& ops, auto x, parameter const& kernel) const {
-    auto filter = operations::extents::of(kernel.shape);
-    filter[-1] *= filter[-2];
-    filter[-2] = 1;
-    return ops.conv(x, ops.reshape(ops.weight(kernel), filter), windows_of(detail::sample_shape(x)), x.length(-1));
-  }
-  /// activation(sums + bias)
-  constexpr auto with_bias_and_activation(auto& ops, auto sums) const {
-    if (options.use_bias)
-      sums += ops.weight(parameter::with("bias", {sums.length(-1)}, options.bias_initializer, options.bias_regularizer,
-                                         options.bias_constraint));
-    return activation(sums);
-  }
-
- private:
-  [[nodiscard]] static constexpr int least(int size) { return size; }
-  [[nodiscard]] static constexpr int least(size_2d const& size) {
-    return size.height < size.width ? size.height : size.width;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/convolution.hpp
-// What conv1d and conv2d have in common: all but the number of axes.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Conv1D (Size is int) and Conv2D (Size is size_2d).
-template <class Size>
-struct convolution_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
-  Size strides = 1;
-  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
-  stagecraft::padding padding = stagecraft::padding::valid;
-  /// The distance between neighbouring elements of the window; 1: there are no gaps.
-  Size dilation_rate = 1;
-  int groups = 1;  ///< so many convolutions side by side, each of its own channels and filters
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// Base of conv1d and conv2d.
-///
-/// Weights: kernel (kernel_size..., channels / groups, filters), bias (filters). Cost: 2 FLOPs per weight of the kernel
-/// and place of the output. Errors: those of convolution_layer; E1030 if filters is below 1; E1032 if groups does not
-/// divide channels and filters; E1034 if the window does not fit into the input.
-template <class Derived, class Size>
-struct convolution : convolution_layer<Derived, Size, convolution_options<Size>> {
-  using options_type = convolution_options<Size>;
-  using base = convolution_layer<Derived, Size, options_type>;
-  using base::base;
-
-  int filters = 1;
-  using arguments = argument_list<&convolution::filters, &base::kernel_size, &base::activation>;
-
-  constexpr convolution(int filters_, Size const& kernel_size_)
-      : convolution(options_type{}, filters_, kernel_size_, linear) {}
-  constexpr convolution(int filters_, Size const& kernel_size_, options_type const& options_)
-      : convolution(options_, filters_, kernel_size_, linear) {}
-  template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr convolution(int filters_, Size const& kernel_size_, Activation activation_,
-                        options_type const& options_ = {})
-      : convolution(options_, filters_, kernel_size_, activation_) {}
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!base::check_options(ops, x, true)) return x;
-    shape const in = detail::sample_shape(x);
-    auto const& given = this->options;
-    int const channels = x.length(-1), groups = given.groups;
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
-    else if (groups < 1 || channels % groups != 0 || filters % groups != 0)
-      ops.error(1032, "has ", groups, " groups, which must divide the ", channels, " channels of its input and its ",
-                filters, " filters");
-    else if (base::check_window(ops, in)) {
-      bool const has_more_axes = x.rank() > base::axes + 1;
-      auto const images = has_more_axes ? ops.reshape(x, detail::last_axes_of(x.shape(), base::axes)) : x;
-      auto const kernel = ops.weight(parameter::with(
-          "kernel", base::kernel_shape(channels / groups, filters), given.kernel_initializer, given.kernel_regularizer,
-          given.kernel_constraint, tracing::parameter_layout::matrix, groups));
-      auto sums = ops.conv(images, kernel, base::windows_of(in), groups);
-      if (has_more_axes)
-        sums = ops.reshape(sums, operations::extents::of_batch(x.length(0), base::output_of(in, filters)));
-      return base::with_bias_and_activation(ops, sums);
-    }
-    return x;
-  }
-
- private:
-  constexpr convolution(options_type const& options_, int filters_, Size const& kernel_size_,
-                        stagecraft::activation activation_)
-      : base(options_, kernel_size_, activation_), filters(filters_) {}
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/conv1d.hpp
-// A convolution of sequences: tf.keras.layers.Conv1D.
-
-namespace stagecraft::layers {
-
-using conv1d_options = convolution_options<int>;
-
-/// output = activation(convolution of the input with the kernel + bias), channels last.
-///
-/// Shape: (..., steps, channels) to (..., new steps, filters), where the new length is
-/// floor((steps - dilation_rate * (kernel_size - 1) - 1) / strides) + 1 with padding::valid and ceil(steps / strides)
-/// with padding::same and padding::causal. Weights: kernel (steps, channels / groups, filters), bias (filters).
-/// Errors: E1030 to E1035, see convolution. Definition: Keras API, layers/convolution_layers/convolution1d.
-struct conv1d : convolution<conv1d, int> {
-  static constexpr std::string_view class_name = "Conv1D";
-  static constexpr std::string_view usage =
-      "conv1d{filters, kernel_size}, conv1d{filters, kernel_size, activation} or conv1d{filters, kernel_size, "
-      "activation, {.strides = 2, ...}}";
-
-  using convolution::convolution;
-
-  /// Nothing, or anything else: E1025.
-  template <class L = conv1d>
-  constexpr conv1d() : convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  template <class L = conv1d>
-  constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/argument_layer.hpp
-// What layers have in common that are made from arguments, and options in braces behind them.
-
-namespace stagecraft::layers {
-
-/// Base of layers whose keyword arguments behind the positional ones are the struct Options, the member `options`. The
-/// layer has constructors of its own beside `using argument_layer::argument_layer`. Errors: E1025.
-template <class Derived, class Options>
-struct argument_layer : layer<Derived> {
-  Options options;
-
-  /// Nothing, or anything else: E1025.
-  template <class L = Derived>
-  constexpr argument_layer() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit argument_layer(detail::wrong_options, ...) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
- protected:
-  /// What a layer's own constructors call.
-  struct with {
-    explicit with() = default;
-  };
-  constexpr argument_layer(with, Options const& options_) : options(options_) { this->take_base_options(options); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/window_layer.hpp
-// What conv3d, conv1d_transpose, conv3d_transpose and locally connected layers have in common: a window along one to
-// three axes, a bias and an activation. Keras counterpart: the base class of tf.keras.layers.Conv3D and its like.
-
-namespace stagecraft::layers {
-
-/// Base of convolution layers whose steps are operations. Size is int, size_2d or size_3d. Channels are the last axis.
-///
-/// Errors: E1001; E1030 for filters below 1; E1031 for a kernel size, stride or dilation rate below 1; E1033 if strides
-/// and dilation rates are both above 1; E1035 for an input of another number of axes; E1037 for causal padding.
-template <class Derived, class Size, class Options, bool HasActivation = true>
-struct window_layer : argument_layer<Derived, Options> {
-  using base_type = argument_layer<Derived, Options>;
-
-  /// Axes that the window moves along.
-  static constexpr int places = std::same_as<Size, int> ? 1 : std::same_as<Size, size_2d> ? 2 : 3;
-
-  int filters = 1;
-  Size kernel_size = 1;
-  stagecraft::activation activation = linear;
-
-  using arguments = argument_list<&window_layer::filters, &window_layer::kernel_size, &window_layer::activation>;
-
-  constexpr window_layer(int filters_, Size const& kernel_size_, Options const& options_ = {})
-      : base_type(typename base_type::with{}, options_), filters(filters_), kernel_size(kernel_size_) {}
-  template <std::convertible_to<stagecraft::activation> Activation>
-    requires HasActivation
-  constexpr window_layer(int filters_, Size const& kernel_size_, Activation activation_, Options const& options_ = {})
-      : base_type(typename base_type::with{}, options_),
-        filters(filters_),
-        kernel_size(kernel_size_),
-        activation(activation_) {}
-
-  using base_type::base_type;
-
- protected:
-  [[nodiscard]] static constexpr int along(int size, int) { return size; }
-  [[nodiscard]] static constexpr int along(size_2d const& size, int axis) {
-    return axis == 0 ? size.height : size.width;
-  }
-  [[nodiscard]] static constexpr int along(size_3d const& size, int axis) { return size[axis]; }
-  [[nodiscard]] static constexpr int least(Size const& size) {
-    int result = along(size, 0);
-    for (int axis = 1; axis < places; ++axis)
-      if (along(size, axis) < result) result = along(size, axis);
-    return result;
-  }
-
-  /// Whether the options and the number of axes are valid; `steps`: axes between the batch and what the window moves
-  /// along.
-  [[nodiscard]] constexpr bool check_options(auto& ops, auto x, Size const& dilation_rate, int steps = 0) const {
-    auto const& given = this->options;
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
-    else if (least(kernel_size) < 1)
-      ops.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
-    else if (least(given.strides) < 1)
-      ops.error(1031, "has strides of ", given.strides, "; each number must be at least 1");
-    else if (least(dilation_rate) < 1)
-      ops.error(1031, "has a dilation rate of ", dilation_rate, "; each number must be at least 1");
-    else if (given.strides != Size(1) && dilation_rate != Size(1))
-      ops.error(1033, "has strides of ", given.strides, " and a dilation rate of ", dilation_rate,
-                "; one of them must be 1");
-    else if (given.padding == padding::causal)
-      ops.error(1037, "has causal padding; only conv1d and its like have that");
-    else if (x.rank() != places + steps + 2)
-      ops.error(1035, "expects an input of ", places + steps + 1, " axes, the last of them its channels, but got ",
-                detail::sample_shape(x));
-    else
-      return true;
-    return false;
-  }
-  /// The window's way along an axis of some length.
-  [[nodiscard]] constexpr sliding_window way(int axis, int length, Size const& dilation_rate) const {
-    auto const& given = this->options;
-    return {length, along(kernel_size, axis), along(given.strides, axis), along(dilation_rate, axis), given.padding};
-  }
-  /// The windows over an input (batch, lengths..., channels).
-  [[nodiscard]] constexpr operations::windows windows_of(operations::extents const& in,
-                                                         Size const& dilation_rate) const {
-    operations::windows result;
-    for (int axis = 0; axis < places; ++axis) {
-      auto const w = way(axis, in[axis + 1], dilation_rate);
-      result.along[result.count++] = {w.window, w.stride, w.dilation, w.before(), w.after()};
-    }
-    return result;
-  }
-  /// (kernel_size..., inputs, outputs)
-  [[nodiscard]] constexpr shape kernel_shape(int inputs, int outputs) const {
-    shape result;
-    for (int axis = 0; axis < places; ++axis) result.push_back(along(kernel_size, axis));
-    result.push_back(inputs);
-    result.push_back(outputs);
-    return result;
-  }
-  constexpr auto make_kernel(auto& ops, shape const& of) const {
-    auto const& given = this->options;
-    return ops.weight(
-        parameter::with("kernel", of, given.kernel_initializer, given.kernel_regularizer, given.kernel_constraint));
-  }
-  /// activation(sums + bias), with a bias of this shape.
-  constexpr auto with_bias_and_activation(auto& ops, auto sums, shape const& of_bias) const {
-    auto const& given = this->options;
-    if (given.use_bias)
-      sums += ops.weight(
-          parameter::with("bias", of_bias, given.bias_initializer, given.bias_regularizer, given.bias_constraint));
-    return activation(sums);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/transposed_convolution.hpp
-// What conv1d_transpose and conv3d_transpose have in common: all but the number of axes.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Conv1DTranspose (Size is int) and Conv3DTranspose (Size is size_3d).
-template <class Size>
-struct transposed_convolution_options {
-  Size strides = 1;  ///< how far the window moves from one input to the next
-  /// `valid`: windows lie inside the output; `same`: they reach beyond it, so that stride 1 keeps the size.
-  stagecraft::padding padding = stagecraft::padding::valid;
-  Size output_padding = -1;  ///< Keras's None unless it is given
-  Size dilation_rate = 1;    ///< the distance between neighbouring elements of the window; 1: there are no gaps
-  bool use_bias = true;      ///< whether the layer has weights `bias`, one per filter, which are added to the result
-  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
-  initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
-  regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
-  regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
-  constraint kernel_constraint = {};    ///< what the kernel becomes after each update: non_neg, max_norm and the like
-  constraint bias_constraint = {};      ///< what the bias becomes after each update: non_neg, max_norm and the like
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// output = activation(transposed convolution of the input with the kernel + bias), channels last; lengths are those of
-/// conv2d_transpose.
-///
-/// Weights: kernel (kernel_size..., filters, channels), bias (filters). Cost: 2 FLOPs per weight of the kernel and
-/// place of the input. Errors: those of window_layer; E1038 if output_padding is not less than the strides, or the new
-/// length is none from which a convolution leads back. Definition: keras/utils/conv_utils.py (deconv_output_length).
-template <class Derived, class Size>
-struct transposed_convolution : window_layer<Derived, Size, transposed_convolution_options<Size>> {
-  using base = window_layer<Derived, Size, transposed_convolution_options<Size>>;
-  using base::base;
-
-  constexpr auto call(auto& ops, auto x) const {
-    auto const& given = this->options;
-    if (!base::check_options(ops, x, given.dilation_rate)) return x;
-    operations::extents out(x.length(0)), back;
-    bool fits = true;
-    for (int axis = 0; axis < base::places; ++axis) {
-      auto const way = base::way(axis, x.length(axis + 1), given.dilation_rate);
-      int const extra = base::along(given.output_padding, axis);
-      fits = fits && extra >= -1 && extra < way.stride;
-      out.push_back(length(way, extra));
-    }
-    out.push_back(this->filters);
-    auto const over = base::windows_of(out, given.dilation_rate);
-    if (!fits || !over.out(out, x.length(-1), back) || back != x.shape()) {
-      ops.error(1038, "has an output padding of ", given.output_padding, " and strides of ", given.strides,
-                "; no convolution leads from its output back to ", detail::sample_shape(x));
-      return x;
-    }
-    auto const kernel = base::make_kernel(ops, base::kernel_shape(this->filters, x.length(-1)));
-    if constexpr (base::places == 3)
-      return base::with_bias_and_activation(ops, detail::convolve_volume_back(ops, x, kernel, over, out),
-                                            {this->filters});
-    else
-      return base::with_bias_and_activation(ops, ops.conv_transpose(x, kernel, over, out), {this->filters});
-  }
-
- private:
-  /// The output along one axis.
-  [[nodiscard]] static constexpr int length(sliding_window const& window, int extra) {
-    bool const same = window.padding == stagecraft::padding::same;
-    int const k = window.extent();
-    if (extra >= 0) return (window.input - 1) * window.stride + k - (same ? k / 2 * 2 : 0) + extra;
-    return window.input * window.stride + (!same && k > window.stride ? k - window.stride : 0);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/conv1d_transpose.hpp
-// The convolution that leads back, from a short sequence to a long one: tf.keras.layers.Conv1DTranspose.
-
-namespace stagecraft::layers {
-
-using conv1d_transpose_options = transposed_convolution_options<int>;
-
-/// See transposed_convolution. Shape: (steps, channels) to (new steps, filters).
-/// Definition: Keras API, layers/convolution_layers/convolution1d_transpose.
-struct conv1d_transpose : transposed_convolution<conv1d_transpose, int> {
-  static constexpr std::string_view class_name = "Conv1DTranspose";
-  static constexpr std::string_view usage =
-      "conv1d_transpose{filters, kernel_size}, conv1d_transpose{filters, kernel_size, activation} or "
-      "conv1d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
-
-  using transposed_convolution::transposed_convolution;
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/conv2d.hpp
-// A convolution of images: tf.keras.layers.Conv2D.
-
-namespace stagecraft::layers {
-
-using conv2d_options = convolution_options<size_2d>;
-
-/// output = activation(convolution of the input with the kernel + bias), channels last.
-///
-/// Shape: (..., height, width, channels) to (..., new height, new width, filters), where each of the new lengths is
-/// floor((length - dilation_rate * (kernel_size - 1) - 1) / strides) + 1 with padding::valid and ceil(length / strides)
-/// with padding::same. Weights: kernel (height, width, channels / groups, filters), bias (filters).
-/// Errors: E1030 to E1035 and E1037, see convolution. Definition: Keras API, layers/convolution_layers/convolution2d.
-struct conv2d : convolution<conv2d, size_2d> {
-  static constexpr std::string_view class_name = "Conv2D";
-  static constexpr std::string_view usage =
-      "conv2d{filters, kernel_size}, conv2d{filters, kernel_size, activation} or conv2d{filters, kernel_size, "
-      "activation, {.strides = 2, ...}}";
-
-  using convolution::convolution;
-
-  /// Nothing, or anything else: E1025.
-  template <class L = conv2d>
-  constexpr conv2d() : convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  template <class L = conv2d>
-  constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/conv2d_transpose.hpp
-// The convolution that leads back, from a small image to a large one: tf.keras.layers.Conv2DTranspose.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Conv2DTranspose.
-struct conv2d_transpose_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
-  size_2d strides = 1;
-  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
-  stagecraft::padding padding = stagecraft::padding::valid;
-  size_2d output_padding = no_output_padding;  ///< Keras's None unless it is given
-  /// The distance between neighbouring elements of the window; 1: there are no gaps.
-  size_2d dilation_rate = 1;
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-
-  static constexpr size_2d no_output_padding{-1};
-};
-
-/// output = activation(transposed convolution of the input with the kernel + bias), channels last: the gradient of a
-/// convolution with the same kernel, strides and padding, whose input has the shape of this layer's output.
-///
-/// Shape: (height, width, channels) to (new height, new width, filters). With k = dilation_rate * (kernel_size - 1) +
-/// 1, each of the new lengths is
-/// - without output_padding: length * strides with padding::same, length * strides + max(k - strides, 0) with
-///   padding::valid;
-/// - with it: (length - 1) * strides + k - 2 * p + output_padding, where p is k / 2 rounded down with padding::same and
-///   0 with padding::valid.
-/// Weights: kernel (height, width, filters, channels), bias (filters). Cost: 2 FLOPs per weight of the kernel and place
-/// of the input, 1 per output for the bias.
-/// Errors: E1031, E1033, E1035, E1037, see convolution_layer; E1030 if filters is below 1; E1038 if output_padding is
-/// not less than the strides, or the new length is none from which a convolution leads back to the input's.
-/// Definition: Keras API, layers/convolution_layers/convolution2d_transpose; keras/utils/conv_utils.py
-/// (deconv_output_length).
-struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_transpose_options> {
-  static constexpr std::string_view class_name = "Conv2DTranspose";
-  static constexpr std::string_view usage =
-      "conv2d_transpose{filters, kernel_size}, conv2d_transpose{filters, kernel_size, activation} or "
-      "conv2d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
-
-  int filters = 1;
-  using arguments =
-      argument_list<&conv2d_transpose::filters, &conv2d_transpose::kernel_size, &conv2d_transpose::activation>;
-
-  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_)
-      : conv2d_transpose(conv2d_transpose_options{}, filters_, kernel_size_, linear) {}
-  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, conv2d_transpose_options const& options_)
-      : conv2d_transpose(options_, filters_, kernel_size_, linear) {}
-  template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, Activation activation_,
-                             conv2d_transpose_options const& options_ = {})
-      : conv2d_transpose(options_, filters_, kernel_size_, activation_) {}
-
-  /// Nothing, or anything else: E1025.
-  template <class L = conv2d_transpose>
-  constexpr conv2d_transpose() : conv2d_transpose(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using convolution_layer::convolution_layer;
-  template <class L = conv2d_transpose>
-  constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!check_options(ops, x)) return x;
-    size_2d const output_padding = options.output_padding, strides = options.strides;
-    bool const given = output_padding != conv2d_transpose_options::no_output_padding;
-    shape const in = detail::sample_shape(x);
-    int const height = length(rows(height_of(in)), output_padding.height, given);
-    int const width = length(columns(width_of(in)), output_padding.width, given);
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
-    else if (given && (output_padding.height < 0 || output_padding.height >= strides.height ||
-                       output_padding.width < 0 || output_padding.width >= strides.width))
-      ops.error(1038, "has an output padding of ", output_padding,
-                ", which must be at least 0 and less than its strides of ", strides);
-    else if (height < 1 || width < 1 || rows(height).output() != height_of(in) ||
-             columns(width).output() != width_of(in))
-      ops.error(1038, "has an output padding of ", output_padding, ", which makes an output of ",
-                size_2d(height, width), "; a convolution leads from there to another shape than ", in);
-    else {
-      shape const out(height, width, filters);
-      auto const kernel = ops.weight(parameter::with("kernel", kernel_shape(filters, in.back()),
-                                                     options.kernel_initializer, options.kernel_regularizer,
-                                                     options.kernel_constraint, tracing::parameter_layout::matrix));
-      return with_bias_and_activation(
-          ops, ops.conv_transpose(x, kernel, windows_of(out), operations::extents::of_batch(x.length(0), out)));
-    }
-    return x;
-  }
-
- private:
-  constexpr conv2d_transpose(conv2d_transpose_options const& options_, int filters_, size_2d const& kernel_size_,
-                             stagecraft::activation activation_)
-      : convolution_layer(options_, kernel_size_, activation_), filters(filters_) {}
-
-  /// The output along one axis.
-  [[nodiscard]] static constexpr int length(sliding_window const& window, int extra, bool given) {
-    bool const same = window.padding == stagecraft::padding::same;
-    int const k = window.extent();
-    if (given) return (window.input - 1) * window.stride + k - (same ? k / 2 * 2 : 0) + extra;
-    return window.input * window.stride + (!same && k > window.stride ? k - window.stride : 0);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/conv3d.hpp
-// A convolution of volumes: tf.keras.layers.Conv3D.
-
-namespace stagecraft::layers {
-
-using conv3d_options = convolution_options<size_3d>;
-
-/// output = activation(convolution of the input with the kernel + bias), channels last.
-///
-/// Shape: (depth, height, width, channels) to (new depth, new height, new width, filters), with lengths as conv2d has
-/// them. Weights: kernel (depth, height, width, channels / groups, filters), bias (filters). Cost: 2 FLOPs per weight
-/// of the kernel and place of the output. Errors: those of window_layer; E1032 groups that do not divide channels and
-/// filters; E1034 if the window does not fit. Definition: Keras API, layers/convolution_layers/convolution3d.
-struct conv3d : window_layer<conv3d, size_3d, conv3d_options> {
-  static constexpr std::string_view class_name = "Conv3D";
-  static constexpr std::string_view usage =
-      "conv3d{filters, kernel_size}, conv3d{filters, kernel_size, activation} or conv3d{filters, kernel_size, "
-      "activation, {.strides = 2, ...}}";
-
-  using window_layer::window_layer;
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!check_options(ops, x, options.dilation_rate)) return x;
-    int const channels = x.length(-1), groups = options.groups;
-    operations::extents out;
-    auto const over = windows_of(x.shape(), options.dilation_rate);
-    if (groups < 1 || channels % groups != 0 || filters % groups != 0)
-      ops.error(1032, "has ", groups, " groups, which must divide the ", channels, " channels of its input and its ",
-                filters, " filters");
-    else if (!over.out(x.shape(), filters, out))
-      ops.error(1034, "has a kernel of ", kernel_size, ", which does not fit into an input of ",
-                detail::sample_shape(x));
-    else {
-      auto const kernel = make_kernel(ops, kernel_shape(channels / groups, filters));
-      return with_bias_and_activation(ops, detail::convolve_volume(ops, x, kernel, over, groups), {filters});
-    }
-    return x;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/conv3d_transpose.hpp
-// The convolution that leads back, from a small volume to a large one: tf.keras.layers.Conv3DTranspose.
-
-namespace stagecraft::layers {
-
-using conv3d_transpose_options = transposed_convolution_options<size_3d>;
-
-/// See transposed_convolution. Shape: (depth, height, width, channels) to (new depth, new height, new width, filters).
-/// Definition: Keras API, layers/convolution_layers/convolution3d_transpose.
-struct conv3d_transpose : transposed_convolution<conv3d_transpose, size_3d> {
-  static constexpr std::string_view class_name = "Conv3DTranspose";
-  static constexpr std::string_view usage =
-      "conv3d_transpose{filters, kernel_size}, conv3d_transpose{filters, kernel_size, activation} or "
-      "conv3d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
-
-  using transposed_convolution::transposed_convolution;
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/global_pooling_layer.hpp
-// What the layers have in common that reduce all positions of an image, a sequence or a volume. Keras counterpart: the
-// base classes GlobalPooling1D and its like of tf.keras.layers.GlobalAveragePooling2D and its like.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of the global pooling layers.
-struct global_pooling_options {
-  bool keepdims = false;  ///< the axes that are reduced stay, with a length of 1
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// Base of global_average_pooling1d, global_max_pooling1d and those of two and three axes. Axes is 4 for volumes, 3 for
-/// images, 2 for sequences; channels are the last axis (`data_format="channels_last"`).
-///
-/// Errors: E1001; E1041 for an input of another number of axes.
-template <class Derived, int Axes>
-struct global_pooling_layer : layer<Derived> {
-  bool keepdims = false;
-  using arguments = argument_list<&global_pooling_layer::keepdims>;
-
-  constexpr global_pooling_layer() : global_pooling_layer(global_pooling_options{}) {}
-  constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
-    this->layer_name = options.name;
-    this->trainable = options.trainable;
-    this->layer_dtype = options.dtype;
-  }
-
-  /// Anything else: E1025.
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (x.rank() != Axes + 1) {
-      ops.error(1041, "expects an input of shape ",
-                Axes == 4   ? "(depth, height, width, channels)"
-                : Axes == 3 ? "(height, width, channels)"
-                            : "(steps, channels)",
-                ", but got ", detail::sample_shape(x));
-      return x;
-    }
-    axis_list axes = 1;
-    for (; axes.count < Axes - 1; ++axes.count) axes.axes[axes.count] = axes.count + 1;
-    auto const pooled = Derived::pool(ops, x, axes);
-    return keepdims ? pooled : ops.reshape(pooled, {x.length(0), x.length(-1)});
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/global_average_pooling1d.hpp
-// The mean of each channel of a sequence: tf.keras.layers.GlobalAveragePooling1D.
-
-namespace stagecraft::layers {
-
-/// The mean of each channel over all positions; of a sequence with masked steps, over those that count (NaN if none
-/// does, as in Keras).
-///
-/// Shape: (steps, channels) to (channels), or (1, channels) with keepdims. No weights. Errors: see
-/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling1d.
-struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d, 2> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "GlobalAveragePooling1D";
-  static constexpr std::string_view usage =
-      "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}";
-
-  tracing::step_masks masks;  ///< of its first call; the library finds them
-
-  [[nodiscard]] static constexpr bool passes_mask() { return false; }
-
-  using base = global_pooling_layer<global_average_pooling1d, 2>;
-  using base::base;
-
-  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.mean(x, axes); }
-  constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
-    auto const x = in[0], mask = counts[0];
-    if (mask.list == nullptr || x.rank() != 3) return base::call(ops, x);
-    auto const steps = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
-    auto const mean = ops.sum(x * steps, 1) / ops.sum(steps, 1);
-    return keepdims ? mean : ops.reshape(mean, {x.length(0), x.length(-1)});
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/global_average_pooling2d.hpp
-// The mean of each channel of an image: tf.keras.layers.GlobalAveragePooling2D.
-
-namespace stagecraft::layers {
-
-/// The mean of each channel over all positions.
-///
-/// Shape: (height, width, channels) to (channels), or (1, 1, channels) with keepdims. No weights. Errors: see
-/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling2d.
-struct global_average_pooling2d : global_pooling_layer<global_average_pooling2d, 3> {
-  static constexpr std::string_view class_name = "GlobalAveragePooling2D";
-  static constexpr std::string_view usage =
-      "global_average_pooling2d{} or global_average_pooling2d{{.keepdims = true, .name = ...}}";
-
-  using global_pooling_layer<global_average_pooling2d, 3>::global_pooling_layer;
-
-  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.mean(x, axes); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/global_average_pooling3d.hpp
-// The mean of each channel of a volume: tf.keras.layers.GlobalAveragePooling3D.
-
-namespace stagecraft::layers {
-
-/// The mean of each channel over all positions.
-///
-/// Shape: (depth, height, width, channels) to (channels), or (1, 1, 1, channels) with keepdims. No weights. Errors: see
-/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling3d.
-struct global_average_pooling3d : global_pooling_layer<global_average_pooling3d, 4> {
-  static constexpr std::string_view class_name = "GlobalAveragePooling3D";
-  static constexpr std::string_view usage =
-      "global_average_pooling3d{} or global_average_pooling3d{{.keepdims = true, .name = ...}}";
-
-  using global_pooling_layer<global_average_pooling3d, 4>::global_pooling_layer;
-
-  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.mean(x, axes); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/global_max_pooling1d.hpp
-// The largest value of each channel of a sequence: tf.keras.layers.GlobalMaxPooling1D.
-
-namespace stagecraft::layers {
-
-/// The largest value of each channel over all positions. If several positions hold it, each gets an equal part of the
-/// gradient, as in TensorFlow.
-///
-/// Shape: (steps, channels) to (channels), or (1, channels) with keepdims. No weights. Errors: see
-/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_max_pooling1d.
-struct global_max_pooling1d : global_pooling_layer<global_max_pooling1d, 2> {
-  static constexpr std::string_view class_name = "GlobalMaxPooling1D";
-  static constexpr std::string_view usage =
-      "global_max_pooling1d{} or global_max_pooling1d{{.keepdims = true, .name = ...}}";
-
-  using global_pooling_layer<global_max_pooling1d, 2>::global_pooling_layer;
-
-  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.max(x, axes); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/global_max_pooling2d.hpp
-// The largest value of each channel of an image: tf.keras.layers.GlobalMaxPooling2D.
-
-namespace stagecraft::layers {
-
-/// The largest value of each channel over all positions. If several positions hold it, each gets an equal part of the
-/// gradient, as in TensorFlow.
-///
-/// Shape: (height, width, channels) to (channels), or (1, 1, channels) with keepdims. No weights. Errors: see
-/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_max_pooling2d.
-struct global_max_pooling2d : global_pooling_layer<global_max_pooling2d, 3> {
-  static constexpr std::string_view class_name = "GlobalMaxPooling2D";
-  static constexpr std::string_view usage =
-      "global_max_pooling2d{} or global_max_pooling2d{{.keepdims = true, .name = ...}}";
-
-  using global_pooling_layer<global_max_pooling2d, 3>::global_pooling_layer;
-
-  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.max(x, axes); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/global_max_pooling3d.hpp
-// The largest value of each channel of a volume: tf.keras.layers.GlobalMaxPooling3D.
-
-namespace stagecraft::layers {
-
-/// The largest value of each channel over all positions. If several positions hold it, each gets an equal part of the
-/// gradient, as in TensorFlow.
-///
-/// Shape: (depth, height, width, channels) to (channels), or (1, 1, 1, channels) with keepdims. No weights. Errors: see
-/// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_max_pooling3d.
-struct global_max_pooling3d : global_pooling_layer<global_max_pooling3d, 4> {
-  static constexpr std::string_view class_name = "GlobalMaxPooling3D";
-  static constexpr std::string_view usage =
-      "global_max_pooling3d{} or global_max_pooling3d{{.keepdims = true, .name = ...}}";
-
-  using global_pooling_layer<global_max_pooling3d, 4>::global_pooling_layer;
-
-  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.max(x, axes); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/max_pooling1d.hpp
-// The largest value of a window that slides over a sequence: tf.keras.layers.MaxPooling1D.
-
-namespace stagecraft::layers {
-
-/// The largest value of each window, channel by channel.
-///
-/// Shape: (steps, channels) to (new steps, channels). Defaults: pool_size 2, strides as the
-/// pool_size, padding valid. No weights. Errors: see pooling_layer.
-/// Definition: Keras API, layers/pooling_layers/max_pooling1d.
-struct max_pooling1d : pooling_layer<max_pooling1d, int> {
-  static constexpr std::string_view class_name = "MaxPooling1D";
-  static constexpr std::string_view usage =
-      "max_pooling1d{pool_size} or max_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
-
-  using pooling_layer<max_pooling1d, int>::pooling_layer;
-
-  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.max_pool(x, over); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/max_pooling2d.hpp
-// The largest value of a window that slides over an image: tf.keras.layers.MaxPooling2D.
-
-namespace stagecraft::layers {
-
-/// The largest value of each window, channel by channel.
-///
-/// Shape: (height, width, channels) to (new height, new width, channels). Defaults: pool_size 2, strides as the
-/// pool_size, padding valid. No weights. Errors: see pooling_layer.
-/// Definition: Keras API, layers/pooling_layers/max_pooling2d.
-struct max_pooling2d : pooling_layer<max_pooling2d, size_2d> {
-  static constexpr std::string_view class_name = "MaxPooling2D";
-  static constexpr std::string_view usage =
-      "max_pooling2d{pool_size} or max_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
-
-  using pooling_layer<max_pooling2d, size_2d>::pooling_layer;
-
-  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.max_pool(x, over); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/max_pooling3d.hpp
-// The largest value of a window that slides over a volume: tf.keras.layers.MaxPooling3D.
-
-namespace stagecraft::layers {
-
-/// The largest value of each window, channel by channel; see pooling3d_layer.
-/// Definition: Keras API, layers/pooling_layers/max_pooling3d.
-struct max_pooling3d : pooling3d_layer<max_pooling3d> {
-  static constexpr std::string_view class_name = "MaxPooling3D";
-  static constexpr std::string_view usage =
-      "max_pooling3d{pool_size} or max_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
-
-  using pooling3d_layer::pooling3d_layer;
-
-  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.max_pool(x, over); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/separable_convolution.hpp
-// What separable_conv1d and separable_conv2d have in common: all but the number of axes.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of SeparableConv1D (Size is int) and SeparableConv2D (Size is size_2d).
-template <class Size>
-struct separable_convolution_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
-  Size strides = 1;
-  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
-  stagecraft::padding padding = stagecraft::padding::valid;
-  /// The distance between neighbouring elements of the window; 1: there are no gaps.
-  Size dilation_rate = 1;
-  int depth_multiplier = 1;  ///< channels between the two steps, per channel of the input
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
-  bool use_bias = true;
-  /// The values that the depthwise kernel begins with.
-  initializer depthwise_initializer = initializers::glorot_uniform{};
-  /// The values that the pointwise kernel begins with.
-  initializer pointwise_initializer = initializers::glorot_uniform{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// A penalty on the depthwise kernel that is added to the loss: l1, l2 or both.
-  regularizer depthwise_regularizer = {};
-  /// A penalty on the pointwise kernel that is added to the loss: l1, l2 or both.
-  regularizer pointwise_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
-  constraint depthwise_constraint = {};
-  /// What the pointwise kernel becomes after each update: non_neg, max_norm and the like.
-  constraint pointwise_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// Base of separable_conv1d and separable_conv2d: each channel is convolved by itself, and the results are mixed.
-///
-/// Weights: depthwise_kernel (kernel_size..., channels, depth_multiplier), pointwise_kernel
-/// (1..., channels * depth_multiplier, filters), bias (filters). Cost: 2 FLOPs per weight of both kernels and place of
-/// the output. Errors: those of convolution_layer; E1030 if filters is below 1; E1034 if the window does not fit into
-/// the input; E1036 if depth_multiplier is below 1.
-template <class Derived, class Size>
-struct separable_convolution : convolution_layer<Derived, Size, separable_convolution_options<Size>> {
-  using options_type = separable_convolution_options<Size>;
-  using base = convolution_layer<Derived, Size, options_type>;
-  using base::base;
-
-  int filters = 1;
-  using arguments = argument_list<&separable_convolution::filters, &base::kernel_size, &base::activation>;
-
-  constexpr separable_convolution(int filters_, Size const& kernel_size_)
-      : separable_convolution(options_type{}, filters_, kernel_size_, linear) {}
-  constexpr separable_convolution(int filters_, Size const& kernel_size_, options_type const& options_)
-      : separable_convolution(options_, filters_, kernel_size_, linear) {}
-  template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr separable_convolution(int filters_, Size const& kernel_size_, Activation activation_,
-                                  options_type const& options_ = {})
-      : separable_convolution(options_, filters_, kernel_size_, activation_) {}
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!base::check_options(ops, x)) return x;
-    auto const& given = this->options;
-    int const between = x.length(-1) * given.depth_multiplier;
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
-    else if (given.depth_multiplier < 1)
-      ops.error(1036, "has a depth multiplier of ", given.depth_multiplier, "; it needs at least 1");
-    else if (base::check_window(ops, detail::sample_shape(x))) {
-      auto const each = base::convolve_channels(
-          ops, x,
-          parameter::with("depthwise_kernel", base::kernel_shape(x.length(-1), given.depth_multiplier),
-                          given.depthwise_initializer, given.depthwise_regularizer, given.depthwise_constraint));
-      auto const mixture = ops.weight(
-          parameter::with("pointwise_kernel", base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
-                          given.pointwise_initializer, given.pointwise_regularizer, given.pointwise_constraint,
-                          tracing::parameter_layout::matrix));
-      return base::with_bias_and_activation(ops, ops.matmul(each, ops.reshape(mixture, {between, filters})));
-    }
-    return x;
-  }
-  /// Floats that a batch keeps of sums + bias, if that is wanted, in whole cache lines; then comes what the first step
-  /// gives.
-  [[nodiscard]] constexpr long long kept_sums(shape const& in, int batch, bool sums) const {
-    long long const floats = static_cast<long long>(batch) * base::output_of(in, filters).size();
-    return sums ? (floats + 15) / 16 * 16 : 0;
-  }
-
- private:
-  constexpr separable_convolution(options_type const& options_, int filters_, Size const& kernel_size_,
-                                  stagecraft::activation activation_)
-      : base(options_, kernel_size_, activation_), filters(filters_) {}
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/separable_conv1d.hpp
-// A convolution of sequences in two steps: tf.keras.layers.SeparableConv1D.
-
-namespace stagecraft::layers {
-
-using separable_conv1d_options = separable_convolution_options<int>;
-
-/// output = activation(mixture of (convolution of each channel of the input by itself) + bias), channels last.
-///
-/// Shape: (steps, channels) to (new steps, filters), the new length as in conv1d.
-/// Weights: depthwise_kernel, pointwise_kernel, bias; their shapes, and errors: see separable_convolution.
-/// Definition: Keras API, layers/convolution_layers/separable_convolution1d.
-struct separable_conv1d : separable_convolution<separable_conv1d, int> {
-  static constexpr std::string_view class_name = "SeparableConv1D";
-  static constexpr std::string_view usage =
-      "separable_conv1d{filters, kernel_size}, separable_conv1d{filters, kernel_size, activation} or "
-      "separable_conv1d{filters, kernel_size, activation, {.strides = 2, ...}}";
-
-  using separable_convolution::separable_convolution;
-
-  /// Nothing, or anything else: E1025.
-  template <class L = separable_conv1d>
-  constexpr separable_conv1d() : separable_convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  template <class L = separable_conv1d>
-  constexpr explicit separable_conv1d(detail::wrong_options, ...) : separable_convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/separable_conv2d.hpp
-// A convolution of images in two steps: tf.keras.layers.SeparableConv2D.
-
-namespace stagecraft::layers {
-
-using separable_conv2d_options = separable_convolution_options<size_2d>;
-
-/// output = activation(mixture of (convolution of each channel of the input by itself) + bias), channels last.
-///
-/// Shape: (height, width, channels) to (new height, new width, filters), the new lengths as in conv2d.
-/// Weights: depthwise_kernel, pointwise_kernel, bias; their shapes, and errors: see separable_convolution.
-/// Definition: Keras API, layers/convolution_layers/separable_convolution2d.
-struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
-  static constexpr std::string_view class_name = "SeparableConv2D";
-  static constexpr std::string_view usage =
-      "separable_conv2d{filters, kernel_size}, separable_conv2d{filters, kernel_size, activation} or "
-      "separable_conv2d{filters, kernel_size, activation, {.strides = 2, ...}}";
-
-  using separable_convolution::separable_convolution;
-
-  /// Nothing, or anything else: E1025.
-  template <class L = separable_conv2d>
-  constexpr separable_conv2d() : separable_convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  template <class L = separable_conv2d>
-  constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/aliases.hpp
-// Keras's second names of layers, such as tf.keras.layers.MaxPool2D.
-
-namespace stagecraft::layers {
-
-using avg_pool1d = average_pooling1d;
-using avg_pool2d = average_pooling2d;
-using avg_pool3d = average_pooling3d;
-using convolution1d = conv1d;
-using convolution1d_transpose = conv1d_transpose;
-using convolution2d = conv2d;
-using convolution2d_transpose = conv2d_transpose;
-using convolution3d = conv3d;
-using convolution3d_transpose = conv3d_transpose;
-using global_avg_pool1d = global_average_pooling1d;
-using global_avg_pool2d = global_average_pooling2d;
-using global_avg_pool3d = global_average_pooling3d;
-using global_max_pool1d = global_max_pooling1d;
-using global_max_pool2d = global_max_pooling2d;
-using global_max_pool3d = global_max_pooling3d;
-using max_pool1d = max_pooling1d;
-using max_pool2d = max_pooling2d;
-using max_pool3d = max_pooling3d;
-using separable_convolution1d = separable_conv1d;
-using separable_convolution2d = separable_conv2d;
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/noise_layer.hpp
-// What gaussian_noise, gaussian_dropout and alpha_dropout have in common.
-
-namespace stagecraft::layers {
-
-/// While training, `Derived::noisy(ops, x)`; at inference the input passes unchanged. Which numbers are drawn follows
-/// from the trainer's seed (or `seed`, unless 0), the call and the step, not from threads. `amount` is what Derived
-/// says: a number from 0 to below `Below`.
-///
-/// Shape unchanged, no weights. Errors: E1001; E1013 for an amount out of its range.
-template <class Derived, int Below>
-struct noise_layer : layer<Derived> {
-  static constexpr bool supports_masking = true;
-
-  float amount = 0;
-  using arguments = argument_list<&noise_layer::amount>;
-  std::uint64_t seed = 0;
-
-  constexpr explicit noise_layer(float amount_, std::uint64_t seed_ = 0) : amount(amount_), seed(seed_) {}
-  constexpr explicit noise_layer(double amount_, std::uint64_t seed_ = 0)
-      : noise_layer(static_cast<float>(amount_), seed_) {}
-  constexpr explicit noise_layer(int amount_, std::uint64_t seed_ = 0)
-      : noise_layer(static_cast<float>(amount_), seed_) {}
-
-  /// Nothing, or anything else: E1025.
-  template <class L = Derived>
-  constexpr noise_layer() : noise_layer(0) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit noise_layer(detail::wrong_options, ...) : noise_layer(0) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!(amount >= 0.0F && amount < static_cast<float>(Below)))
-      ops.error(1013, "has a rate or deviation that is not at least 0 and below ", Below);
-    else if (ops.training() && amount > 0.0F)
-      return static_cast<Derived const&>(*this).noisy(ops, x);
-    return x;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/alpha_dropout.hpp
-// A dropout that keeps mean and variance, for networks with selu: tf.keras.layers.AlphaDropout.
-
-namespace stagecraft::layers {
-
-/// While training, each element is with probability `rate` what selu gives far below 0; then all are scaled and shifted
-/// so that inputs of mean 0 and variance 1 keep these; see noise_layer.
-/// Definition: Keras API, layers/regularization_layers/alpha_dropout; Klambauer and others, 2017.
-struct alpha_dropout : noise_layer<alpha_dropout, 1> {
-  static constexpr std::string_view class_name = "AlphaDropout";
-  static constexpr std::string_view usage = "alpha_dropout{rate} or alpha_dropout{rate, seed}";
-
-  using noise_layer<alpha_dropout, 1>::noise_layer;
-
-  constexpr auto noisy(auto& ops, auto x) const {
-    constexpr float lowest = -1.6732632423543772F * 1.0507009873554805F;
-    auto const scale = rsqrt(ops.full({1}, (1 - amount) * (1 + amount * lowest * lowest)));
-    auto const drawn = ops.uniform(x.shape(), seed);
-    return (where(drawn >= amount, x, lowest) - lowest * amount) * scale;
-  }
-};
-
-}  // namespace stagecraft::layers
-
 // ---- stagecraft/initializers/ones.hpp
 // All weights 1.
 // Keras counterpart: tf.keras.initializers.Ones.
@@ -12883,7 +12935,7 @@ struct ones {
 
 }  // namespace stagecraft::initializers
 
-// ---- stagecraft/layers/attention.hpp
+// ---- stagecraft/layers/attention/attention.hpp
 // Attention by products of places: tf.keras.layers.Attention.
 
 namespace stagecraft::layers {
@@ -12907,2441 +12959,7 @@ struct attention : dense_attention<attention, false> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/average.hpp
-// The mean of its inputs: tf.keras.layers.Average.
-
-namespace stagecraft::layers {
-
-/// The mean of two or more inputs element by element; shapes that differ are repeated, see merge.
-/// Called as `average{}(a, b)` or `average{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
-/// Definition: Keras API, layers/merging_layers/average.
-struct average : merge<average> {
-  static constexpr std::string_view class_name = "Average";
-
-  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a + b; }
-  static constexpr auto finish(operations::tensor sum, int count) { return sum * (1.0F / static_cast<float>(count)); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/batch_normalization.hpp
-// Normalises each channel over the batch: tf.keras.layers.BatchNormalization.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of BatchNormalization.
-struct batch_normalization_options {
-  /// The axis of the channels; negative numbers count from the end.
-  int axis = -1;
-  double momentum = 0.99;  ///< a double, since what counts is its difference from 1
-  /// A small number that is added to the variance, so that nothing is divided by 0.
-  float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
-  bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
-  bool scale = true;
-  /// The values that `beta` begins with.
-  initializer beta_initializer = initializers::zeros{};
-  /// The values that `gamma` begins with.
-  initializer gamma_initializer = initializers::ones{};
-  /// The values that the moving mean begins with.
-  initializer moving_mean_initializer = initializers::zeros{};
-  /// The values that the moving variance begins with.
-  initializer moving_variance_initializer = initializers::ones{};
-  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
-  regularizer beta_regularizer = {};
-  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
-  regularizer gamma_regularizer = {};
-  /// What `beta` becomes after each update: non_neg, max_norm and the like.
-  constraint beta_constraint = {};
-  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
-  constraint gamma_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with numbers of its own for each channel: each
-/// index of `axis`, which counts as in Keras (the batch is axis 0, -1 the last).
-///
-/// While training, mean and variance are those of the batch (of its samples alone, where a batch is partial), and each
-/// call moves two weights that the optimizer does not touch: moving = moving * momentum + batch * (1 - momentum). These
-/// are used in evaluation and prediction. As in Keras, whose fused kernel does so, moving_variance gathers the unbiased
-/// variance, of n - 1 of n values, for inputs of rank 4 or 5 (with the batch) whose axis is 1 or the last; in all other
-/// cases, and for the output always, it is the variance of n.
-///
-/// With `.trainable = false` the layer works as in prediction while the model is trained: by its moving statistics,
-/// which stay as they are.
-///
-/// Shape unchanged. Weights: gamma, beta, moving_mean, moving_variance (channels each). Cost: 2 FLOPs per element.
-/// Errors: E1050 axis; E1052 momentum; E1053 epsilon. Definition: Keras API, layers/normalization_layers.
-struct batch_normalization : layer<batch_normalization> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "BatchNormalization";
-  static constexpr std::string_view usage =
-      "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
-
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
-
-  batch_normalization_options options;
-
-  constexpr batch_normalization() : batch_normalization(batch_normalization_options{}) {}
-  constexpr explicit batch_normalization(int axis_) : batch_normalization(batch_normalization_options{.axis = axis_}) {}
-  constexpr explicit(false) batch_normalization(batch_normalization_options const& options_) : options(options_) {
-    take_base_options(options);
-  }
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = batch_normalization>
-  constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  /// The axis among those of a shape, which has no batch.
-  [[nodiscard]] constexpr int shape_axis(shape const& in) const {
-    return options.axis < 0 ? in.rank() + options.axis : options.axis - 1;
-  }
-  [[nodiscard]] constexpr int channels(shape const& in) const { return in[shape_axis(in)]; }
-  /// Whether moving_variance gathers the unbiased variance.
-  [[nodiscard]] constexpr bool moves_unbiased_variance(shape const& in) const {
-    int const along = shape_axis(in);
-    return (in.rank() == 3 || in.rank() == 4) && (along == 0 || along == in.rank() - 1);
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    shape const in = detail::sample_shape(x);
-    int const along = shape_axis(in);
-    if (along < 0 || along >= in.rank())
-      ops.error(1050, "normalises along axis ", options.axis, ", which is not an axis of an input of shape ", in,
-                "; axis 0 is the batch, the last is ", in.rank());
-    else if (!(options.momentum >= 0 && options.momentum <= 1))
-      ops.error(1052, "has a momentum outside of 0 to 1; Keras's default is 0.99");
-    else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
-      ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
-    else
-      return normalized(ops, x, in, along);
-    return x;
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
-
- private:
-  constexpr auto normalized(auto& ops, auto x, shape const& in, int along) const {
-    shape const each = in[along];
-    decltype(x) gamma{}, beta{};
-    if (options.scale)
-      gamma = ops.weight(parameter::with("gamma", each, options.gamma_initializer, options.gamma_regularizer,
-                                         options.gamma_constraint));
-    if (options.center)
-      beta = ops.weight(
-          parameter::with("beta", each, options.beta_initializer, options.beta_regularizer, options.beta_constraint));
-    auto const moving_mean = ops.weight(
-        {.name = "moving_mean", .shape = each, .initializer = options.moving_mean_initializer, .trainable = false});
-    auto const moving_variance = ops.weight({.name = "moving_variance",
-                                             .shape = each,
-                                             .initializer = options.moving_variance_initializer,
-                                             .trainable = false});
-    if constexpr (requires { x.mapped(); }) return x;  // shapes alone are asked for
-    operations::extents beside(1);                     // numbers of each channel, beside x
-    axis_list others = axis_list::none();
-    others.axes[others.count++] = 0;
-    for (int axis = 0; axis < in.rank(); ++axis) {
-      beside.push_back(axis == along ? in[axis] : 1);
-      if (axis != along) others.axes[others.count++] = axis + 1;
-    }
-    bool const looks_at_batch = ops.training() && trainable;
-    auto const mean = looks_at_batch ? ops.mean(x, others) : ops.reshape(moving_mean, beside);
-    auto const centred = x - mean;
-    auto const variance = looks_at_batch ? ops.mean(square(centred), others) : ops.reshape(moving_variance, beside);
-    if (looks_at_batch) {
-      double const values = static_cast<double>(x.shape().size() / in[along]), part = 1 - options.momentum;
-      double const unbiased = moves_unbiased_variance(in) && values > 1 ? values / (values - 1) : 1;
-      auto const moved = [&](auto weight, auto batch, double by) {
-        ops.update(weight, weight * static_cast<float>(options.momentum) +
-                               ops.reshape(batch, operations::extents::of(each)) * static_cast<float>(by));
-      };
-      moved(moving_mean, mean, part);
-      moved(moving_variance, variance, part * unbiased);
-    }
-    auto factor = rsqrt(variance + options.epsilon);
-    if (options.scale) factor *= ops.reshape(gamma, beside);
-    auto y = centred * factor;
-    if (options.center) y += ops.reshape(beta, beside);
-    return y;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/bidirectional.hpp
-// A recurrent layer in both directions of time: tf.keras.layers.Bidirectional.
-
-namespace stagecraft::layers {
-
-/// Keras's `merge_mode`: what becomes of the two results.
-enum class merge_mode : unsigned char {
-  concat,
-  sum,
-  mul,
-  ave,
-  none  ///< nothing: a call has both, `y.all[0]` and `y.all[1]`
-};
-
-/// Keras's keyword arguments of Bidirectional.
-struct bidirectional_options {
-  /// How the results of the two directions become one.
-  layers::merge_mode merge_mode = merge_mode::concat;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
-/// turned round before both are merged. Sequences have zeros where steps are masked, as in Keras.
-///
-/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`, and two of them with `none`; if
-/// `recurrent` has `return_state`, its states forward and then backward as well. Called on x and all these states, it
-/// begins with them. Weights: those of both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of
-/// both. Errors: those of `recurrent`. Definition: Keras API, layers/recurrent_layers/bidirectional.
-template <class Recurrent>
-  requires requires(Recurrent const& each) {
-    each.options.go_backwards;
-    Recurrent::state_count;
-  }
-struct bidirectional
-    : recurrent_layer<layer<bidirectional<Recurrent>>, bidirectional<Recurrent>, 2 * Recurrent::state_count> {
-  static constexpr std::string_view class_name = "Bidirectional";
-  static constexpr std::string_view usage =
-      "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}";
-
-  static constexpr std::size_t states = Recurrent::state_count;  ///< of each direction
-
-  Recurrent recurrent;
-  bidirectional_options options;
-
-  constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})
-      : recurrent(recurrent_), options(options_) {
-    this->layer_name = options.name;
-    this->trainable = options.trainable;
-    this->layer_dtype = options.dtype == dtype::of_policy ? recurrent.layer_dtype : options.dtype;
-  }
-
-  /// Keras's `layer`.
-  [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
-
-  [[nodiscard]] constexpr bool passes_mask() const { return recurrent.passes_mask(); }
-  static constexpr int most_outputs = 2 + 2 * states, named_outputs = 1 + 2 * states;
-  /// How many outputs a call has, and how many of them, the first ones, are sequences or their ends.
-  [[nodiscard]] constexpr int output_count() const {
-    return masked_outputs() + (recurrent.options.return_state ? static_cast<int>(2 * states) : 0);
-  }
-  [[nodiscard]] constexpr int masked_outputs() const { return options.merge_mode == merge_mode::none ? 2 : 1; }
-  /// See recurrent_layer.
-  constexpr detail::recurrent_result<2 * Recurrent::state_count> run(operations::tracer& ops, operations::tensor x,
-                                                                     operations::tensor mask,
-                                                                     tensor_list initial) const {
-    auto const one_way = [&](std::string_view prefix, bool turned) {
-      auto one = recurrent;
-      one.options.go_backwards = recurrent.options.go_backwards != turned;
-      fixed_name scope(prefix);
-      scope.append(recurrent.layer_name.empty() ? detail::snake_case(Recurrent::class_name) : recurrent.layer_name);
-      auto const own = initial.empty() ? initial : initial.subspan(turned ? states : 0, states);
-      auto done = ops.name_scope(scope, [&] { return one.run(ops, x, mask, own); });
-      if (turned && recurrent.options.return_sequences) done.output = ops.flip(done.output, 1);
-      return done;
-    };
-    auto const to_the_end = one_way("forward_", false), to_the_front = one_way("backward_", true);
-    auto forward = to_the_end.output, backward = to_the_front.output;
-    detail::recurrent_result<2 * Recurrent::state_count> result{x};
-    if (ops.list().problem.failed()) return result;
-    for (std::size_t i = 0; i < states; ++i) {
-      result.states[i] = to_the_end.states[i];
-      result.states[states + i] = to_the_front.states[i];
-    }
-    if (mask.list != nullptr && recurrent.options.return_sequences) {  // here Keras gives zeros for steps left out
-      auto const counts = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
-      auto const in_order = recurrent.options.go_backwards ? ops.flip(counts, 1) : counts;
-      forward = forward * in_order;
-      backward = backward * in_order;
-    }
-    if (auto const rule = detail::activity_regularizer_of(recurrent); !rule.empty()) {
-      add_penalty(ops, forward, rule);
-      add_penalty(ops, backward, rule);
-      if (recurrent.options.return_state)
-        for (auto const& state : result.states) add_penalty(ops, state, rule);
-    }
-    switch (options.merge_mode) {
-      case merge_mode::sum: result.output = forward + backward; break;
-      case merge_mode::mul: result.output = forward * backward; break;
-      case merge_mode::none:
-        result.output = forward;
-        result.second = backward;
-        break;
-      case merge_mode::ave: result.output = (forward + backward) * 0.5F; break;
-      default: result.output = ops.concatenate({forward, backward});
-    }
-    return result;
-  }
-
- private:
-  static constexpr void add_penalty(operations::tracer& ops, operations::tensor x, regularizer const& rule) {
-    if (rule.is_own()) ops.error(1100, "has an activity_regularizer of your own inside");
-    ops.add_loss(activity_penalty(rule.l1, rule.l2).call(ops, x));
-  }
-};
-
-template <class Recurrent>
-bidirectional(Recurrent) -> bidirectional<Recurrent>;
-template <class Recurrent>
-bidirectional(Recurrent, bidirectional_options) -> bidirectional<Recurrent>;
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/capture_upstream_gradients.hpp
-// Lets programs and loss scaling see a gradient on its way back.
-// Graphcore counterpart: keras.ipu.layers.CaptureUpstreamGradients, CaptureActivationGradients.
-
-namespace stagecraft::layers {
-
-/// The tag, which is the layer's name, and nothing else.
-struct capture_upstream_gradients_options {
-  /// The layer's name in summaries and errors, and that of the gradient; empty: made from the class, as in Keras.
-  fixed_name name = {};
-  bool trainable = true;  ///< false changes nothing: gradients are captured wherever they come by
-};
-
-/// Gives what it gets, and keeps the gradient of that: `trainer.captured_gradients<"tag">()` is the one of the last
-/// weight update, summed (or meant) over its micro-batches and replicas as gradients of weights are, and
-/// als_optimizer counts it. Where Graphcore's wrappers take a layer, this stands behind it: `dense{8},
-/// capture_upstream_gradients{}, activation{relu}` is CaptureUpstreamGradients(Dense(8)) and, as it stands before the
-/// activation, CaptureActivationGradients(Dense(8, "relu")).
-///
-/// Shape unchanged. It keeps a tensor of a whole batch as a weight of its own, beside the optimizer's numbers for it,
-/// which files and counts leave out. Errors: E1001; E1087 in a model whose inputs fix no batch size
-/// (`input{4}.of_batch_size(8)`). Definition: Graphcore's Keras, keras/ipu/layers/capture_upstream_gradients.py.
-struct capture_upstream_gradients : option_layer<capture_upstream_gradients, capture_upstream_gradients_options> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "CaptureUpstreamGradients";
-  static constexpr std::string_view usage = "capture_upstream_gradients{} or capture_upstream_gradients{{.name = ...}}";
-
-  using option_layer::option_layer;
-
-  constexpr auto call(auto& ops, auto x) const {
-    auto const captured = ops.state("gradient", x.shape(), true);
-    return ops.composite("capture", {x, captured}, [&] { return x + 0.0F; }, keep_gradient);
-  }
-
- private:
-  static constexpr void keep_gradient(operations::composite_gradient& of) {
-    of.give(0, of.gradient());
-    of.give(1, of.gradient());
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/category_encoding.hpp
-// Whole numbers as vectors of ones and zeros: tf.keras.layers.CategoryEncoding.
-
-namespace stagecraft {
-
-/// What category_encoding makes of the numbers of a sample.
-enum class output_mode : unsigned char {
-  multi_hot,  ///< one vector for all of them, with ones at their places
-  one_hot,    ///< a vector for each; a last axis of length 1 becomes the vector
-  count,      ///< one vector that says how often each occurs, or the sum of the weights
-};
-
-}  // namespace stagecraft
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of CategoryEncoding behind the number of tokens.
-struct category_encoding_options {
-  stagecraft::output_mode output_mode = output_mode::multi_hot;  ///< what becomes of several numbers
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// A one for each number of a sample at its place among `num_tokens`; a number outside has none (TensorFlow: an error).
-/// With `count`, a second input of the same shape weighs the numbers. No gradient flows to the numbers.
-///
-/// Shape: (numbers) to (num_tokens); with one_hot (..., num_tokens). No weights. Errors: E1001; E1012 without tokens;
-/// E1041 for an input of another number of axes. Definition: Keras API, layers/preprocessing_layers/categorical.
-struct category_encoding : argument_layer<category_encoding, category_encoding_options> {
-  static constexpr std::string_view class_name = "CategoryEncoding";
-  static constexpr std::string_view usage =
-      "category_encoding{num_tokens} or category_encoding{num_tokens, {.output_mode = sc::output_mode::one_hot}}";
-  static constexpr int least_inputs = 1, most_inputs = 2;
-
-  int num_tokens = 1;
-  using arguments = argument_list<&category_encoding::num_tokens>;
-
-  constexpr explicit category_encoding(int num_tokens_, category_encoding_options const& options_ = {})
-      : argument_layer(with{}, options_), num_tokens(num_tokens_) {}
-  using argument_layer::argument_layer;
-
-  constexpr auto call(auto& ops, tensor_list in) const {
-    auto x = in[0];
-    bool const is_one_hot = options.output_mode == output_mode::one_hot;
-    if (num_tokens < 1) return ops.error(1012, "has ", num_tokens, " tokens; it needs at least 1"), x;
-    if (x.rank() < 2 || (!is_one_hot && x.rank() != 2) || x.rank() == operations::extents::max_rank)
-      return ops.error(1041, "expects an input of shape (numbers,), but got ", detail::sample_shape(x)), x;
-    if (in.size() > 1 && options.output_mode != output_mode::count)
-      return ops.error(1001, "takes weights as a second input only with output_mode::count"), x;
-    auto apart = x.shape();
-    if (!is_one_hot || apart[-1] != 1) apart.push_back(1);
-    auto const each = equal(ops.reshape(x, apart), ops.iota({num_tokens}));
-    if (is_one_hot) return each;
-    auto const all = options.output_mode == output_mode::multi_hot ? ops.max(each, 1)
-                     : in.size() > 1                               ? ops.sum(each * ops.reshape(in[1], apart), 1)
-                                                                   : ops.sum(each, 1);
-    return ops.reshape(all, {x.length(0), num_tokens});
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/center_crop.hpp
-// The middle of an image: tf.keras.layers.CenterCrop.
-
-namespace stagecraft::layers {
-
-/// Keeps `height` rows and `width` columns from the middle of an image; where a border is odd, one less is cut before
-/// it than after it.
-///
-/// Shape: (rows, columns, channels) to (height, width, channels). No weights, no arithmetic. Errors: E1001; E1041 for
-/// an input of another number of axes; E1045 if it is no part of the image. Definition: Keras API,
-/// layers/preprocessing_layers/image_preprocessing/center_crop.
-struct center_crop : layer<center_crop> {
-  static constexpr std::string_view class_name = "CenterCrop";
-  static constexpr std::string_view usage = "center_crop{height, width}";
-
-  int height = 1, width = 1;
-  using arguments = argument_list<&center_crop::height, &center_crop::width>;
-
-  constexpr center_crop(int height_, int width_) : height(height_), width(width_) {}
-
-  /// Nothing, or anything else: E1025.
-  template <class L = center_crop>
-  constexpr center_crop() : center_crop(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = center_crop>
-  constexpr explicit center_crop(detail::wrong_options, ...) : center_crop(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (x.rank() != 4)
-      ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
-    else if (height < 1 || width < 1 || height > x.length(1) || width > x.length(2))
-      ops.error(1045, "crops to ", height, " by ", width, ", which is no part of an input of shape ",
-                detail::sample_shape(x));
-    else
-      return ops.slice(ops.slice(x, 1, (x.length(1) - height) / 2, height), 2, (x.length(2) - width) / 2, width);
-    return x;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/concatenate.hpp
-// Joins its inputs along one axis: tf.keras.layers.Concatenate.
-
-namespace stagecraft::layers {
-
-/// Joins two or more inputs whose shapes agree in all other axes. `axis` counts as in Keras: the batch is axis 0, -1 is
-/// the last. No weights.
-/// Errors: E1001; E1015 axis out of range or the batch; E1016 shapes that differ elsewhere.
-/// Definition: Keras API, layers/merging_layers/concatenate.
-struct concatenate : layer<concatenate> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "Concatenate";
-  static constexpr std::string_view usage = "concatenate{} or concatenate{axis}";
-  static constexpr int least_inputs = 2, most_inputs = 16;
-
-  int axis = -1;
-  using arguments = argument_list<&concatenate::axis>;
-
-  constexpr explicit(false) concatenate(int axis_ = -1) : axis(axis_) {}
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = concatenate>
-  constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  /// Steps that do not count do not count behind it; but not where sequences are joined end to end.
-  [[nodiscard]] constexpr bool passes_mask() const { return !takes_no_mask(); }
-  [[nodiscard]] constexpr bool takes_no_mask() const { return axis == 1 || axis == -2; }
-
-  /// The axis among those of a shape, which has no batch.
-  [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
-
-  constexpr auto call(auto& ops, tensor_list in) const {
-    shape const first = detail::sample_shape(in[0]);
-    auto const along = shape_axis(first);
-    if (along < 0 || along >= first.rank()) {
-      ops.error(1015, "joins along axis ", axis, ", which is not an axis of an input of shape ", first,
-                "; axis 0 is the batch, the last is ", first.rank());
-      return in[0];
-    }
-    for (std::size_t i = 1; i < in.size(); ++i) {
-      shape const other = detail::sample_shape(in[i]);
-      bool same = other.rank() == first.rank();
-      for (int k = 0; same && k < first.rank(); ++k) same = k == along || other[k] == first[k];
-      if (same) continue;
-      ops.error(1016, "joins along axis ", axis, ", so its inputs must agree in all others, but input 0 has ", first,
-                " and input ", static_cast<int>(i), " has ", other);
-      return in[0];
-    }
-    return ops.concatenate(in, along + 1);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/initializers/orthogonal.hpp
-// Orthogonal rows or columns.
-// Keras counterpart: tf.keras.initializers.Orthogonal.
-
-namespace stagecraft::initializers {
-
-/// A matrix (all but the last axis are rows) with orthonormal rows or columns, times `gain`. Rank 2 or more.
-struct orthogonal {
-  /// The factor that the orthogonal matrix is multiplied by.
-  float gain = 1;
-  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
-
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::orthogonal, .a = gain, .seed = seed};
-  }
-};
-
-}  // namespace stagecraft::initializers
-
-// ---- stagecraft/layers/lstm_states.hpp
-// The formula of long short-term memory: of lstm, lstm_cell and the convolutional ones.
-
-namespace stagecraft::detail {
-
-/// The next h and c from the c before and `gate(i)`, the sums of gates i, f, g and o.
-constexpr auto lstm_states(activation const& a, activation const& r, auto const& gate, auto before) {
-  auto const kept = r(gate(1)) * before;
-  auto const c = kept + r(gate(0)) * a(gate(2));
-  auto const open = r(gate(3));
-  return std::array{open * a(c), c};
-}
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/layers/conv_lstm_layer.hpp
-// What conv_lstm1d, conv_lstm2d and conv_lstm3d have in common: all but the number of axes. Keras counterpart:
-// ConvLSTM.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of ConvLSTM1D (Size is int), ConvLSTM2D (size_2d) and ConvLSTM3D (size_3d).
-template <class Size>
-struct conv_lstm_options {
-  Size strides = 1;  ///< how far the window over the inputs moves from one output to the next
-  /// `valid`: windows lie inside the inputs; `same`: zeros are added around them. Those over states are `same`.
-  stagecraft::padding padding = stagecraft::padding::valid;
-  Size dilation_rate = 1;                    ///< the distance between neighbouring elements of the window over inputs
-  stagecraft::activation activation = tanh;  ///< the function of what a step has computed
-  stagecraft::activation recurrent_activation = hard_sigmoid;       ///< the function of the gates
-  bool use_bias = true;                                             ///< whether the layer has weights `bias`
-  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
-  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
-  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
-  bool unit_forget_bias =
-      true;  ///< whether the bias of the forget gate begins with ones, whatever bias_initializer says
-  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
-  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
-  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  constraint kernel_constraint = {};     ///< what the kernel becomes after each update
-  constraint recurrent_constraint = {};  ///< what the recurrent kernel becomes after each update
-  constraint bias_constraint = {};       ///< what the bias becomes after each update
-  bool return_sequences = false;         ///< whether the result is the output of all steps, or of the last one
-  bool return_state = false;  ///< whether the states after the last step are outputs as well, behind the result
-  bool go_backwards = false;  ///< whether to begin at the end; a sequence has the order of the steps that were made
-  bool stateful = false;      ///< whether a batch begins with the states after the one before: see recurrent_layer
-  float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time
-  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is applied to
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// Long short-term memory whose products are convolutions: see lstm for its formulas.
-///
-/// Shape: (steps, lengths..., channels) to (new lengths..., filters), or (steps, ...) with `return_sequences`; with
-/// `return_state` h and c as well. Called on x, h and c, it begins with these. Weights: kernel (kernel_size...,
-/// channels, 4 * filters), recurrent_kernel (kernel_size..., filters, 4 * filters), bias (4 * filters). Cost: two
-/// convolutions for each step. Errors: those of window_layer; E1013 rates of dropout; E1034 a window that does not fit;
-/// E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
-/// layers/recurrent_layers; Shi and others, 2015.
-template <class Derived, class Size>
-struct conv_lstm_layer : recurrent_layer<window_layer<Derived, Size, conv_lstm_options<Size>, false>, Derived, 2> {
-  using base = window_layer<Derived, Size, conv_lstm_options<Size>, false>;
-  using recurrent_layer<base, Derived, 2>::recurrent_layer;
-
-  /// See recurrent_layer.
-  constexpr detail::recurrent_result<2> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
-                                            tensor_list initial) const {
-    auto const& given = this->options;
-    if (!base::check_options(ops, x, given.dilation_rate, 1)) return {x};
-    if (!(given.dropout >= 0.0F && given.dropout < 1.0F && given.recurrent_dropout >= 0.0F &&
-          given.recurrent_dropout < 1.0F))
-      return ops.error(1013, "has a rate of dropout that is not at least 0 and below 1"),
-             detail::recurrent_result<2>{x};
-    int const batch = x.length(0), steps = x.length(1), outputs = this->filters;
-    operations::extents at_once = x.shape(), of_mask = x.shape(), result;
-    at_once.erase(0);
-    at_once[0] = batch * steps;
-    of_mask[1] = 1;
-    auto const over = base::windows_of(at_once, given.dilation_rate);
-    if (!over.out(at_once, 4 * outputs, result))
-      return ops.error(1034, "has a kernel of ", this->kernel_size, ", which does not fit into ",
-                       detail::sample_shape(x)),
-             detail::recurrent_result<2>{x};
-    auto const kernel = base::make_kernel(ops, base::kernel_shape(x.length(-1), 4 * outputs));
-    auto const recurrent_kernel = ops.weight(
-        parameter::with("recurrent_kernel", base::kernel_shape(outputs, 4 * outputs), given.recurrent_initializer,
-                        given.recurrent_regularizer, given.recurrent_constraint));
-    auto const images = ops.reshape(detail::call_dropout(ops, x, given.dropout, of_mask), at_once);
-    auto projected = convolve(ops, images, kernel, over);
-    if (given.use_bias) {
-      initializer bias = given.bias_initializer;
-      bias.unit_forget_bias = given.unit_forget_bias;
-      projected +=
-          ops.weight(parameter::with("bias", {4 * outputs}, bias, given.bias_regularizer, given.bias_constraint));
-    }
-    operations::extents state = result, sequence = result;
-    state[0] = sequence[0] = batch;
-    state[-1] = outputs;
-    sequence.insert(1, steps);
-    operations::windows around;
-    for (int axis = 0; axis < base::places; ++axis)
-      around.along[around.count++] = operations::window::same(state[axis + 1], base::along(this->kernel_size, axis));
-    auto const rate = given.recurrent_dropout;
-    auto const drops = ops.training() && rate != 0.0F;
-    auto const drawn = drops ? ops.uniform(state) : x;
-    auto const step = [&](auto z, auto const& before) {
-      auto const h = drops ? where(drawn < rate, 0.0F, before[0] * (1.0F / (1.0F - rate))) : before[0];
-      z += convolve(ops, h, recurrent_kernel, around);
-      auto const gate = [&](int index) { return ops.slice(z, -1, index * outputs, outputs); };
-      return detail::lstm_states(given.activation, given.recurrent_activation, gate, before[1]);
-    };
-    detail::first_states<2> const first(ops, initial, given.stateful, [&](std::size_t) { return state; });
-    return detail::loop_over_steps(ops, ops.reshape(projected, sequence), mask, first, given, step);
-  }
-
- private:
-  static constexpr auto convolve(auto& ops, auto x, auto kernel, operations::windows const& over) {
-    if constexpr (base::places == 3)
-      return detail::convolve_volume(ops, x, kernel, over, 1);
-    else
-      return ops.conv(x, kernel, over);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/conv_lstm1d.hpp
-// Long short-term memory for sequences: tf.keras.layers.ConvLSTM1D.
-
-namespace stagecraft::layers {
-
-using conv_lstm1d_options = conv_lstm_options<int>;
-
-/// See conv_lstm_layer. Shape of the input: (steps, length, channels).
-/// Definition: Keras API, layers/recurrent_layers/conv_lstm1d.
-struct conv_lstm1d : conv_lstm_layer<conv_lstm1d, int> {
-  static constexpr std::string_view class_name = "ConvLSTM1D";
-  static constexpr std::string_view usage =
-      "conv_lstm1d{filters, kernel_size} or conv_lstm1d{filters, kernel_size, {.return_sequences = true, ...}}";
-
-  using conv_lstm_layer::conv_lstm_layer;
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/conv_lstm2d.hpp
-// Long short-term memory for images: tf.keras.layers.ConvLSTM2D.
-
-namespace stagecraft::layers {
-
-using conv_lstm2d_options = conv_lstm_options<size_2d>;
-
-/// See conv_lstm_layer. Shape of the input: (steps, height, width, channels).
-/// Definition: Keras API, layers/recurrent_layers/conv_lstm2d.
-struct conv_lstm2d : conv_lstm_layer<conv_lstm2d, size_2d> {
-  static constexpr std::string_view class_name = "ConvLSTM2D";
-  static constexpr std::string_view usage =
-      "conv_lstm2d{filters, kernel_size} or conv_lstm2d{filters, kernel_size, {.return_sequences = true, ...}}";
-
-  using conv_lstm_layer::conv_lstm_layer;
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/conv_lstm3d.hpp
-// Long short-term memory for volumes: tf.keras.layers.ConvLSTM3D.
-
-namespace stagecraft::layers {
-
-using conv_lstm3d_options = conv_lstm_options<size_3d>;
-
-/// See conv_lstm_layer. Shape of the input: (steps, depth, height, width, channels).
-/// Definition: Keras API, layers/recurrent_layers/conv_lstm3d.
-struct conv_lstm3d : conv_lstm_layer<conv_lstm3d, size_3d> {
-  static constexpr std::string_view class_name = "ConvLSTM3D";
-  static constexpr std::string_view usage =
-      "conv_lstm3d{filters, kernel_size} or conv_lstm3d{filters, kernel_size, {.return_sequences = true, ...}}";
-
-  using conv_lstm_layer::conv_lstm_layer;
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/border_2d.hpp
-// Keras's `padding` and `cropping` arguments of layers that add or remove cells around an image or a sequence.
-
-namespace stagecraft {
-
-/// Cells before and behind one axis; one number stands for both: `2` is `{2, 2}`.
-struct border {
-  int before = 0;
-  int after = 0;
-
-  constexpr border() = default;
-  constexpr explicit(false) border(int both) : before(both), after(both) {}
-  constexpr border(int before_, int after_) : before(before_), after(after_) {}
-
-  [[nodiscard]] constexpr int total() const noexcept { return before + after; }
-  friend constexpr bool operator==(border const&, border const&) = default;
-
-  /// Appends "(1, 2)".
-  template <class Text>
-  constexpr void append_to(Text& text) const {
-    text.append('(').append(before).append(", ").append(after).append(')');
-  }
-};
-
-/// Cells around an image: `1` on all sides, `{1, 2}` above and below, left and right, or `{{top, bottom}, {left,
-/// right}}`, as in Keras.
-struct border_2d {
-  border rows;
-  border columns;
-
-  constexpr border_2d() = default;
-  constexpr explicit(false) border_2d(int all) : rows(all), columns(all) {}
-  constexpr border_2d(int rows_, int columns_) : rows(rows_), columns(columns_) {}
-  constexpr border_2d(border const& rows_, border const& columns_) : rows(rows_), columns(columns_) {}
-
-  friend constexpr bool operator==(border_2d const&, border_2d const&) = default;
-
-  /// Appends "((1, 1), (2, 2))".
-  template <class Text>
-  constexpr void append_to(Text& text) const {
-    text.append('(');
-    rows.append_to(text);
-    text.append(", ");
-    columns.append_to(text);
-    text.append(')');
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/cropping1d.hpp
-// Removes the ends of a sequence: tf.keras.layers.Cropping1D.
-
-namespace stagecraft::layers {
-
-/// Removes the ends of a sequence. Default: 1 on each side.
-///
-/// Shape: (steps, channels) to (new steps, channels). No weights, no arithmetic.
-/// Channels are the last axis (`data_format="channels_last"`).
-/// Errors: E1001; E1041 for an input of another number of axes; E1044 for a negative number; E1045 if
-/// nothing is left.
-/// Definition: Keras API, layers/reshaping_layers/cropping1d.
-struct cropping1d : layer<cropping1d> {
-  static constexpr std::string_view class_name = "Cropping1D";
-  static constexpr std::string_view usage = "cropping1d{1} or cropping1d{{before, after}}";
-
-  border cropping;
-  using arguments = argument_list<&cropping1d::cropping>;
-
-  constexpr cropping1d() : cropping1d(border(1)) {}
-  constexpr explicit cropping1d(int all) : cropping1d(border(all)) {}
-  constexpr explicit cropping1d(int const (&each)[2]) : cropping1d(border(each[0], each[1])) {}
-  constexpr explicit cropping1d(border const& cropping_) : cropping(cropping_) {}
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = cropping1d>
-  constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (cropping.before < 0 || cropping.after < 0)
-      ops.error(1044, "has a cropping of ", cropping, "; each number must be at least 0");
-    else if (x.rank() != 3)
-      ops.error(1041, "expects an input of shape (steps, channels), but got ", detail::sample_shape(x));
-    else if (x.length(1) <= cropping.total())
-      ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ",
-                detail::sample_shape(x));
-    else
-      return ops.slice(x, 1, cropping.before, x.length(1) - cropping.total());
-    return x;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/cropping2d.hpp
-// Removes the margins of an image: tf.keras.layers.Cropping2D.
-
-namespace stagecraft::layers {
-
-/// Removes the margins of an image. Default: nothing.
-///
-/// Shape: (height, width, channels) to (new height, new width, channels). No weights, no arithmetic.
-/// Channels are the last axis (`data_format="channels_last"`).
-/// Errors: E1001; E1041 for an input of another number of axes; E1044 for a negative number; E1045 if
-/// nothing is left.
-/// Definition: Keras API, layers/reshaping_layers/cropping2d.
-struct cropping2d : layer<cropping2d> {
-  static constexpr std::string_view class_name = "Cropping2D";
-  static constexpr std::string_view usage =
-      "cropping2d{1}, cropping2d{{1, 2}} or cropping2d{{{top, bottom}, {left, right}}}";
-
-  border_2d cropping;
-  using arguments = argument_list<&cropping2d::cropping>;
-
-  constexpr cropping2d() : cropping2d(border_2d(0)) {}
-  constexpr explicit cropping2d(int all) : cropping2d(border_2d(all)) {}
-  constexpr explicit cropping2d(int const (&each)[2]) : cropping2d(border_2d(each[0], each[1])) {}
-  constexpr explicit cropping2d(int const (&each)[2][2])
-      : cropping2d(border_2d({each[0][0], each[0][1]}, {each[1][0], each[1][1]})) {}
-  constexpr explicit cropping2d(border_2d const& cropping_) : cropping(cropping_) {}
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = cropping2d>
-  constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    auto const& [rows, columns] = cropping;
-    if (rows.before < 0 || rows.after < 0 || columns.before < 0 || columns.after < 0)
-      ops.error(1044, "has a cropping of ", cropping, "; each number must be at least 0");
-    else if (x.rank() != 4)
-      ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
-    else if (x.length(1) <= rows.total() || x.length(2) <= columns.total())
-      ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ",
-                detail::sample_shape(x));
-    else
-      return ops.slice(ops.slice(x, 1, rows.before, x.length(1) - rows.total()), 2, columns.before,
-                       x.length(2) - columns.total());
-    return x;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/border_3d.hpp
-// Keras's `padding` and `cropping` arguments of layers that add or remove cells around a volume.
-
-namespace stagecraft {
-
-/// Cells around a volume: `1` on all sides, `{1, 2, 3}` on both sides of each axis, or three pairs, as in Keras.
-struct border_3d {
-  border along[3];
-
-  constexpr border_3d() = default;
-  constexpr explicit(false) border_3d(int all) : along{all, all, all} {}
-  constexpr border_3d(border const& depth, border const& rows, border const& columns) : along{depth, rows, columns} {}
-
-  [[nodiscard]] constexpr bool has_negative() const noexcept {
-    for (border const& each : along)
-      if (each.before < 0 || each.after < 0) return true;
-    return false;
-  }
-  friend constexpr bool operator==(border_3d const&, border_3d const&) = default;
-
-  /// Appends "((1, 1), (2, 2), (3, 3))".
-  template <class Text>
-  constexpr void append_to(Text& text) const {
-    for (int axis = 0; axis < 3; ++axis) {
-      text.append(axis == 0 ? "(" : ", ");
-      along[axis].append_to(text);
-    }
-    text.append(')');
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/cropping3d.hpp
-// Removes the borders of a volume: tf.keras.layers.Cropping3D.
-
-namespace stagecraft::layers {
-
-/// Removes the borders of a volume. Default: 1 on each side.
-///
-/// Shape: (depth, height, width, channels) to other lengths. No weights, no arithmetic. Channels are the last axis.
-/// Errors: E1001; E1041 for an input of another number of axes; E1044 for a negative number; E1045 if nothing is left.
-/// Definition: Keras API, layers/reshaping_layers/cropping3d.
-struct cropping3d : layer<cropping3d> {
-  static constexpr std::string_view class_name = "Cropping3D";
-  static constexpr std::string_view usage =
-      "cropping3d{1}, cropping3d{{1, 2, 3}} or cropping3d{{{1, 2}, {3, 4}, {5, 6}}}";
-
-  border_3d cropping = 1;
-  using arguments = argument_list<&cropping3d::cropping>;
-
-  constexpr cropping3d() = default;
-  constexpr explicit cropping3d(int all) : cropping(all) {}
-  constexpr explicit cropping3d(int const (&each)[3]) : cropping(each[0], each[1], each[2]) {}
-  constexpr explicit cropping3d(int const (&each)[3][2])
-      : cropping({each[0][0], each[0][1]}, {each[1][0], each[1][1]}, {each[2][0], each[2][1]}) {}
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = cropping3d>
-  constexpr explicit cropping3d(detail::wrong_options, ...) : cropping3d() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (cropping.has_negative())
-      return ops.error(1044, "has a cropping of ", cropping, "; each number must be at least 0"), x;
-    if (x.rank() != 5)
-      return ops.error(1041, "expects an input of shape (depth, height, width, channels), but got ",
-                       detail::sample_shape(x)),
-             x;
-    for (int axis = 0; axis < 3; ++axis) {
-      auto const& [before, after] = cropping.along[axis];
-      int const left = x.length(axis + 1) - before - after;
-      if (left < 1)
-        return ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing along axis ", axis + 1), x;
-      x = ops.slice(x, axis + 1, before, left);
-    }
-    return x;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/dense.hpp
-// A densely connected layer: tf.keras.layers.Dense.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Dense.
-struct dense_options {
-  /// Whether the layer has weights `bias`, one per unit, which are added to the result.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the bias becomes after each update.
-  constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// output = activation(input * kernel + bias), over the last axis of its input.
-///
-/// Shape: (..., k) to (..., units). Weights: kernel (k, units), bias (units). Cost: 2 * k * units FLOPs per row.
-/// Errors: E1012 if units is below 1; E1002 if the input has no axis. Definition: Keras API, layers/core_layers/dense.
-struct dense : layer<dense> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "Dense";
-  static constexpr std::string_view usage =
-      "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
-
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
-
-  int units = 1;
-  stagecraft::activation activation = linear;
-  dense_options options;
-  using arguments = argument_list<&dense::units, &dense::activation>;
-
-  constexpr explicit(false) dense(int units_) : dense(dense_options{}, units_, linear) {}
-  constexpr dense(int units_, dense_options const& options_) : dense(options_, units_, linear) {}
-  // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
-  template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr dense(int units_, Activation activation_, dense_options const& options_ = {})
-      : dense(options_, units_, activation_) {}
-
-  /// Nothing, or anything else: E1025.
-  template <class L = dense>
-  constexpr dense() : dense(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = dense>
-  constexpr explicit dense(detail::wrong_options, ...) : dense(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (units < 1)
-      ops.error(1012, "has ", units, " units; it needs at least 1");
-    else if (x.rank() < 2)
-      ops.error(1002, "expects an input of at least one axis, but got ", detail::sample_shape(x));
-    else
-      return sums(ops, x);
-    return x;
-  }
-
- private:
-  constexpr dense(dense_options const& options_, int units_, stagecraft::activation activation_)
-      : units(units_), activation(activation_), options(options_) {
-    take_base_options(options);
-  }
-
-  constexpr auto sums(auto& ops, auto x) const {
-    auto y = ops.matmul(x, ops.weight(parameter::with("kernel", {x.length(-1), units}, options.kernel_initializer,
-                                                      options.kernel_regularizer, options.kernel_constraint,
-                                                      tracing::parameter_layout::matrix)));
-    if (options.use_bias)
-      y += ops.weight(parameter::with("bias", {units}, options.bias_initializer, options.bias_regularizer,
-                                      options.bias_constraint));
-    return activation(y);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/depthwise_conv2d.hpp
-// A convolution of each channel by itself: tf.keras.layers.DepthwiseConv2D.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of DepthwiseConv2D.
-struct depthwise_conv2d_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
-  size_2d strides = 1;
-  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
-  stagecraft::padding padding = stagecraft::padding::valid;
-  int depth_multiplier = 1;  ///< outputs per channel
-  /// The distance between neighbouring elements of the window; 1: there are no gaps.
-  size_2d dilation_rate = 1;
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
-  bool use_bias = true;
-  /// The values that the depthwise kernel begins with.
-  initializer depthwise_initializer = initializers::glorot_uniform{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// A penalty on the depthwise kernel that is added to the loss: l1, l2 or both.
-  regularizer depthwise_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
-  constraint depthwise_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// Channel c of the input gives the channels c * depth_multiplier, ... of the output, by a kernel of one channel each.
-///
-/// Shape: (height, width, channels) to (new height, new width, channels * depth_multiplier), the new lengths as in
-/// conv2d. Weights: depthwise_kernel (height, width, channels, depth_multiplier), bias (channels * depth_multiplier).
-/// Cost: 2 * height * width FLOPs per output, and 1 for the bias. Strides may differ, which TensorFlow refuses.
-/// Errors: E1031, E1033 to E1037, see convolution_layer; E1036 if depth_multiplier is below 1.
-/// Definition: Keras API, layers/convolution_layers/depthwise_convolution2d.
-struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise_conv2d_options> {
-  static constexpr std::string_view class_name = "DepthwiseConv2D";
-  static constexpr std::string_view usage =
-      "depthwise_conv2d{kernel_size}, depthwise_conv2d{kernel_size, activation} or depthwise_conv2d{kernel_size, "
-      "activation, {.strides = 2, ...}}";
-
-  using arguments = argument_list<&depthwise_conv2d::kernel_size, &depthwise_conv2d::activation>;
-
-  // GCC 12 does not choose between this constructor and the copy's for a lone number, so numbers have their own.
-  constexpr explicit(false) depthwise_conv2d(size_2d const& kernel_size_)
-      : depthwise_conv2d(depthwise_conv2d_options{}, kernel_size_, linear) {}
-  constexpr explicit(false) depthwise_conv2d(int kernel_size_) : depthwise_conv2d(size_2d(kernel_size_)) {}
-  constexpr depthwise_conv2d(size_2d const& kernel_size_, depthwise_conv2d_options const& options_)
-      : depthwise_conv2d(options_, kernel_size_, linear) {}
-  template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr depthwise_conv2d(size_2d const& kernel_size_, Activation activation_,
-                             depthwise_conv2d_options const& options_ = {})
-      : depthwise_conv2d(options_, kernel_size_, activation_) {}
-
-  /// Nothing, or anything else: E1025.
-  template <class L = depthwise_conv2d>
-  constexpr depthwise_conv2d() : depthwise_conv2d(size_2d(1)) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using convolution_layer::convolution_layer;
-  template <class L = depthwise_conv2d>
-  constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!check_options(ops, x)) return x;
-    int const channels = x.length(-1), depth_multiplier = options.depth_multiplier;
-    if (depth_multiplier < 1) {
-      ops.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
-      return x;
-    }
-    if (!check_window(ops, detail::sample_shape(x))) return x;
-    return with_bias_and_activation(
-        ops, convolve_channels(ops, x,
-                               parameter::with("depthwise_kernel", kernel_shape(channels, depth_multiplier),
-                                               options.depthwise_initializer, options.depthwise_regularizer,
-                                               options.depthwise_constraint)));
-  }
-
- private:
-  constexpr depthwise_conv2d(depthwise_conv2d_options const& options_, size_2d const& kernel_size_,
-                             stagecraft::activation activation_)
-      : convolution_layer(options_, kernel_size_, activation_) {}
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/number_list.hpp
-// Keras's "a float or a list of floats".
-
-namespace stagecraft {
-
-/// Up to 32 numbers as an option: `0.5` or `{0, 0.5, 1}`.
-struct number_list {
-  static constexpr int capacity = 32;
-
-  float numbers[capacity]{};
-  int count = 0;
-
-  constexpr number_list() = default;
-  template <class... Numbers>
-    requires(sizeof...(Numbers) >= 1 && sizeof...(Numbers) <= capacity && (std::is_arithmetic_v<Numbers> && ...))
-  constexpr explicit(false) number_list(Numbers... number)
-      : numbers{static_cast<float>(number)...}, count(sizeof...(Numbers)) {}
-
-  /// `count` says how many there should be, also where that is more than there is room for.
-  constexpr void append(float number) noexcept {
-    if (count < capacity) numbers[count] = number;
-    ++count;
-  }
-  /// In ascending order.
-  constexpr void sort() noexcept {
-    for (int i = 1; i < count; ++i)
-      for (int k = i; k > 0 && numbers[k - 1] > numbers[k]; --k) {
-        float const smaller = numbers[k];
-        numbers[k] = numbers[k - 1];
-        numbers[k - 1] = smaller;
-      }
-  }
-  [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
-  [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
-  [[nodiscard]] constexpr float const* end() const noexcept { return numbers + count; }
-  friend constexpr bool operator==(number_list const&, number_list const&) = default;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/discretization.hpp
-// In which of several ranges numbers lie: tf.keras.layers.Discretization.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Discretization.
-struct discretization_options {
-  number_list bin_boundaries = {};  ///< where ranges begin, in ascending order
-  int num_bins = 0;       ///< or how many ranges there are, whose boundaries are a weight: see adapt of a trainer
-  float epsilon = 0.01F;  ///< how exactly adapt follows the data; smaller is more exact and slower
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// output = how many boundaries are not above the input: 0 below the first one. No gradient flows through it.
-///
-/// Shape unchanged; whole numbers as floats, which embedding and category_encoding take. Weights: with `num_bins`
-/// bin_boundaries (num_bins - 1), which training does not change; `trainer.adapt<"name">(data)` makes them. Cost: 2
-/// FLOPs for each element and boundary. Errors: E1001; E1075 without boundaries, if they do not ascend, or if both are
-/// given. Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
-struct discretization : option_layer<discretization, discretization_options> {
-  static constexpr std::string_view class_name = "Discretization";
-  static constexpr std::string_view usage =
-      "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}";
-
-  using option_layer::option_layer;
-
-  constexpr auto call(auto& ops, auto x) const {
-    auto const& bounds = options.bin_boundaries;
-    for (int i = 1; i < bounds.count; ++i)
-      if (!(bounds.numbers[i - 1] < bounds.numbers[i]))
-        return ops.error(1075, "has bin_boundaries that do not ascend, at number ", i), x;
-    if (options.num_bins != 0) return by_weight(ops, x);
-    if (bounds.empty()) return ops.error(1075, "has no bin_boundaries"), x;
-    auto bin = x >= bounds.numbers[0];
-    for (int i = 1; i < bounds.count; ++i) bin += x >= bounds.numbers[i];
-    return bin;
-  }
-
- private:
-  constexpr auto by_weight(auto& ops, auto x) const {
-    if (options.num_bins < 2 || !options.bin_boundaries.empty())
-      return ops.error(1075, "has num_bins ", options.num_bins, " and ", options.bin_boundaries.count,
-                       " bin_boundaries; give it boundaries, or at least 2 bins"),
-             x;
-    auto const bounds = ops.weight({.name = "bin_boundaries", .shape = {options.num_bins - 1}, .trainable = false});
-    operations::extents apart = x.shape();
-    apart.push_back(1);
-    return ops.reshape(ops.sum(ops.reshape(x, apart) >= bounds, -1), x.shape());
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/dot.hpp
-// Sums of products along an axis of each of two inputs: tf.keras.layers.Dot.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Dot.
-struct dot_options {
-  bool normalize = false;  ///< whether both inputs are divided by their lengths along the axis first: cosines
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// For each sample, sums of a[.., k, ..] * b[.., k, ..], where k runs along an axis of each. `axes` is one for both or
-/// {of a, of b}; they count as in Keras: the batch is axis 0, -1 is the last.
-///
-/// Shape: the other axes of a, then those of b; (1) if there are none. No weights. Cost: a product. Errors: E1001;
-/// E1074 axes that do not fit. Definition: Keras API, layers/merging_layers/dot.
-struct dot : argument_layer<dot, dot_options> {
-  static constexpr std::string_view class_name = "Dot";
-  static constexpr std::string_view usage = "dot{axis}, dot{{1, 2}} or dot{axis, {.normalize = true, .name = ...}}";
-
-  axis_list axes = 1;
-  using arguments = argument_list<&dot::axes>;
-
-  constexpr explicit dot(axis_list const& axes_, dot_options const& options_ = {})
-      : argument_layer(with{}, options_), axes(axes_) {}
-  constexpr explicit dot(int axis, dot_options const& options_ = {}) : dot(axis_list(axis), options_) {}
-  constexpr explicit dot(int const (&each)[2], dot_options const& options_ = {})
-      : dot(axis_list(each[0], each[1]), options_) {}
-  using argument_layer::argument_layer;
-
-  constexpr auto call(auto& ops, auto a, auto b) const {
-    int const of_b = axes.axes[axes.count - 1];
-    bool const fits =
-        axes.count < 3 && is_axis(a, axes.axes[0]) && is_axis(b, of_b) && a.shape()[axes.axes[0]] == b.shape()[of_b];
-    if (!fits) {
-      ops.error(1074, "multiplies along axes ", axes, " of inputs of shapes ", detail::sample_shape(a), " and ",
-                detail::sample_shape(b), "; they must exist, not be the batch, and have one length");
-      return a;
-    }
-    auto const left = axis_last(ops, a, axes.axes[0]), right = axis_last(ops, b, of_b);
-    auto const product = ops.matmul(left.rows, right.rows, {.transpose_b = true});
-    auto result = left.others;
-    for (int axis = 1; axis < right.others.rank; ++axis) result.push_back(right.others[axis]);
-    if (result.rank == 1) result.push_back(1);
-    return ops.reshape(product, result);
-  }
-
- private:
-  static constexpr bool is_axis(auto x, int axis) {
-    return x.rank() <= axis_list::capacity && x.shape().has(axis) && x.shape().from_front(axis) > 0;
-  }
-  /// (batch, other axes together, axis), and the batch and these axes.
-  constexpr auto axis_last(auto& ops, auto x, int axis) const {
-    struct {
-      decltype(x) rows;
-      operations::extents others;
-    } result{x, x.shape()};
-    int const along = x.shape().from_front(axis), length = x.length(axis);
-    if (options.normalize) x *= rsqrt(stagecraft::maximum(ops.sum(square(x), along), 1e-12F));
-    axis_list order(0);
-    for (int i = 1; i < x.rank(); ++i)
-      if (i != along) order.axes[order.count++] = i;
-    order.axes[order.count++] = along;
-    result.others.erase(along);
-    int const others = static_cast<int>(result.others.size()) / x.length(0);
-    result.rows = ops.reshape(ops.transpose(x, order), {x.length(0), others, length});
-    return result;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/dropout.hpp
-// Sets a random part of its input to zero while training: tf.keras.layers.Dropout.
-
-namespace stagecraft::layers {
-
-/// While training, each element is 0 with probability `rate`, and multiplied by 1 / (1 - rate) otherwise; at inference
-/// the input passes unchanged. Shape unchanged, no weights. Which elements are dropped follows from the trainer's seed
-/// (or `seed`, unless 0), the call and the step, not from threads.
-///
-/// `dropout{0.2F, sc::shape{1, 1, 1}}` is Keras's `Dropout(0.2, noise_shape=(None, 1, 1, 1))`: elements along axes of
-/// length 1 are dropped together, here those of a whole sample. Errors: E1013 if rate is not in [0, 1), or noise_shape
-/// does not fit the input. Definition: Keras API, layers/regularization_layers/dropout.
-struct dropout : layer<dropout> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "Dropout";
-  static constexpr std::string_view usage = "dropout{rate}, dropout{rate, seed} or dropout{rate, sc::shape{1, 1, 1}}";
-
-  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
-
-  float rate = 0;
-  /// Keras's option without the samples: for each axis its length, or 1 where elements are dropped together. Empty:
-  /// each element by itself.
-  shape noise_shape = {};
-  using arguments = argument_list<&dropout::rate, &dropout::noise_shape>;
-  std::uint64_t seed = 0;
-
-  constexpr explicit dropout(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
-  constexpr explicit dropout(double rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
-  constexpr explicit dropout(int rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
-  constexpr dropout(float rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
-      : rate(rate_), noise_shape(noise_shape_), seed(seed_) {}
-  constexpr dropout(double rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
-      : dropout(static_cast<float>(rate_), noise_shape_, seed_) {}
-
-  /// Nothing, or anything else: E1025.
-  template <class L = dropout>
-  constexpr dropout() : dropout(0.5F) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = dropout>
-  constexpr explicit dropout(detail::wrong_options, ...) : dropout(0.5F) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!(rate > -1e6F && rate < 1e6F))
-      ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
-    else if (!(rate >= 0.0F && rate < 1.0F))
-      ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
-    else if (!noise_fits(x))
-      ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
-                detail::sample_shape(x), " has, each of them the input's or 1");
-    else if (ops.training() && rate > 0.0F)
-      return ops.dropout(x, noise_of(x), rate, seed);
-    return x;
-  }
-
-  constexpr bool noise_fits(auto const& x) const {
-    if (noise_shape.rank() == 0) return true;
-    bool fits = x.rank() == noise_shape.rank() + 1;
-    for (int axis = 0; fits && axis < noise_shape.rank(); ++axis)
-      fits = noise_shape[axis] == 1 || noise_shape[axis] == x.shape()[axis + 1];
-    return fits;
-  }
-  constexpr auto noise_of(auto const& x) const {
-    auto of = x.shape();
-    for (int axis = 0; axis < noise_shape.rank(); ++axis) of[axis + 1] = noise_shape[axis];
-    return of;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/elu_layer.hpp
-// The exponential linear unit as a layer of its own: tf.keras.layers.ELU.
-
-namespace stagecraft::layers {
-
-/// f(x) = x for x > 0, alpha * (exp(x) - 1) below; alpha is 1 by default. It is not called `elu`, since that is the
-/// activation: with alpha 1, `activation{sc::elu}` and `dense{units, sc::elu}` compute the same.
-///
-/// Shape unchanged, no weights. Errors: E1001; E1060 for an alpha that is not a number.
-/// Definition: Keras API, layers/activation_layers/elu.
-struct elu_layer : layer<elu_layer> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "ELU";
-  static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}";
-
-  float alpha = 0;
-  using arguments = argument_list<&elu_layer::alpha>;
-
-  constexpr elu_layer() : elu_layer(1.0F) {}
-  constexpr explicit elu_layer(float alpha_) : alpha(alpha_) {}
-  constexpr explicit elu_layer(double alpha_) : elu_layer(static_cast<float>(alpha_)) {}
-  constexpr explicit elu_layer(int alpha_) : elu_layer(static_cast<float>(alpha_)) {}
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = elu_layer>
-  constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  [[nodiscard]] constexpr stagecraft::activation function() const { return activations::elu(alpha); }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!(alpha > -1e6F && alpha < 1e6F)) ops.error(1060, "has an alpha that is far out or not a number");
-    return function()(x);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/flatten.hpp
-// All axes but the batch become one: tf.keras.layers.Flatten.
-
-namespace stagecraft::layers {
-
-/// Shape: (a, b, ...) to (a * b * ...). No weights, no cost: the output is the input's memory.
-struct flatten : layer<flatten> {
-  static constexpr std::string_view class_name = "Flatten";
-  static constexpr bool is_view = true;
-  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
-
-  constexpr auto call(auto& ops, auto x) const { return ops.reshape(x, {x.length(0), detail::sample_shape(x).size()}); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/gaussian_dropout.hpp
-// Multiplies by normal random numbers while training: tf.keras.layers.GaussianDropout.
-
-namespace stagecraft::layers {
-
-/// While training, input * a number of mean 1 and standard deviation sqrt(rate / (1 - rate)) for each element, which
-/// have the deviation that dropout has; see noise_layer.
-/// Definition: Keras API, layers/regularization_layers/gaussian_dropout; Srivastava and others, 2014.
-struct gaussian_dropout : noise_layer<gaussian_dropout, 1> {
-  static constexpr std::string_view class_name = "GaussianDropout";
-  static constexpr std::string_view usage = "gaussian_dropout{rate} or gaussian_dropout{rate, seed}";
-
-  using noise_layer<gaussian_dropout, 1>::noise_layer;
-
-  constexpr auto noisy(auto& ops, auto x) const {
-    auto const drawn = ops.normal(x.shape(), seed);
-    return x * (drawn * sqrt(ops.full({1}, amount / (1 - amount))) + 1.0F);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/gaussian_noise.hpp
-// Adds normal random numbers while training: tf.keras.layers.GaussianNoise.
-
-namespace stagecraft::layers {
-
-/// While training, input + a number of mean 0 and this standard deviation for each element; see noise_layer.
-/// Definition: Keras API, layers/regularization_layers/gaussian_noise.
-struct gaussian_noise : noise_layer<gaussian_noise, 1000000> {
-  static constexpr std::string_view class_name = "GaussianNoise";
-  static constexpr std::string_view usage = "gaussian_noise{stddev} or gaussian_noise{stddev, seed}";
-
-  using noise_layer<gaussian_noise, 1000000>::noise_layer;
-
-  constexpr auto noisy(auto& ops, auto x) const { return x + ops.normal(x.shape(), seed) * amount; }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/group_normalization.hpp
-// Normalises groups of channels of each sample: tf.keras.layers.GroupNormalization.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of GroupNormalization. Channels are the last axis.
-struct group_normalization_options {
-  /// In how many groups the channels are divided, in their order; -1: each channel is one.
-  int groups = 32;
-  /// A small number that is added to the variance, so that nothing is divided by 0.
-  float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
-  bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
-  bool scale = true;
-  /// The values that `beta` begins with.
-  initializer beta_initializer = initializers::zeros{};
-  /// The values that `gamma` begins with.
-  initializer gamma_initializer = initializers::ones{};
-  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
-  regularizer beta_regularizer = {};
-  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
-  regularizer gamma_regularizer = {};
-  /// What `beta` becomes after each update: non_neg, max_norm and the like.
-  constraint beta_constraint = {};
-  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
-  constraint gamma_constraint = {};
-  /// Graphcore's option: whether a group has each groups-th channel, in place of neighbours.
-  bool strided_channel_grouping = false;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each sample and group
-/// of channels, over all places. The same while training and in prediction.
-///
-/// Shape unchanged: (..., channels). Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element.
-/// Errors: E1071 if the groups do not divide the channels. Definition: Keras API, layers/normalization_layers; Wu and
-/// He, 2018.
-struct group_normalization : layer<group_normalization> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "GroupNormalization";
-  static constexpr std::string_view usage =
-      "group_normalization{}, group_normalization{groups} or group_normalization{{.groups = 8, .name = ...}}";
-
-  group_normalization_options options;
-
-  constexpr group_normalization() : group_normalization(group_normalization_options{}) {}
-  constexpr explicit group_normalization(int groups)
-      : group_normalization(group_normalization_options{.groups = groups}) {}
-  constexpr explicit(false) group_normalization(group_normalization_options const& options_) : options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
-  }
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = group_normalization>
-  constexpr explicit group_normalization(detail::wrong_options, ...) : group_normalization() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    int const channels = x.length(-1), groups = options.groups == -1 ? channels : options.groups;
-    if (groups < 1 || channels % groups != 0) {
-      ops.error(1071, "has ", groups, " groups, which do not divide the ", channels, " channels of its input");
-      return x;
-    }
-    // (batch, places, groups, channels of a group); strided: (batch, places, channels of a group, groups)
-    bool const is_strided = options.strided_channel_grouping;
-    int const inner = is_strided ? groups : channels / groups;
-    axis_list const reduced{1, is_strided ? 2 : 3};
-    int const batch = x.length(0), places = static_cast<int>(x.shape().size() / batch / channels);
-    auto const grouped = ops.reshape(x, {batch, places, channels / inner, inner});
-    auto const centred = grouped - ops.mean(grouped, reduced);
-    auto const normal = centred * rsqrt(ops.mean(square(centred), reduced) + options.epsilon);
-    auto y = ops.reshape(normal, x.shape());
-    if (options.scale)
-      y *= ops.weight(parameter::with("gamma", {channels}, options.gamma_initializer, options.gamma_regularizer,
-                                      options.gamma_constraint));
-    if (options.center)
-      y += ops.weight(parameter::with("beta", {channels}, options.beta_initializer, options.beta_regularizer,
-                                      options.beta_constraint));
-    return y;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/graph/stage_poplar_options.hpp
-// Options of Poplar's products and convolutions where they differ from the machine's: of stages of a pipeline, and of
-// layers.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// A number that is given, or not: then the machine's holds. All is zero if it is not, which keeps names short.
-template <class T>
-struct own_setting {
-  T value{};
-  bool is_given = false;
-
-  constexpr own_setting() = default;
-  constexpr own_setting(T number) : value(number), is_given(true) {}
-
-  [[nodiscard]] constexpr T or_else(T other) const noexcept { return is_given ? value : other; }
-  friend constexpr bool operator==(own_setting const&, own_setting const&) = default;
-};
-
-}  // namespace detail
-
-/// What is planned otherwise in one stage, or in one recurrent layer, than the machine's `matmuls` or `convolutions`
-/// say: each option that is not given is theirs.
-struct stage_poplar_options {
-  /// Poplar's availableMemoryProportion: plans take at most this part of a tile's memory for temporary data, where such
-  /// a plan exists. From 0 to 1 (E3004).
-  detail::own_setting<float> available_memory_proportion = {};
-  /// Poplar's partialsType: the type of partial sums, float32 or float16 (E3005). Products of float32 have float32
-  /// partial sums in any case.
-  detail::own_setting<dtype> partials_type = {};
-  /// Poplar's use128BitConvUnitLoad: weights are loaded into the units at twice the speed.
-  detail::own_setting<bool> use_128bit_conv_unit_load = {};
-
-  /// Whether anything is given.
-  [[nodiscard]] constexpr bool given() const noexcept { return *this != stage_poplar_options{}; }
-  friend constexpr bool operator==(stage_poplar_options const&, stage_poplar_options const&) = default;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/gru_state.hpp
-// The formula of gated recurrent units: of gru and gru_cell.
-
-namespace stagecraft::detail {
-
-/// The next state from the products p of the input and the state before; `h` is that state as the recurrent kernel sees
-/// it. `recurrent_bias` counts with `reset_after` alone.
-constexpr auto gru_state(auto& ops, auto const& options, int units, auto p, auto before, auto h, auto recurrent_kernel,
-                         auto recurrent_bias) {
-  auto const a = options.activation;
-  auto const s = options.recurrent_activation;
-  auto const gate = [&](auto product, int index, int count = 1) {
-    return ops.slice(product, -1, index * units, count * units);
-  };
-  auto const mix = [&](auto update, auto candidate) {
-    return std::array{update * before + (1.0F - update) * candidate};
-  };
-  if (options.reset_after) {
-    auto q = ops.matmul(h, recurrent_kernel);
-    if (options.use_bias) q += recurrent_bias;
-    auto const update = s(gate(p, 0) + gate(q, 0));
-    auto const reset = s(gate(p, 1) + gate(q, 1));
-    return mix(update, a(gate(p, 2) + reset * gate(q, 2)));
-  }
-  auto const q = ops.matmul(h, gate(recurrent_kernel, 0, 2));
-  auto const update = s(gate(p, 0) + gate(q, 0));
-  auto const reset = s(gate(p, 1) + gate(q, 1));
-  return mix(update, a(gate(p, 2) + ops.matmul(reset * h, gate(recurrent_kernel, 2))));
-}
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/layers/gru.hpp
-// Gated recurrent units: tf.keras.layers.GRU.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of GRU.
-struct gru_options {
-  /// The function of what a step has computed.
-  stagecraft::activation activation = tanh;
-  /// The function of the gates.
-  stagecraft::activation recurrent_activation = sigmoid;
-  /// Whether the layer has weights `bias`, which are added to the products.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the recurrent kernel begins with.
-  initializer recurrent_initializer = initializers::orthogonal{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
-  regularizer recurrent_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
-  constraint recurrent_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
-  float dropout = 0;
-  /// The same for the state that the recurrent kernel is multiplied by.
-  float recurrent_dropout = 0;
-  /// Whether the result is the output of all steps, or of the last one.
-  bool return_sequences = false;
-  /// Whether the states after the last step are outputs as well, behind the result.
-  bool return_state = false;
-  /// Whether to begin at the end; a sequence has the order of the steps that were made.
-  bool go_backwards = false;
-  /// Whether a batch begins with the states after the one before: see recurrent_layer.
-  bool stateful = false;
-  /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
-  bool reset_after = true;
-  /// Graphcore's `options` of a PopnnGRU: what emulated IPUs plan otherwise for the products of forward steps than the
-  /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
-  stage_poplar_options options = {};
-  /// The same for backward steps.
-  stage_poplar_options options_bwd = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// A gated recurrent unit. With p = x * kernel + bias and q = h * recurrent_kernel in the parts z, r and g:
-/// h = u h + (1 - u) a(p_g + s(p_r + q_r) q_g) with u = s(p_z + q_z), step by step from h = 0, where a is `activation`
-/// and s `recurrent_activation`. With `reset_after` q has a bias, too; without it q_g is (s(p_r + q_r) h) *
-/// recurrent_kernel_g.
-/// Steps that are masked leave the state as it is (layers/masking.hpp).
-/// Called on x and h, it begins with this in place of 0.
-///
-/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
-/// `return_state` h (units) after the last step as well. Weights: kernel (features, 3 *
-/// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
-/// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
-/// initial states that do not fit; E1087, E1088 of stateful layers.
-/// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
-struct gru : recurrent_layer<layer<gru>, gru, 1> {
-  static constexpr std::string_view class_name = "GRU";
-  static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}";
-
-  int units = 1;
-  using arguments = argument_list<&gru::units>;
-  gru_options options;
-
-  constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
-  }
-
-  /// Nothing, or anything else: E1025.
-  template <class L = gru>
-  constexpr gru() : gru(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using recurrent_layer::recurrent_layer;
-  template <class L = gru>
-  constexpr explicit gru(detail::wrong_options, ...) : gru(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  /// See recurrent_layer.
-  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
-                                            tensor_list initial) const {
-    int const bias_rows = options.reset_after ? 2 : 1;
-    detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options, mask);
-    if (!loop.is_valid) return {x};
-    return loop.run(initial, [&](auto p, auto const& state) {
-      return detail::gru_state(ops, options, units, p, state[0], loop.dropped(state[0]), loop.recurrent_kernel,
-                               loop.recurrent_bias);
-    });
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/cell_weights.hpp
-// What simple_rnn_cell, lstm_cell and gru_cell have in common: weights and dropout.
-
-namespace stagecraft::detail {
-
-/// Weights kernel, recurrent_kernel and bias of a cell, in Keras's order, and what it drops. Errors: E1012, E1013.
-struct cell_weights {
-  operations::tensor kernel, recurrent_kernel, bias, recurrent_bias, drawn_inputs, drawn_states;
-  float input_rate = 0, state_rate = 0;
-
-  constexpr cell_weights(operations::tracer& ops, operations::extents const& of_step, int units, int gates,
-                         int bias_rows, initializer const& bias_initializer, auto const& options)
-      : input_rate(options.dropout), state_rate(options.recurrent_dropout) {
-    if (units < 1) ops.error(1012, "has a cell of ", units, " units; it needs at least 1");
-    auto const is_rate = [](float rate) { return rate >= 0.0F && rate < 1.0F; };
-    if (!is_rate(input_rate) || !is_rate(state_rate))
-      ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
-    kernel = ops.weight(parameter::with("kernel", {of_step[-1], gates * units}, options.kernel_initializer,
-                                        options.kernel_regularizer, options.kernel_constraint));
-    recurrent_kernel =
-        ops.weight(parameter::with("recurrent_kernel", {units, gates * units}, options.recurrent_initializer,
-                                   options.recurrent_regularizer, options.recurrent_constraint));
-    if (options.use_bias) {
-      shape const of_bias = bias_rows == 1 ? shape(gates * units) : shape(bias_rows, gates * units);
-      auto const all = ops.weight(
-          parameter::with("bias", of_bias, bias_initializer, options.bias_regularizer, options.bias_constraint));
-      bias = bias_rows == 1 ? all : ops.slice(all, 0, 0, 1);
-      if (bias_rows == 2) recurrent_bias = ops.slice(all, 0, 1, 1);
-    }
-    if (ops.training() && input_rate != 0.0F) drawn_inputs = ops.uniform(of_step);
-    if (ops.training() && state_rate != 0.0F) drawn_states = ops.uniform({of_step[0], units});
-  }
-
-  /// x * kernel + bias
-  constexpr auto projected(auto& ops, auto x) const {
-    auto const product = ops.matmul(dropped(x, drawn_inputs, input_rate), kernel);
-    return bias.list == nullptr ? product : product + bias;
-  }
-  /// What the recurrent kernel is multiplied by.
-  constexpr auto seen(auto h) const { return dropped(h, drawn_states, state_rate); }
-
- private:
-  static constexpr auto dropped(auto x, auto drawn, float rate) {
-    return drawn.list == nullptr ? x : where(drawn < rate, 0.0F, x * (1.0F / (1.0F - rate)));
-  }
-};
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/layers/gru_cell.hpp
-// A step of a gated recurrent unit, for rnn: tf.keras.layers.GRUCell.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of GRUCell.
-struct gru_cell_options {
-  stagecraft::activation activation = tanh;               ///< the function of what a step has computed
-  stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
-  bool use_bias = true;  ///< whether the cell has weights `bias`, which are added to the products
-  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
-  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
-  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
-  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
-  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
-  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
-  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
-  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
-  constraint bias_constraint = {};         ///< what the bias becomes after each update
-  float dropout = 0;            ///< the share of the inputs' elements that training sets to 0, the same in all steps
-  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is multiplied by
-  bool reset_after = true;      ///< whether the reset gate acts on the product with the recurrent kernel, or before it
-};
-
-/// The next h of a gated recurrent unit.
-///
-/// A cell of rnn or stacked_rnn_cells: gru has the formulas, the weights and the errors, and computes the products of
-/// all steps at once. Definition: Keras API, layers/recurrent_layers/gru_cell.
-struct gru_cell {
-  static constexpr std::string_view name = "gru_cell";
-  static constexpr int states = 1;
-
-  int units = 1;
-  gru_cell_options options;
-
-  constexpr explicit gru_cell(int units_, gru_cell_options const& options_ = {}) : units(units_), options(options_) {}
-
-  [[nodiscard]] constexpr int state_size(int) const { return units; }
-  constexpr auto build(auto& ops, operations::extents const& of_step) const {
-    detail::cell_weights const weights(ops, of_step, units, 3, options.reset_after ? 2 : 1, options.bias_initializer,
-                                       options);
-    return [weights, *this](auto& in, auto x, auto const& state) {
-      return detail::gru_state(in, options, units, weights.projected(in, x), state[0], weights.seen(state[0]),
-                               weights.recurrent_kernel, weights.recurrent_bias);
-    };
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/instance_normalization.hpp
-// Normalises each channel of each sample: InstanceNormalization of Graphcore's Keras layers.
-
-namespace stagecraft::layers {
-
-/// Graphcore's keyword arguments of InstanceNormalization. Channels are the last axis.
-struct instance_normalization_options {
-  bool center = true;     ///< whether the layer has weights `beta`, which are added to the result
-  bool scale = true;      ///< whether the layer has weights `gamma`, which the result is multiplied by
-  float epsilon = 1e-3F;  ///< a small number that is added to the variance, so that nothing is divided by 0
-  initializer beta_initializer = initializers::zeros{};  ///< the values that `beta` begins with
-  initializer gamma_initializer = initializers::ones{};  ///< the values that `gamma` begins with
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// group_normalization with a group for each channel: mean and variance are those of a channel over all places.
-///
-/// Shape unchanged: (..., channels). Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element.
-/// Definition: Graphcore's IPU TensorFlow Addons, keras.layers.InstanceNormalization; Ulyanov and others, 2016.
-struct instance_normalization : option_layer<instance_normalization, instance_normalization_options> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "InstanceNormalization";
-  static constexpr std::string_view usage =
-      "instance_normalization{} or instance_normalization{{.epsilon = 1e-5F, .name = ...}}";
-
-  using option_layer::option_layer;
-
-  constexpr auto call(auto& ops, auto x) const {
-    return group_normalization({.groups = -1,
-                                .epsilon = options.epsilon,
-                                .center = options.center,
-                                .scale = options.scale,
-                                .beta_initializer = options.beta_initializer,
-                                .gamma_initializer = options.gamma_initializer})
-        .call(ops, x);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/lambda.hpp
-// A function as a layer: tf.keras.layers.Lambda.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Lambda.
-struct lambda_options {
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-};
-
-/// output = f(input), where f is a lambda without captures, on a tensor or on `ops` and a tensor:
-///
-///     lambda{[](auto x) { return square(x); }}
-///     lambda{[](auto& ops, auto x) { return x - ops.mean(x, -1); }}
-///
-/// Its words are those of a layer's `call` (operations/tracer.hpp); the batch is axis 0. No weights, as in Keras.
-/// Errors: E1070 what does not fit. Definition: Keras API, layers/core_layers/lambda.
-template <class F>
-struct lambda : layer<lambda<F>> {
-  static constexpr std::string_view class_name = "Lambda";
-
-  constexpr explicit lambda(F, lambda_options const& options = {}) { this->layer_name = options.name; }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if constexpr (requires { F{}(x); })
-      return F{}(x);
-    else
-      return F{}(ops, x);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/layer_normalization.hpp
-// Normalises each sample, or each row of it: tf.keras.layers.LayerNormalization.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of LayerNormalization.
-struct layer_normalization_options {
-  /// The axes that are normalized together; negative numbers count from the end.
-  axis_list axis = -1;
-  /// A small number that is added to the variance, so that nothing is divided by 0.
-  float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
-  bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
-  bool scale = true;
-  /// The values that `beta` begins with.
-  initializer beta_initializer = initializers::zeros{};
-  /// The values that `gamma` begins with.
-  initializer gamma_initializer = initializers::ones{};
-  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
-  regularizer beta_regularizer = {};
-  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
-  regularizer gamma_regularizer = {};
-  /// What `beta` becomes after each update: non_neg, max_norm and the like.
-  constraint beta_constraint = {};
-  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
-  constraint gamma_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: the last axis
-/// or a list of the last axes in their order, such as {1, 2} or {-2, -1} for an input of rank 3 (with the batch).
-/// The same while training and in prediction.
-///
-/// Shape unchanged. Weights: gamma, beta, both of the shape of the normalised axes. Cost: 7 FLOPs per element.
-/// Errors: E1050 axis; E1051 axes that are not the last ones; E1053 epsilon.
-/// Definition: Keras API, layers/normalization_layers.
-struct layer_normalization : layer<layer_normalization> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "LayerNormalization";
-  static constexpr std::string_view usage =
-      "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
-
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
-
-  layer_normalization_options options;
-
-  constexpr layer_normalization() : layer_normalization(layer_normalization_options{}) {}
-  constexpr explicit layer_normalization(int axis_) : layer_normalization(layer_normalization_options{.axis = axis_}) {}
-  constexpr explicit(false) layer_normalization(layer_normalization_options const& options_) : options(options_) {
-    take_base_options(options);
-  }
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = layer_normalization>
-  constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  /// The shape of what is normalised at once: the last axes, as many as `axis` names.
-  [[nodiscard]] constexpr shape normalized_shape(shape const& in) const {
-    shape result;
-    for (int i = in.rank() - options.axis.count; i < in.rank(); ++i) result.push_back(in[i]);
-    return result;
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    shape const in = detail::sample_shape(x);
-    int const rank = in.rank();
-    bool are_last = true;
-    for (int i = 0; i < options.axis.count; ++i) {
-      int const along = options.axis.axes[i] < 0 ? rank + options.axis.axes[i] : options.axis.axes[i] - 1;
-      if (along < 0 || along >= rank) {
-        ops.error(1050, "normalises along axis ", options.axis.axes[i], ", which is not an axis of an input of shape ",
-                  in, "; axis 0 is the batch, the last is ", rank);
-        return x;
-      }
-      are_last = are_last && along == rank - options.axis.count + i;
-    }
-    if (!are_last)
-      ops.error(1051, "normalises along axis ", options.axis, ", but it takes the last axes of its input alone, ",
-                "in their order; the input's shape is ", in, " behind the batch, which is axis 0");
-    else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
-      ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
-    else {
-      auto const centred = x - ops.mean(x, options.axis);
-      auto y = centred * rsqrt(ops.mean(square(centred), options.axis) + options.epsilon);
-      if (options.scale)
-        y *= ops.weight(parameter::with("gamma", normalized_shape(in), options.gamma_initializer,
-                                        options.gamma_regularizer, options.gamma_constraint));
-      if (options.center)
-        y += ops.weight(parameter::with("beta", normalized_shape(in), options.beta_initializer,
-                                        options.beta_regularizer, options.beta_constraint));
-      return y;
-    }
-    return x;
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/leaky_re_lu.hpp
-// A rectifier that lets a part of negative values pass: tf.keras.layers.LeakyReLU.
-
-namespace stagecraft::layers {
-
-/// f(x) = x for x > 0, alpha * x below; alpha is 0.3 by default.
-///
-/// Shape unchanged, no weights. Errors: E1001; E1060 for an alpha that is not a number.
-/// Definition: Keras API, layers/activation_layers/leaky_relu.
-struct leaky_re_lu : layer<leaky_re_lu> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "LeakyReLU";
-  static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
-
-  float alpha = 0;
-  using arguments = argument_list<&leaky_re_lu::alpha>;
-
-  constexpr leaky_re_lu() : leaky_re_lu(0.3F) {}
-  constexpr explicit leaky_re_lu(float alpha_) : alpha(alpha_) {}
-  constexpr explicit leaky_re_lu(double alpha_) : leaky_re_lu(static_cast<float>(alpha_)) {}
-  constexpr explicit leaky_re_lu(int alpha_) : leaky_re_lu(static_cast<float>(alpha_)) {}
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = leaky_re_lu>
-  constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  [[nodiscard]] constexpr stagecraft::activation function() const { return activations::relu(alpha); }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!(alpha > -1e6F && alpha < 1e6F)) ops.error(1060, "has an alpha that is far out or not a number");
-    return function()(x);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/locally_connected_layer.hpp
-// What locally_connected1d and locally_connected2d have in common: all but the number of axes.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of LocallyConnected1D (Size is int) and LocallyConnected2D (Size is size_2d).
-template <class Size>
-struct locally_connected_options {
-  Size strides = 1;                                          ///< how far the window moves from one output to the next
-  stagecraft::padding padding = stagecraft::padding::valid;  ///< `valid` alone: windows lie inside the input
-  bool use_bias = true;  ///< whether the layer has weights `bias`, one per output, which are added to the result
-  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
-  initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
-  regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
-  regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
-  constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// A convolution with a kernel and a bias of its own for each place of the output; channels last. Keras's
-/// implementation 1.
-///
-/// Weights: kernel (places of the output, elements of a window, filters), bias (new lengths..., filters). Cost: 2 FLOPs
-/// per weight of the kernel. Errors: those of window_layer; E1034 if the window does not fit; E1037 for another padding
-/// than valid.
-template <class Derived, class Size>
-struct locally_connected_layer : window_layer<Derived, Size, locally_connected_options<Size>> {
-  using base = window_layer<Derived, Size, locally_connected_options<Size>>;
-  using base::base;
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!base::check_options(ops, x, 1)) return x;
-    auto const& given = this->options;
-    int const batch = x.length(0), channels = x.length(-1), outputs = this->filters;
-    operations::extents out;
-    auto const over = base::windows_of(x.shape(), 1);
-    if (given.padding != padding::valid) return ops.error(1037, "has a padding that is not valid"), x;
-    if (!over.out(x.shape(), outputs, out))
-      return ops.error(1034, "has a kernel of ", this->kernel_size, ", which does not fit into an input of ",
-                       detail::sample_shape(x)),
-             x;
-    int const rows = static_cast<int>(out.size()) / batch / outputs, taps = static_cast<int>(over.size());
-    // What each window sees of one tap after the other: (places, batch, taps * channels).
-    tracing::growing_array<operations::tensor> seen;
-    for (int tap = 0; tap < taps; ++tap) {
-      auto part = x;
-      for (int axis = base::places, rest = tap; axis-- > 0; rest /= over[axis].size)
-        part = ops.slice(part, axis + 1, rest % over[axis].size, out[axis + 1], over[axis].stride);
-      seen.push_back(ops.reshape(part, {batch, rows, channels}));
-    }
-    auto const windows = ops.transpose(ops.concatenate(seen), {1, 0, 2});
-    auto const kernel = base::make_kernel(ops, {rows, taps * channels, outputs});
-    auto const sums = ops.reshape(ops.transpose(ops.matmul(windows, kernel), {1, 0, 2}), out);
-    return base::with_bias_and_activation(ops, sums, detail::sample_shape(sums));
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/locally_connected1d.hpp
-// A convolution with weights of its own at each place: tf.keras.layers.LocallyConnected1D.
-
-namespace stagecraft::layers {
-
-using locally_connected1d_options = locally_connected_options<int>;
-
-/// See locally_connected_layer. Shape: (steps, channels) to (new steps, channels) with `filters` channels.
-/// Definition: Keras API, layers/locally_connected_layers/locall_connected1d.
-struct locally_connected1d : locally_connected_layer<locally_connected1d, int> {
-  static constexpr std::string_view class_name = "LocallyConnected1D";
-  static constexpr std::string_view usage =
-      "locally_connected1d{filters, kernel_size}, locally_connected1d{filters, kernel_size, activation} or "
-      "locally_connected1d{filters, kernel_size, activation, {.strides = 2, ...}}";
-
-  using locally_connected_layer::locally_connected_layer;
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/locally_connected2d.hpp
-// A convolution with weights of its own at each place: tf.keras.layers.LocallyConnected2D.
-
-namespace stagecraft::layers {
-
-using locally_connected2d_options = locally_connected_options<size_2d>;
-
-/// See locally_connected_layer. Shape: (height, width, channels) to (new height, width, channels) with `filters`
-/// channels. Definition: Keras API, layers/locally_connected_layers/locall_connected2d.
-struct locally_connected2d : locally_connected_layer<locally_connected2d, size_2d> {
-  static constexpr std::string_view class_name = "LocallyConnected2D";
-  static constexpr std::string_view usage =
-      "locally_connected2d{filters, kernel_size}, locally_connected2d{filters, kernel_size, activation} or "
-      "locally_connected2d{filters, kernel_size, activation, {.strides = 2, ...}}";
-
-  using locally_connected_layer::locally_connected_layer;
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/lstm.hpp
-// Long short-term memory: tf.keras.layers.LSTM.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of LSTM.
-struct lstm_options {
-  /// The function of what a step has computed.
-  stagecraft::activation activation = tanh;
-  /// The function of the gates.
-  stagecraft::activation recurrent_activation = sigmoid;
-  /// Whether the layer has weights `bias`, which are added to the products.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the recurrent kernel begins with.
-  initializer recurrent_initializer = initializers::orthogonal{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// Whether the bias of the forget gate begins with ones, whatever bias_initializer says.
-  bool unit_forget_bias = true;
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
-  regularizer recurrent_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
-  constraint recurrent_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
-  float dropout = 0;
-  /// The same for the state that the recurrent kernel is multiplied by.
-  float recurrent_dropout = 0;
-  /// Whether the result is the output of all steps, or of the last one.
-  bool return_sequences = false;
-  /// Whether the states after the last step are outputs as well, behind the result.
-  bool return_state = false;
-  /// Whether to begin at the end; a sequence has the order of the steps that were made.
-  bool go_backwards = false;
-  /// Whether a batch begins with the states after the one before: see recurrent_layer.
-  bool stateful = false;
-  /// Graphcore's `options` of a PopnnLSTM: what emulated IPUs plan otherwise for the products of forward steps than the
-  /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
-  stage_poplar_options options = {};
-  /// The same for backward steps.
-  stage_poplar_options options_bwd = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
-/// c = r(f) c + r(i) a(g) and h = r(o) a(c), step by step from 0, where a is `activation` and r `recurrent_activation`.
-/// Steps that are masked leave the state as it is (layers/masking.hpp).
-/// Called on x and h and c, it begins with these in place of 0.
-///
-/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
-/// `return_state` h and c (units) after the last step as well. Weights: kernel (features, 4 *
-/// units), recurrent_kernel (units, 4 * units), bias (4 * units). Cost: 2 * (features + units) * 4 * units FLOPs per
-/// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
-/// initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
-/// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
-struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
-  static constexpr std::string_view class_name = "LSTM";
-  static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
-
-  int units = 1;
-  using arguments = argument_list<&lstm::units>;
-  lstm_options options;
-
-  constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
-  }
-
-  /// Nothing, or anything else: E1025.
-  template <class L = lstm>
-  constexpr lstm() : lstm(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using recurrent_layer::recurrent_layer;
-  template <class L = lstm>
-  constexpr explicit lstm(detail::wrong_options, ...) : lstm(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  /// See recurrent_layer.
-  constexpr detail::recurrent_result<2> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
-                                            tensor_list initial) const {
-    initializer bias = options.bias_initializer;
-    bias.unit_forget_bias = options.unit_forget_bias;
-    detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options, mask);
-    if (!loop.is_valid) return {x};
-    return loop.run(initial, [&](auto projected, auto const& state) {
-      auto const z = projected + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
-      auto const gate = [&](int index) { return loop.gate(z, index); };
-      return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);
-    });
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/lstm_cell.hpp
-// A step of long short-term memory, for rnn: tf.keras.layers.LSTMCell.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of LSTMCell.
-struct lstm_cell_options {
-  stagecraft::activation activation = tanh;               ///< the function of what a step has computed
-  stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
-  bool use_bias = true;  ///< whether the cell has weights `bias`, which are added to the products
-  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
-  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
-  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
-  bool unit_forget_bias = true;  ///< whether the forget gate's bias begins with ones, whatever bias_initializer says
-  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
-  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
-  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
-  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
-  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
-  constraint bias_constraint = {};         ///< what the bias becomes after each update
-  float dropout = 0;            ///< the share of the inputs' elements that training sets to 0, the same in all steps
-  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is multiplied by
-};
-
-/// The next h and c of long short-term memory.
-///
-/// A cell of rnn or stacked_rnn_cells: lstm has the formulas, the weights and the errors, and computes the products of
-/// all steps at once. Definition: Keras API, layers/recurrent_layers/lstm_cell.
-struct lstm_cell {
-  static constexpr std::string_view name = "lstm_cell";
-  static constexpr int states = 2;
-
-  int units = 1;
-  lstm_cell_options options;
-
-  constexpr explicit lstm_cell(int units_, lstm_cell_options const& options_ = {}) : units(units_), options(options_) {}
-
-  [[nodiscard]] constexpr int state_size(int) const { return units; }
-  constexpr auto build(auto& ops, operations::extents const& of_step) const {
-    initializer bias = options.bias_initializer;
-    bias.unit_forget_bias = options.unit_forget_bias;
-    detail::cell_weights const weights(ops, of_step, units, 4, 1, bias, options);
-    return [weights, *this](auto& in, auto x, auto const& state) {
-      auto const z = weights.projected(in, x) + in.matmul(weights.seen(state[0]), weights.recurrent_kernel);
-      auto const gate = [&](int index) { return in.slice(z, -1, index * units, units); };
-      return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);
-    };
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/masking.hpp
-// Steps of a sequence that do not count: tf.keras.layers.Masking.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Masking.
-struct masking_options {
-  /// A step all of whose features have this value does not count.
-  float mask_value = 0;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-};
-
-/// Steps all of whose features are `mask_value` become 0, and the layers behind leave them out: recurrent ones keep
-/// their state there. The mask goes along through layers that keep the steps of a sequence (dense, dropout,
-/// activations, normalizations, sums and their like, time_distributed, recurrent layers with `return_sequences`).
-///
-/// Shape: (steps, features) to the same. No weights. Errors: E1041 an input of another rank; E1073 a layer that would
-/// have to take the mask into account, and cannot; E4093 an output of a trained model whose mask does not follow
-/// from an input of the model.
-/// Definition: Keras API, layers/core_layers/masking.
-struct masking : layer<masking> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "Masking";
-  static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}";
-
-  masking_options options;
-
-  constexpr masking() : masking(masking_options{}) {}
-  constexpr explicit masking(masking_options const& options_) : options(options_) { layer_name = options.name; }
-
-  using layer::layer;
-  /// Anything else: E1025.
-  template <class L = masking>
-  constexpr explicit masking(detail::wrong_options, ...) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {options.mask_value, true}; }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (x.rank() != 3) ops.error(1041, "expects an input of shape (steps, features)");
-    return x * ops.max(1.0F - equal(x, options.mask_value), -1);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/maximum.hpp
-// The largest of its inputs: tf.keras.layers.Maximum.
-
-namespace stagecraft::layers {
-
-/// The maximum of two or more inputs element by element; shapes that differ are repeated, see merge.
-/// Called as `maximum{}(a, b)` or `maximum{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
-/// Definition: Keras API, layers/merging_layers/maximum.
-struct maximum : merge<maximum> {
-  static constexpr std::string_view class_name = "Maximum";
-
-  static constexpr auto combine(operations::tensor a, operations::tensor b) { return operations::maximum(a, b); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/minimum.hpp
-// The smallest of its inputs: tf.keras.layers.Minimum.
-
-namespace stagecraft::layers {
-
-/// The minimum of two or more inputs element by element; shapes that differ are repeated, see merge.
-/// Called as `minimum{}(a, b)` or `minimum{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
-/// Definition: Keras API, layers/merging_layers/minimum.
-struct minimum : merge<minimum> {
-  static constexpr std::string_view class_name = "Minimum";
-
-  static constexpr auto combine(operations::tensor a, operations::tensor b) { return operations::minimum(a, b); }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/multi_head_attention.hpp
+// ---- stagecraft/layers/attention/multi_head_attention.hpp
 // Attention with several heads: tf.keras.layers.MultiHeadAttention.
 
 namespace stagecraft::layers {
@@ -15510,34 +13128,36 @@ struct multi_head_attention : layer<multi_head_attention> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/multiply.hpp
-// The product of its inputs: tf.keras.layers.Multiply.
+// ---- stagecraft/layers/convolutional/depthwise_conv2d.hpp
+// A convolution of each channel by itself: tf.keras.layers.DepthwiseConv2D.
 
 namespace stagecraft::layers {
 
-/// Multiplies two or more inputs element by element; shapes that differ are repeated, see merge.
-/// Called as `multiply{}(a, b)` or `multiply{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
-/// Definition: Keras API, layers/merging_layers/multiply.
-struct multiply : merge<multiply> {
-  static constexpr std::string_view class_name = "Multiply";
-
-  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a * b; }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/normalization.hpp
-// Brings inputs to mean 0 and variance 1, by statistics of the data: tf.keras.layers.Normalization.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Normalization.
-struct normalization_options {
-  /// The axes whose elements have a mean and a variance of their own, in ascending order; `axis_list::none()`: one for
-  /// all. 0 is the batch, -1 the last.
-  axis_list axis = -1;
-  number_list mean = {};      ///< the mean, or one for each element of the axes; without it, a weight
-  number_list variance = {};  ///< the variance likewise
+/// Keras's keyword arguments of DepthwiseConv2D.
+struct depthwise_conv2d_options {
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  size_2d strides = 1;
+  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
+  stagecraft::padding padding = stagecraft::padding::valid;
+  int depth_multiplier = 1;  ///< outputs per channel
+  /// The distance between neighbouring elements of the window; 1: there are no gaps.
+  size_2d dilation_rate = 1;
+  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  bool use_bias = true;
+  /// The values that the depthwise kernel begins with.
+  initializer depthwise_initializer = initializers::glorot_uniform{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the depthwise kernel that is added to the loss: l1, l2 or both.
+  regularizer depthwise_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
+  constraint depthwise_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -15545,714 +13165,171 @@ struct normalization_options {
   stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
-/// output = (input - mean) / sqrt(variance), of which at least 1e-7 counts.
+/// Channel c of the input gives the channels c * depth_multiplier, ... of the output, by a kernel of one channel each.
 ///
-/// Shape unchanged. Weights, if `mean` is not given: mean, variance, both of the lengths of the axes, and count (),
-/// which training does not change: `trainer.adapt<"name">(data)` makes them. Cost: 2 FLOPs per element. Errors: E1001;
-/// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, or of another
-/// length. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
-struct normalization : option_layer<normalization, normalization_options> {
-  static constexpr std::string_view class_name = "Normalization";
+/// Shape: (height, width, channels) to (new height, new width, channels * depth_multiplier), the new lengths as in
+/// conv2d. Weights: depthwise_kernel (height, width, channels, depth_multiplier), bias (channels * depth_multiplier).
+/// Cost: 2 * height * width FLOPs per output, and 1 for the bias. Strides may differ, which TensorFlow refuses.
+/// Errors: E1031, E1033 to E1037, see convolution_layer; E1036 if depth_multiplier is below 1.
+/// Definition: Keras API, layers/convolution_layers/depthwise_convolution2d.
+struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise_conv2d_options> {
+  static constexpr std::string_view class_name = "DepthwiseConv2D";
   static constexpr std::string_view usage =
-      "normalization{}, normalization{{.axis = {1, 2}}} or normalization{{.mean = 3, .variance = 2, .name = ...}}";
+      "depthwise_conv2d{kernel_size}, depthwise_conv2d{kernel_size, activation} or depthwise_conv2d{kernel_size, "
+      "activation, {.strides = 2, ...}}";
 
-  using option_layer::option_layer;
+  using arguments = argument_list<&depthwise_conv2d::kernel_size, &depthwise_conv2d::activation>;
 
-  constexpr auto call(auto& ops, auto x) const {
-    shape lengths;
-    operations::extents aligned = x.shape();
-    for (int axis = 0; axis < x.rank(); ++axis) aligned[axis] = 1;
-    for (int const axis : options.axis) {
-      if (!x.shape().has(axis) || x.shape().from_front(axis) == 0)
-        return ops.error(1050, "normalizes along axis ", axis, ", which is no axis of a sample of shape ",
-                         detail::sample_shape(x)),
-               x;
-      lengths.push_back(aligned[axis] = x.length(axis));
-    }
-    auto const fits = [&](number_list const& given) { return given.count == 1 || given.count == lengths.size(); };
-    if (!options.mean.empty() || !options.variance.empty()) {
-      if (!fits(options.mean) || !fits(options.variance))
-        return ops.error(1075, "has a mean of ", options.mean.count, " and a variance of ", options.variance.count,
-                         " numbers; each must be 1 or ", lengths.size()),
-               x;
-      return scaled(x, constant(ops, options.mean, aligned), constant(ops, options.variance, aligned));
-    }
-    auto const mean = ops.weight({.name = "mean", .shape = lengths, .trainable = false});
-    auto const variance =
-        ops.weight({.name = "variance", .shape = lengths, .initializer = initializers::ones{}, .trainable = false});
-    ops.weight({.name = "count", .shape = {}, .trainable = false});
-    return scaled(x, ops.reshape(mean, aligned), ops.reshape(variance, aligned));
-  }
-
- private:
-  static constexpr auto scaled(auto x, auto mean, auto variance) {
-    return (x - mean) / stagecraft::maximum(sqrt(variance), 1e-7F);
-  }
-  static constexpr auto constant(auto& ops, number_list const& given, operations::extents const& aligned) {
-    if (given.count == 1) return ops.full({1}, given.numbers[0]);
-    tracing::growing_array<operations::tensor> numbers;
-    for (float const number : given) numbers.push_back(ops.full({1}, number));
-    return ops.reshape(ops.concatenate(numbers), aligned);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/permute.hpp
-// Changes the order of a sample's axes: tf.keras.layers.Permute.
-
-namespace stagecraft::layers {
-
-/// Axis i of a sample's result is axis dims[i] of its input; they count from 1, as in Keras: `permute{2, 1}`.
-///
-/// Shape: the input's lengths in the new order. No weights, no arithmetic. Errors: E1001; E1074 if `dims` does not name
-/// each axis once. Definition: Keras API, layers/reshaping_layers/permute.
-struct permute : layer<permute> {
-  static constexpr std::string_view class_name = "Permute";
-  static constexpr std::string_view usage = "permute{2, 1} with the old axes in their new order";
-
-  shape dims;
-  using arguments = argument_list<&permute::dims>;
-
-  template <std::integral... Dims>
-    requires(sizeof...(Dims) >= 1 && sizeof...(Dims) < axis_list::capacity)
-  constexpr explicit permute(Dims... each) : dims(each...) {}
+  // GCC 12 does not choose between this constructor and the copy's for a lone number, so numbers have their own.
+  constexpr explicit(false) depthwise_conv2d(size_2d const& kernel_size_)
+      : depthwise_conv2d(depthwise_conv2d_options{}, kernel_size_, linear) {}
+  constexpr explicit(false) depthwise_conv2d(int kernel_size_) : depthwise_conv2d(size_2d(kernel_size_)) {}
+  constexpr depthwise_conv2d(size_2d const& kernel_size_, depthwise_conv2d_options const& options_)
+      : depthwise_conv2d(options_, kernel_size_, linear) {}
+  template <std::convertible_to<stagecraft::activation> Activation>
+  constexpr depthwise_conv2d(size_2d const& kernel_size_, Activation activation_,
+                             depthwise_conv2d_options const& options_ = {})
+      : depthwise_conv2d(options_, kernel_size_, activation_) {}
 
   /// Nothing, or anything else: E1025.
-  template <class L = permute>
-  constexpr permute() : permute(1) {
+  template <class L = depthwise_conv2d>
+  constexpr depthwise_conv2d() : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
-  using layer::layer;
-  template <class L = permute>
-  constexpr explicit permute(detail::wrong_options, ...) : permute(1) {
+  using convolution_layer::convolution_layer;
+  template <class L = depthwise_conv2d>
+  constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
   constexpr auto call(auto& ops, auto x) const {
-    int seen = 0;
-    for (int const axis : dims) seen |= axis > 0 && axis < axis_list::capacity ? 1 << axis : 0;
-    if (dims.rank() + 1 != x.rank() || seen != (2 << dims.rank()) - 2) {
-      ops.error(1074, "has dims ", dims, ", which do not name each axis of an input of shape ", detail::sample_shape(x),
-                " once; they count from 1");
+    if (!check_options(ops, x)) return x;
+    int const channels = x.length(-1), depth_multiplier = options.depth_multiplier;
+    if (depth_multiplier < 1) {
+      ops.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
       return x;
     }
-    axis_list order(0);
-    for (int const axis : dims) order.axes[order.count++] = axis;
-    return ops.transpose(x, order);
+    if (!check_window(ops, detail::sample_shape(x))) return x;
+    return with_bias_and_activation(
+        ops, convolve_channels(ops, x,
+                               parameter::with("depthwise_kernel", kernel_shape(channels, depth_multiplier),
+                                               options.depthwise_initializer, options.depthwise_regularizer,
+                                               options.depthwise_constraint)));
   }
+
+ private:
+  constexpr depthwise_conv2d(depthwise_conv2d_options const& options_, size_2d const& kernel_size_,
+                             stagecraft::activation activation_)
+      : convolution_layer(options_, kernel_size_, activation_) {}
 };
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/prelu.hpp
-// A rectifier that learns its slope below zero: tf.keras.layers.PReLU.
+// ---- stagecraft/layers/core/activation.hpp
+// An activation function as a layer of its own: tf.keras.layers.Activation.
 
 namespace stagecraft::layers {
 
-/// Keras's keyword arguments of PReLU.
-struct prelu_options {
-  /// The slopes for negative inputs that the layer begins with.
-  initializer alpha_initializer = initializers::zeros{};
-  /// A penalty on the slopes that is added to the loss: l1, l2 or both.
-  regularizer alpha_regularizer = {};
-  /// What the slopes become after each update: non_neg, max_norm and the like.
-  constraint alpha_constraint = {};
-  axis_list shared_axes = axis_list::none();  ///< axes along which all elements have one slope: {1, 2} for an image
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// f(x) = x for x > 0, alpha * x below, with an alpha of its own for each element of a sample, but along the
-/// `shared_axes`, which count as in Keras: the batch is axis 0, -1 is the last.
-///
-/// Shape unchanged. Weights: alpha, of the input's shape with 1 for the shared axes. Errors: E1001; E1062 for an axis
-/// that the input does not have, or the batch. Definition: Keras API, layers/activation_layers/prelu.
-struct prelu : layer<prelu> {
+/// Applies an activation: `activation{sc::relu}`. Shape unchanged, no weights, about one FLOP per element.
+/// Definition: Keras API, layers/core_layers/activation.
+struct activation : layer<activation> {
   static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "PReLU";
-  static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}";
+  static constexpr std::string_view class_name = "Activation";
+  static constexpr std::string_view usage = "activation{sc::relu}";
 
-  initializer alpha_initializer;
-  regularizer alpha_regularizer;
-  constraint alpha_constraint;
-  axis_list shared_axes = axis_list::none();
-  using arguments = argument_list<&prelu::alpha_initializer, &prelu::alpha_regularizer, &prelu::alpha_constraint,
-                                  &prelu::shared_axes>;
+  stagecraft::activation function = linear;
+  using arguments = argument_list<&activation::function>;
 
-  constexpr prelu() : prelu(prelu_options{}) {}
-  constexpr explicit(false) prelu(prelu_options const& options)
-      : alpha_initializer(options.alpha_initializer),
-        alpha_regularizer(options.alpha_regularizer),
-        alpha_constraint(options.alpha_constraint),
-        shared_axes(options.shared_axes) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+  constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = activation>
+  constexpr activation() : activation(linear) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
-
-  /// Anything else: E1025.
   using layer::layer;
-  template <class L = prelu>
-  constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
+  template <class L = activation>
+  constexpr explicit activation(detail::wrong_options, ...) : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape alpha_shape(shape const& in) const {
-    auto result = in;
-    for (int i = 0; i < shared_axes.count; ++i) result[shape_axis(shared_axes.axes[i], in)] = 1;
-    return result;
+  [[nodiscard]] constexpr detail::rules_key rules_key() const {
+    auto const bits = [](float number) { return __builtin_bit_cast(unsigned, number); };
+    return {{static_cast<unsigned>(function.kind), bits(function.alpha), bits(function.max_value),
+             bits(function.threshold)},
+            function.kind != activation_kind::own};
   }
-
-  constexpr auto call(auto& ops, auto x) const {
-    shape const in = detail::sample_shape(x);
-    for (int i = 0; i < shared_axes.count; ++i) {
-      int const axis = shape_axis(shared_axes.axes[i], in);
-      if (axis >= 0 && axis < in.rank()) continue;
-      ops.error(1062, "shares its slopes along axis ", shared_axes.axes[i],
-                ", which is not an axis of an input of shape ", in, "; axis 0 is the batch, the last is ", in.rank());
-      return x;
-    }
-    auto const alpha =
-        ops.weight(parameter::with("alpha", alpha_shape(in), alpha_initializer, alpha_regularizer, alpha_constraint));
-    return relu(x) - relu(-x) * alpha;  // as Keras does it, whose gradient at 0 is 0
-  }
-
- private:
-  static constexpr int shape_axis(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
+  constexpr auto call(auto&, auto x) const { return function(x); }
 };
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/factor_range.hpp
-// Keras's `factor` arguments of layers that change images at random.
-
-namespace stagecraft {
-
-/// What a factor is drawn from: `0.2` is {-0.2, 0.2}.
-struct factor_range {
-  float lower = 0;
-  float upper = 0;
-
-  constexpr factor_range() = default;
-  constexpr explicit(false) factor_range(double both)
-      : lower(-static_cast<float>(both)), upper(static_cast<float>(both)) {}
-  constexpr factor_range(double lower_, double upper_)
-      : lower(static_cast<float>(lower_)), upper(static_cast<float>(upper_)) {}
-
-  /// Whether all of it lies between these.
-  [[nodiscard]] constexpr bool is_within(float least, float most) const noexcept {
-    return lower >= least && lower <= upper && upper <= most;
-  }
-  friend constexpr bool operator==(factor_range const&, factor_range const&) = default;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/random_contrast.hpp
-// Changes the contrast of images at random while training: tf.keras.layers.RandomContrast.
+// ---- stagecraft/layers/core/capture_upstream_gradients.hpp
+// Lets programs and loss scaling see a gradient on its way back.
+// Graphcore counterpart: keras.ipu.layers.CaptureUpstreamGradients, CaptureActivationGradients.
 
 namespace stagecraft::layers {
 
-/// Keras's keyword arguments of RandomContrast behind the factor.
-struct random_contrast_options {
-  std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+/// The tag, which is the layer's name, and nothing else.
+struct capture_upstream_gradients_options {
+  /// The layer's name in summaries and errors, and that of the gradient; empty: made from the class, as in Keras.
   fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+  bool trainable = true;  ///< false changes nothing: gradients are captured wherever they come by
 };
 
-/// While training, (input - mean) * f + mean, with the mean of each channel of each image, and one f for a batch from
-/// [1 - lower, 1 + upper]: a factor of 0.2 is {0.2, 0.2}. At inference the input passes unchanged.
+/// Gives what it gets, and keeps the gradient of that: `trainer.captured_gradients<"tag">()` is the one of the last
+/// weight update, summed (or meant) over its micro-batches and replicas as gradients of weights are, and
+/// als_optimizer counts it. Where Graphcore's wrappers take a layer, this stands behind it: `dense{8},
+/// capture_upstream_gradients{}, activation{relu}` is CaptureUpstreamGradients(Dense(8)) and, as it stands before the
+/// activation, CaptureActivationGradients(Dense(8, "relu")).
 ///
-/// Shape: (height, width, channels), unchanged. No weights. Errors: E1001; E1041 for an input of another number of
-/// axes; E1076 for a factor that is negative, or a lower one above 1. Definition: Keras API,
-/// layers/preprocessing_layers/image_augmentation/random_contrast.
-struct random_contrast : argument_layer<random_contrast, random_contrast_options> {
-  static constexpr std::string_view class_name = "RandomContrast";
-  static constexpr std::string_view usage = "random_contrast{factor} or random_contrast{{0.1, 0.2}, {.seed = 3, ...}}";
-
-  factor_range factor;
-  using arguments = argument_list<&random_contrast::factor>;
-
-  constexpr explicit random_contrast(double both, random_contrast_options const& options_ = {})
-      : random_contrast(factor_range(both, both), options_) {}
-  constexpr explicit random_contrast(factor_range const& factor_, random_contrast_options const& options_ = {})
-      : argument_layer(with{}, options_), factor(factor_) {}
-  using argument_layer::argument_layer;
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!(factor.lower >= 0.0F && factor.lower <= 1.0F && factor.upper >= 0.0F))
-      return ops.error(1076, "has a factor that is negative, or a lower one above 1"), x;
-    if (x.rank() != 4)
-      return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
-             x;
-    if (!ops.training()) return x;
-    auto const drawn = ops.uniform({1, 1, 1, 1}, options.seed) * (factor.lower + factor.upper) + (1.0F - factor.lower);
-    auto const mean = ops.mean(x, {1, 2});
-    return (x - mean) * drawn + mean;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/interpolation.hpp
-// Keras's `interpolation` argument of up_sampling2d and resizing.
-
-namespace stagecraft {
-
-/// How the pixels of an image follow from those of a smaller or larger one.
-enum class interpolation : unsigned char {
-  nearest,        ///< each pixel is repeated
-  bilinear,       ///< between the centres of the pixels, each of which lies at its half
-  bicubic,        ///< by cubic polynomials of four pixels along each axis (Keys, a = -0.5)
-  area,           ///< the mean of the pixels that lie under one
-  lanczos3,       ///< by a sinc function of six pixels along each axis
-  lanczos5,       ///< by a sinc function of ten pixels along each axis
-  gaussian,       ///< by a bell of standard deviation 0.5
-  mitchellcubic,  ///< by the cubic polynomials of Mitchell and Netravali
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/resizing.hpp
-// Images of another height and width: tf.keras.layers.Resizing.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Resizing behind the sizes.
-struct resizing_options {
-  stagecraft::interpolation interpolation = interpolation::bilinear;  ///< how pixels follow from those of the input
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// Each pixel is a weighted mean of the pixels around its place, whose weights are a function of their distances: a
-/// product with a matrix along each axis. Centres lie at halves; beyond the ends is nothing, and weights add up to 1.
-///
-/// Shape: (rows, columns, channels) to (height, width, channels). No weights. Cost: two products. Errors: E1001; E1012
-/// for a size below 1; E1041 for an input of another number of axes.
-/// Definition: Keras API, layers/preprocessing_layers/image_preprocessing/resizing; TensorFlow's image.resize.
-struct resizing : argument_layer<resizing, resizing_options> {
-  static constexpr std::string_view class_name = "Resizing";
-  static constexpr std::string_view usage =
-      "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name = ...}}";
-
-  int height = 1, width = 1;
-  using arguments = argument_list<&resizing::height, &resizing::width>;
-
-  constexpr resizing(int height_, int width_, resizing_options const& options_ = {})
-      : argument_layer(with{}, options_), height(height_), width(width_) {}
-  using argument_layer::argument_layer;
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (x.rank() != 4)
-      return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
-             x;
-    if (height < 1 || width < 1)
-      return ops.error(1012, "resizes to ", height, " by ", width, "; both are at least 1"), x;
-    int const batch = x.length(0), columns = x.length(2), channels = x.length(3);
-    auto const tall =
-        ops.matmul(shares(ops, x.length(1), height), ops.reshape(x, {batch, x.length(1), columns * channels}));
-    auto const rows = ops.reshape(tall, {batch * height, columns, channels});
-    return ops.reshape(ops.matmul(shares(ops, columns, width), rows), {batch, height, width, channels});
-  }
-
- private:
-  /// What share of each of `to` places each of `from` places has: (to, from).
-  constexpr auto shares(auto& ops, int from, int to) const {
-    float const scale = static_cast<float>(from) / static_cast<float>(to);
-    auto const at = ops.iota({to, 1}, 0), source = ops.iota({1, from}, 1);
-    if (options.interpolation == interpolation::nearest)
-      return ops.broadcast(equal(floor((at + 0.5F) * scale), source), {to, from});
-    if (options.interpolation == interpolation::area) {
-      auto const end = stagecraft::minimum((at + 1.0F) * scale, source + 1.0F);
-      return stagecraft::maximum(end - stagecraft::maximum(at * scale, source), 0.0F) / scale;
-    }
-    auto place = (at + 0.5F) * scale - 0.5F;
-    if (options.interpolation == interpolation::bilinear)
-      place = stagecraft::minimum(stagecraft::maximum(place, 0.0F), static_cast<float>(from - 1));
-    auto const each = kernel(abs(place - source));
-    return each / ops.sum(each, 1);
-  }
-  /// The weight at a distance.
-  constexpr auto kernel(auto d) const {
-    auto const near = [&](float a, float b, float c) { return ((a * d + b) * d * d) + c; };
-    auto const within = [&](float radius, auto value) { return where(d < radius, value, 0.0F); };
-    auto const lanczos = [&](float radius) {
-      auto const angle = stagecraft::maximum(d, 1e-3F) * 3.14159265F;
-      auto const value = sin(angle) * sin(angle / radius) * radius / (angle * angle);
-      return within(radius, where(d < 1e-3F, 1.0F, value));
-    };
-    switch (options.interpolation) {
-      case interpolation::bicubic:
-        return where(d < 1.0F, near(1.5F, -2.5F, 1), within(2, ((-0.5F * d + 2.5F) * d - 4.0F) * d + 2.0F));
-      case interpolation::mitchellcubic:
-        return where(d < 1.0F, near(7.0F / 6, -2, 8.0F / 9),
-                     within(2, ((-7.0F / 18 * d + 2.0F) * d - 10.0F / 3) * d + 16.0F / 9));
-      case interpolation::lanczos3: return lanczos(3);
-      case interpolation::lanczos5: return lanczos(5);
-      case interpolation::gaussian: return within(1.499999F, exp(d * d * -2.0F));  // at 1.5 it does not end in 0
-      default: return within(1, 1.0F - d);
-    }
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/random_crop.hpp
-// Random parts of images while training: tf.keras.layers.RandomCrop.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of RandomCrop behind the sizes.
-struct random_crop_options {
-  std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// While training, the part of the images that begins at a place that is drawn, one for a batch. At inference the
-/// images are resized until one side fits, and their middle is kept.
-///
-/// Shape: (rows, columns, channels) to (height, width, channels). No weights. Errors: E1001; E1041 for an input of
-/// another number of axes; E1045 if it is no part of the image.
-/// Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_crop.
-struct random_crop : argument_layer<random_crop, random_crop_options> {
-  static constexpr std::string_view class_name = "RandomCrop";
-  static constexpr std::string_view usage =
-      "random_crop{height, width} or random_crop{height, width, {.seed = 3, ...}}";
-
-  int height = 1, width = 1;
-  using arguments = argument_list<&random_crop::height, &random_crop::width>;
-
-  constexpr random_crop(int height_, int width_, random_crop_options const& options_ = {})
-      : argument_layer(with{}, options_), height(height_), width(width_) {}
-  using argument_layer::argument_layer;
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (x.rank() != 4)
-      return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
-             x;
-    int const batch = x.length(0), rows = x.length(1), columns = x.length(2), channels = x.length(3);
-    if (height < 1 || width < 1 || height > rows || width > columns)
-      return ops.error(1045, "crops to ", height, " by ", width, ", which is no part of an input of shape ",
-                       detail::sample_shape(x)),
-             x;
-    if (!ops.training()) {
-      bool const is_tall = rows * width > columns * height;
-      int const tall = is_tall ? width * rows / columns : height, wide = is_tall ? width : height * columns / rows;
-      auto const resized = resizing(tall, wide).call(ops, x);
-      return ops.slice(ops.slice(resized, 1, (tall - height) / 2, height), 2, (wide - width) / 2, width);
-    }
-    auto const part = [&](int count, int of) {  // (count, of): 1 where an element of the part is one of all
-      auto const begin = floor(ops.uniform({1, 1}, options.seed) * static_cast<float>(of - count + 1));
-      return equal(ops.iota({count, 1}, 0) + begin, ops.iota({1, of}, 1));
-    };
-    auto const tall = ops.matmul(part(height, rows), ops.reshape(x, {batch, rows, columns * channels}));
-    auto const all = ops.matmul(part(width, columns), ops.reshape(tall, {batch * height, columns, channels}));
-    return ops.reshape(all, {batch, height, width, channels});
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/random_flip.hpp
-// Turns random images over while training: tf.keras.layers.RandomFlip.
-
-namespace stagecraft {
-
-/// Which sides of an image may change places.
-enum class flip_mode : unsigned char { horizontal_and_vertical, horizontal, vertical };
-
-}  // namespace stagecraft
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of RandomFlip.
-struct random_flip_options {
-  flip_mode mode = flip_mode::horizontal_and_vertical;  ///< left and right, top and bottom, or both
-  std::uint64_t seed = 0;                               ///< what random numbers are drawn from; 0: the trainer's seed
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// While training, each image is turned over with probability 1/2, along each axis of the mode; at inference the input
-/// passes unchanged.
-///
-/// Shape: (height, width, channels), unchanged. No weights. Errors: E1001; E1041 for an input of another number of
-/// axes. Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_flip.
-struct random_flip : option_layer<random_flip, random_flip_options> {
-  static constexpr std::string_view class_name = "RandomFlip";
-  static constexpr std::string_view usage =
-      "random_flip{} or random_flip{{.mode = sc::flip_mode::horizontal, .seed = 3, .name = ...}}";
+/// Shape unchanged. It keeps a tensor of a whole batch as a weight of its own, beside the optimizer's numbers for it,
+/// which files and counts leave out. Errors: E1001; E1087 in a model whose inputs fix no batch size
+/// (`input{4}.of_batch_size(8)`). Definition: Graphcore's Keras, keras/ipu/layers/capture_upstream_gradients.py.
+struct capture_upstream_gradients : option_layer<capture_upstream_gradients, capture_upstream_gradients_options> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "CaptureUpstreamGradients";
+  static constexpr std::string_view usage = "capture_upstream_gradients{} or capture_upstream_gradients{{.name = ...}}";
 
   using option_layer::option_layer;
 
   constexpr auto call(auto& ops, auto x) const {
-    if (x.rank() != 4)
-      return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
-             x;
-    if (!ops.training()) return x;
-    auto const flipped = [&](auto images, int axis) {
-      auto const drawn = ops.uniform({x.length(0), 1, 1, 1}, options.seed);
-      return where(drawn < 0.5F, ops.flip(images, axis), images);
-    };
-    if (options.mode != flip_mode::vertical) x = flipped(x, 2);
-    if (options.mode != flip_mode::horizontal) x = flipped(x, 1);
-    return x;
+    auto const captured = ops.state("gradient", x.shape(), true);
+    return ops.composite("capture", {x, captured}, [&] { return x + 0.0F; }, keep_gradient);
   }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/random_warp_layer.hpp
-// What random_translation, random_rotation and random_zoom have in common: each image is seen through a map of its
-// places. Keras counterpart: `transform` in layers/preprocessing/image_preprocessing.
-
-namespace stagecraft {
-
-/// What lies beyond the borders of an image (a b c d).
-enum class fill_mode : unsigned char {
-  reflect,   ///< d c b a, a b c d, d c b a
-  constant,  ///< a number everywhere
-  wrap,      ///< a b c d, a b c d, a b c d
-  nearest,   ///< a a a a, a b c d, d d d d
-};
-
-}  // namespace stagecraft
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of RandomTranslation, RandomRotation and RandomZoom.
-struct random_warp_options {
-  stagecraft::fill_mode fill_mode = fill_mode::reflect;               ///< what lies beyond the borders
-  stagecraft::interpolation interpolation = interpolation::bilinear;  ///< between pixels, or the `nearest` one
-  std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
-  float fill_value = 0;    ///< the number beyond the borders, with fill_mode::constant
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// While training, pixel (row, column) of an image is that of the input at `derived().places(ops, row, column)`, two
-/// tensors that broadcast to (batch, height, width); numbers are drawn for each image. At inference the input passes
-/// unchanged.
-///
-/// Shape: (height, width, channels), unchanged. No weights. Cost: some 30 FLOPs per element. Errors: E1001; E1041 for
-/// an input of another number of axes; E1046 for another interpolation; E1076 for a factor out of its range.
-template <class Derived>
-struct random_warp_layer : argument_layer<Derived, random_warp_options> {
-  using argument_layer<Derived, random_warp_options>::argument_layer;
-
-  constexpr auto call(auto& ops, auto x) const {
-    auto const& derived = static_cast<Derived const&>(*this);
-    if (this->options.interpolation > interpolation::bilinear)
-      ops.error(1046, "has an interpolation that is neither nearest nor bilinear");
-    else if (!derived.is_valid())
-      ops.error(1076, "has a factor that is out of its range");
-    else if (x.rank() != 4)
-      ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
-    else if (ops.training())
-      return seen(ops, x, derived.places(ops, image{x.length(0), x.length(1), x.length(2)}));
-    return x;
-  }
-
- protected:
-  /// The images, and places in them.
-  struct image {
-    int batch, height, width;
-
-    [[nodiscard]] constexpr auto row(auto& ops) const { return ops.iota({1, height, 1}, 1); }
-    [[nodiscard]] constexpr auto column(auto& ops) const { return ops.iota({1, 1, width}, 2); }
-    /// A number from a range for each image.
-    [[nodiscard]] constexpr auto drawn(auto& ops, factor_range const& from, std::uint64_t seed) const {
-      return ops.uniform({batch, 1, 1}, seed) * (from.upper - from.lower) + from.lower;
-    }
-  };
-  /// The rows and columns of the input that pixels are.
-  template <class Tensor>
-  struct place {
-    Tensor row, column;
-  };
-  template <class Tensor>
-  place(Tensor, Tensor) -> place<Tensor>;
 
  private:
-  /// A place along an axis of some length, as the fill mode has it.
-  [[nodiscard]] constexpr auto mapped(auto at, int length) const {
-    auto const last = static_cast<float>(length - 1), all = static_cast<float>(length);
-    auto const kept = [&](auto inside) { return stagecraft::maximum(stagecraft::minimum(inside, last), 0.0F); };
-    switch (this->options.fill_mode) {
-      case fill_mode::constant: return at;
-      case fill_mode::nearest: return kept(at);
-      case fill_mode::wrap: {
-        if (length == 1) return at * 0.0F;
-        auto const turns = floor(abs(at) / last);
-        return kept(where(at < 0.0F, at + (turns + 1.0F) * all, where(at > last, at - turns * all, at)));
-      }
-      default: {
-        auto const there = at - floor(at / (2 * all)) * (2 * all);
-        return kept(where(there >= all, 2 * all - 1.0F - there, there));
-      }
-    }
-  }
-  constexpr auto seen(auto& ops, auto x, auto const& places) const {
-    int const batch = x.length(0), height = x.length(1), width = x.length(2), channels = x.length(3);
-    operations::extents const pixels(batch, height, width), wide(batch, height, width, 1);
-    auto const row = ops.broadcast(mapped(places.row, height), pixels);
-    auto const column = ops.broadcast(mapped(places.column, width), pixels);
-    auto const table = ops.reshape(x, {batch * height * width, channels});
-    auto const first = ops.iota({batch, 1, 1}, 0) * static_cast<float>(height * width);
-    auto const pixel = [&](auto r, auto c) {
-      auto const inside = [](auto at, int length) {
-        return stagecraft::maximum(stagecraft::minimum(at, static_cast<float>(length - 1)), 0.0F);
-      };
-      auto const near_r = inside(r, height), near_c = inside(c, width);
-      auto const found = ops.take(table, first + near_r * static_cast<float>(width) + near_c);
-      if (this->options.fill_mode != fill_mode::constant) return found;
-      return where(ops.reshape(equal(near_r, r) * equal(near_c, c), wide), found, this->options.fill_value);
-    };
-    if (this->options.interpolation == interpolation::nearest) return pixel(floor(row + 0.5F), floor(column + 0.5F));
-    auto const above = floor(row), left = floor(column);
-    auto const down = ops.reshape(row - above, wide), right = ops.reshape(column - left, wide);
-    auto const between = [](auto a, auto b, auto share) { return a + (b - a) * share; };
-    return between(between(pixel(above, left), pixel(above, left + 1.0F), right),
-                   between(pixel(above + 1.0F, left), pixel(above + 1.0F, left + 1.0F), right), down);
+  static constexpr void keep_gradient(operations::composite_gradient& of) {
+    of.give(0, of.gradient());
+    of.give(1, of.gradient());
   }
 };
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/random_rotation.hpp
-// Turns images by random angles while training: tf.keras.layers.RandomRotation.
+// ---- stagecraft/layers/core/dense.hpp
+// A densely connected layer: tf.keras.layers.Dense.
 
 namespace stagecraft::layers {
 
-/// Turns each image about its middle by a share of 360 degrees that is drawn, counter-clockwise where it is positive;
-/// see random_warp_layer. Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_rotation.
-struct random_rotation : random_warp_layer<random_rotation> {
-  static constexpr std::string_view class_name = "RandomRotation";
-  static constexpr std::string_view usage = "random_rotation{factor} or random_rotation{{-0.1, 0.2}, {.seed = 3, ...}}";
-
-  factor_range factor;
-  using arguments = argument_list<&random_rotation::factor>;
-
-  constexpr explicit random_rotation(factor_range const& factor_, random_warp_options const& options_ = {})
-      : random_warp_layer(with{}, options_), factor(factor_) {}
-  using random_warp_layer::random_warp_layer;
-
-  [[nodiscard]] constexpr bool is_valid() const { return factor.is_within(-1e6F, 1e6F); }
-  constexpr auto places(auto& ops, image const& of) const {
-    auto const angle = of.drawn(ops, factor, options.seed) * 6.28318531F;
-    auto const c = cos(angle), s = sin(angle);
-    float const middle_row = static_cast<float>(of.height - 1) / 2,
-                middle_column = static_cast<float>(of.width - 1) / 2;
-    auto const down = of.row(ops) - middle_row, right = of.column(ops) - middle_column;
-    return place{right * s + down * c + middle_row, right * c - down * s + middle_column};
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/random_translation.hpp
-// Moves images by random distances while training: tf.keras.layers.RandomTranslation.
-
-namespace stagecraft::layers {
-
-/// Moves each image down and to the right by shares of its height and width that are drawn; see random_warp_layer.
-/// Factors lie between -1 and 1. Definition: Keras API, layers/preprocessing_layers/image_augmentation.
-struct random_translation : random_warp_layer<random_translation> {
-  static constexpr std::string_view class_name = "RandomTranslation";
-  static constexpr std::string_view usage =
-      "random_translation{height_factor, width_factor} or random_translation{0.1, {-0.2, 0.3}, {.seed = 3, ...}}";
-
-  factor_range height_factor, width_factor;
-  using arguments = argument_list<&random_translation::height_factor, &random_translation::width_factor>;
-
-  constexpr random_translation(factor_range const& height, factor_range const& width,
-                               random_warp_options const& options_ = {})
-      : random_warp_layer(with{}, options_), height_factor(height), width_factor(width) {}
-  using random_warp_layer::random_warp_layer;
-
-  [[nodiscard]] constexpr bool is_valid() const {
-    return height_factor.is_within(-1, 1) && width_factor.is_within(-1, 1);
-  }
-  constexpr auto places(auto& ops, image const& of) const {
-    auto const down = of.drawn(ops, height_factor, options.seed) * static_cast<float>(of.height);
-    auto const right = of.drawn(ops, width_factor, options.seed) * static_cast<float>(of.width);
-    return place{of.row(ops) - down, of.column(ops) - right};
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/random_zoom.hpp
-// Makes what images show larger or smaller at random while training: tf.keras.layers.RandomZoom.
-
-namespace stagecraft::layers {
-
-/// Zooms each image about its middle by 1 + a factor that is drawn: out where it is positive, in where it is negative;
-/// see random_warp_layer. Without a width_factor, one number for both axes. Factors lie between -1 and 1.
-/// Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_zoom.
-struct random_zoom : random_warp_layer<random_zoom> {
-  static constexpr std::string_view class_name = "RandomZoom";
-  static constexpr std::string_view usage =
-      "random_zoom{height_factor}, random_zoom{height_factor, width_factor} or random_zoom{0.1, 0.2, {.seed = 3, ...}}";
-
-  factor_range height_factor, width_factor;
-  bool keeps_shapes = true;  ///< one number for both axes
-  using arguments = argument_list<&random_zoom::height_factor, &random_zoom::width_factor>;
-
-  constexpr explicit random_zoom(factor_range const& both, random_warp_options const& options_ = {})
-      : random_warp_layer(with{}, options_), height_factor(both), width_factor(both) {}
-  constexpr random_zoom(factor_range const& height, factor_range const& width, random_warp_options const& options_ = {})
-      : random_warp_layer(with{}, options_), height_factor(height), width_factor(width), keeps_shapes(false) {}
-  using random_warp_layer::random_warp_layer;
-
-  [[nodiscard]] constexpr bool is_valid() const {
-    return height_factor.is_within(-1, 1) && width_factor.is_within(-1, 1e6F);
-  }
-  constexpr auto places(auto& ops, image const& of) const {
-    auto const tall = of.drawn(ops, height_factor, options.seed) + 1.0F;
-    auto const wide = keeps_shapes ? tall : of.drawn(ops, width_factor, options.seed) + 1.0F;
-    float const middle_row = static_cast<float>(of.height - 1) / 2,
-                middle_column = static_cast<float>(of.width - 1) / 2;
-    return place{(of.row(ops) - middle_row) * tall + middle_row,
-                 (of.column(ops) - middle_column) * wide + middle_column};
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/re_lu.hpp
-// The rectifier as a layer of its own, with its options: tf.keras.layers.ReLU.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of ReLU.
-struct re_lu_options {
-  float max_value = -1;  ///< the largest output; negative, like Keras's None: unlimited
-  /// Inputs below the threshold are multiplied by it, measured from the threshold.
-  float negative_slope = 0;
-  /// The input from which on the output is the input itself.
-  float threshold = 0;
+/// Keras's keyword arguments of Dense.
+struct dense_options {
+  /// Whether the layer has weights `bias`, one per unit, which are added to the result.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the bias becomes after each update.
+  constraint bias_constraint = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -16260,51 +13337,154 @@ struct re_lu_options {
   stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
-/// f(x) = max_value for x >= max_value, x for threshold <= x < max_value, negative_slope * (x - threshold) below.
-/// `re_lu{6}` has a max_value of 6.
+/// output = activation(input * kernel + bias), over the last axis of its input.
 ///
-/// Shape unchanged, no weights. Errors: E1001; E1060 for a negative slope or threshold.
-/// Definition: Keras API, layers/activation_layers/relu.
-struct re_lu : layer<re_lu> {
+/// Shape: (..., k) to (..., units). Weights: kernel (k, units), bias (units). Cost: 2 * k * units FLOPs per row.
+/// Errors: E1012 if units is below 1; E1002 if the input has no axis. Definition: Keras API, layers/core_layers/dense.
+struct dense : layer<dense> {
   static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "ReLU";
-  static constexpr std::string_view usage = "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}";
+  static constexpr std::string_view class_name = "Dense";
+  static constexpr std::string_view usage =
+      "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
 
-  re_lu_options options;
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
 
-  constexpr re_lu() : re_lu(re_lu_options{}) {}
-  constexpr explicit re_lu(float max_value) : re_lu(re_lu_options{.max_value = max_value}) {}
-  constexpr explicit re_lu(double max_value) : re_lu(static_cast<float>(max_value)) {}
-  constexpr explicit re_lu(int max_value) : re_lu(static_cast<float>(max_value)) {}
-  constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+  int units = 1;
+  stagecraft::activation activation = linear;
+  dense_options options;
+  using arguments = argument_list<&dense::units, &dense::activation>;
+
+  constexpr explicit(false) dense(int units_) : dense(dense_options{}, units_, linear) {}
+  constexpr dense(int units_, dense_options const& options_) : dense(options_, units_, linear) {}
+  // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
+  template <std::convertible_to<stagecraft::activation> Activation>
+  constexpr dense(int units_, Activation activation_, dense_options const& options_ = {})
+      : dense(options_, units_, activation_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = dense>
+  constexpr dense() : dense(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
-
-  /// Anything else: E1025.
   using layer::layer;
-  template <class L = re_lu>
-  constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
+  template <class L = dense>
+  constexpr explicit dense(detail::wrong_options, ...) : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr stagecraft::activation function() const {
-    return activations::relu(options.negative_slope, options.max_value < 0 ? -1 : options.max_value, options.threshold);
+  constexpr auto call(auto& ops, auto x) const {
+    if (units < 1)
+      ops.error(1012, "has ", units, " units; it needs at least 1");
+    else if (x.rank() < 2)
+      ops.error(1002, "expects an input of at least one axis, but got ", detail::sample_shape(x));
+    else
+      return sums(ops, x);
+    return x;
   }
 
-  constexpr auto call(auto& ops, auto x) const {
-    if (!(options.negative_slope >= 0.0F && options.negative_slope < 1e6F))
-      ops.error(1060, "has a negative_slope that is negative or not a number; it must be at least 0");
-    else if (!(options.threshold >= 0.0F && options.threshold < 1e30F))
-      ops.error(1060, "has a threshold that is negative or not a number; it must be at least 0");
-    return function()(x);
+ private:
+  constexpr dense(dense_options const& options_, int units_, stagecraft::activation activation_)
+      : units(units_), activation(activation_), options(options_) {
+    take_base_options(options);
+  }
+
+  constexpr auto sums(auto& ops, auto x) const {
+    auto y = ops.matmul(x, ops.weight(parameter::with("kernel", {x.length(-1), units}, options.kernel_initializer,
+                                                      options.kernel_regularizer, options.kernel_constraint,
+                                                      tracing::parameter_layout::matrix)));
+    if (options.use_bias)
+      y += ops.weight(parameter::with("bias", {units}, options.bias_initializer, options.bias_regularizer,
+                                      options.bias_constraint));
+    return activation(y);
   }
 };
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/recomputation_checkpoint.hpp
+// ---- stagecraft/layers/core/lambda.hpp
+// A function as a layer: tf.keras.layers.Lambda.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Lambda.
+struct lambda_options {
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+};
+
+/// output = f(input), where f is a lambda without captures, on a tensor or on `ops` and a tensor:
+///
+///     lambda{[](auto x) { return square(x); }}
+///     lambda{[](auto& ops, auto x) { return x - ops.mean(x, -1); }}
+///
+/// Its words are those of a layer's `call` (operations/tracer.hpp); the batch is axis 0. No weights, as in Keras.
+/// Errors: E1070 what does not fit. Definition: Keras API, layers/core_layers/lambda.
+template <class F>
+struct lambda : layer<lambda<F>> {
+  static constexpr std::string_view class_name = "Lambda";
+
+  constexpr explicit lambda(F, lambda_options const& options = {}) { this->layer_name = options.name; }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if constexpr (requires { F{}(x); })
+      return F{}(x);
+    else
+      return F{}(ops, x);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/core/masking.hpp
+// Steps of a sequence that do not count: tf.keras.layers.Masking.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Masking.
+struct masking_options {
+  /// A step all of whose features have this value does not count.
+  float mask_value = 0;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+};
+
+/// Steps all of whose features are `mask_value` become 0, and the layers behind leave them out: recurrent ones keep
+/// their state there. The mask goes along through layers that keep the steps of a sequence (dense, dropout,
+/// activations, normalizations, sums and their like, time_distributed, recurrent layers with `return_sequences`).
+///
+/// Shape: (steps, features) to the same. No weights. Errors: E1041 an input of another rank; E1073 a layer that would
+/// have to take the mask into account, and cannot; E4093 an output of a trained model whose mask does not follow
+/// from an input of the model.
+/// Definition: Keras API, layers/core_layers/masking.
+struct masking : layer<masking> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "Masking";
+  static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}";
+
+  masking_options options;
+
+  constexpr masking() : masking(masking_options{}) {}
+  constexpr explicit masking(masking_options const& options_) : options(options_) { layer_name = options.name; }
+
+  using layer::layer;
+  /// Anything else: E1025.
+  template <class L = masking>
+  constexpr explicit masking(detail::wrong_options, ...) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {options.mask_value, true}; }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (x.rank() != 3) ops.error(1041, "expects an input of shape (steps, features)");
+    return x * ops.max(1.0F - equal(x, options.mask_value), -1);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/core/recomputation_checkpoint.hpp
 // A tensor that recomputation finds kept: ipu_tensorflow_addons.keras.layers.RecomputationCheckpoint.
 
 namespace stagecraft::layers {
@@ -16330,240 +13510,7 @@ struct recomputation_checkpoint : layer<recomputation_checkpoint> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/repeat_vector.hpp
-// The same vector at each step of a sequence: tf.keras.layers.RepeatVector.
-
-namespace stagecraft::layers {
-
-/// Repeats its input n times.
-///
-/// Shape: (features) to (n, features). No weights, no arithmetic. Errors: E1001; E1012 if n is below 1; E1041 for an
-/// input of another number of axes. Definition: Keras API, layers/reshaping_layers/repeat_vector.
-struct repeat_vector : layer<repeat_vector> {
-  static constexpr std::string_view class_name = "RepeatVector";
-  static constexpr std::string_view usage = "repeat_vector{n}";
-
-  int n = 1;
-  using arguments = argument_list<&repeat_vector::n>;
-
-  constexpr explicit repeat_vector(int n_) : n(n_) {}
-
-  /// Nothing, or anything else: E1025.
-  template <class L = repeat_vector>
-  constexpr repeat_vector() : repeat_vector(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = repeat_vector>
-  constexpr explicit repeat_vector(detail::wrong_options, ...) : repeat_vector(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (n < 1)
-      ops.error(1012, "repeats its input ", n, " times; it must do so at least once");
-    else if (x.rank() != 2)
-      ops.error(1041, "expects an input of shape (features,), but got ", detail::sample_shape(x));
-    else
-      return ops.broadcast(ops.reshape(x, {x.length(0), 1, x.length(1)}), {x.length(0), n, x.length(1)});
-    return x;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/rescaling.hpp
-// Multiplies by a number and adds one: tf.keras.layers.Rescaling.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Rescaling behind the scale.
-struct rescaling_options {
-  float offset = 0;  ///< what is added to the product
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// output = input * scale + offset: `rescaling{1.0 / 255}` for the bytes of an image.
-///
-/// Shape unchanged, no weights. Errors: E1001. Definition: Keras API, layers/preprocessing_layers/image_preprocessing.
-struct rescaling : argument_layer<rescaling, rescaling_options> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "Rescaling";
-  static constexpr std::string_view usage = "rescaling{scale} or rescaling{scale, {.offset = -1, .name = ...}}";
-
-  float scale = 1;
-  using arguments = argument_list<&rescaling::scale>;
-
-  constexpr explicit rescaling(double scale_, rescaling_options const& options_ = {})
-      : argument_layer(with{}, options_), scale(static_cast<float>(scale_)) {}
-  using argument_layer::argument_layer;
-
-  constexpr auto call(auto&, auto x) const { return x * scale + options.offset; }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/reshape.hpp
-// Gives its input another shape: tf.keras.layers.Reshape.
-
-namespace stagecraft::layers {
-
-/// Shape: any to the target, which has as many elements; one dimension may be -1 and is inferred. No weights, no cost:
-/// the output is the input's memory. Errors: E1017 if the numbers of elements differ.
-/// Definition: Keras API, layers/reshaping_layers/reshape.
-struct reshape : layer<reshape> {
-  static constexpr std::string_view class_name = "Reshape";
-  static constexpr std::string_view usage = "reshape{4, 7} with the new dimensions";
-  static constexpr bool is_view = true;
-
-  shape target;
-  using arguments = argument_list<&reshape::target>;
-
-  template <std::integral... Dimensions>
-    requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
-  constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
-  constexpr explicit reshape(shape const& target_) : target(target_) {}
-
-  /// Nothing, or anything else: E1025.
-  template <class L = reshape>
-  constexpr reshape() : reshape(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = reshape>
-  constexpr explicit reshape(detail::wrong_options, ...) : reshape(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    shape const in = detail::sample_shape(x);
-    auto result = target;
-    int known = 1, unknown = -1;
-    bool valid = true;
-    for (int i = 0; i < target.rank(); ++i) {
-      if (target[i] == -1 && unknown < 0)
-        unknown = i;
-      else if (target[i] < 1)
-        valid = false;
-      else
-        known *= target[i];
-    }
-    if (valid && unknown >= 0 && in.size() % known == 0) {
-      result[unknown] = in.size() / known;
-      known = in.size();
-    }
-    if (valid && known == in.size()) return ops.reshape(x, operations::extents::of_batch(x.length(0), result));
-    ops.error(1017, "cannot give an input of shape ", in, " (", in.size(), " elements) the shape ", target);
-    return x;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/rnn.hpp
-// A loop over time of any cell: tf.keras.layers.RNN.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// How many states a cell has; 1 of what is none.
-template <class Cell>
-inline constexpr int states_of_cell = [] {
-  if constexpr (requires { Cell::states; })
-    return static_cast<int>(Cell::states);
-  else
-    return 1;
-}();
-
-}  // namespace detail
-
-namespace layers {
-
-/// Keras's keyword arguments of RNN behind the cell.
-struct rnn_options {
-  bool return_sequences = false;  ///< whether the result is the output of all steps, or of the last one
-  bool return_state = false;      ///< whether the states after the last step are outputs as well, behind the result
-  bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
-  bool stateful = false;          ///< whether a batch begins with the states after the one before: see recurrent_layer
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// Carries out a cell for one step of a sequence after the other, from states of zeros. Cells of the library are
-/// simple_rnn_cell, lstm_cell, gru_cell and stacked_rnn_cells; one of your own says how many states it has, how long
-/// they are, and makes its weights before the loop:
-///
-///     struct minimal_cell {
-///       static constexpr std::string_view name = "minimal_cell";
-///       static constexpr int states = 1;
-///       int units = 1;
-///       constexpr int state_size(int) const { return units; }
-///       constexpr auto build(auto& ops, sc::operations::extents const& of_step) const {  // (batch, features)
-///         auto const kernel = ops.weight({.name = "kernel", .shape = {of_step[-1], units}});
-///         return [kernel](auto& in, auto x, auto const& state) { return std::array{state[0] + in.matmul(x, kernel)};
-///         };
-///       }
-///     };
-///
-/// The output is the first state, or that which `Cell::output` names. Shape: (steps, features) to the state's, or
-/// (steps, ...) with `return_sequences`; with `return_state` all states after the last step as well. Called on x and
-/// all states, it begins with these. Errors: those of the cell; E1041 an input of another rank; E1077 what is no cell;
-/// E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
-/// layers/recurrent_layers/rnn.
-template <class Cell>
-struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell<Cell>> {
-  static constexpr std::string_view class_name = "RNN";
-  static constexpr std::string_view usage =
-      "rnn{lstm_cell{units}} or rnn{lstm_cell{units}, {.return_sequences = true}}";
-
-  Cell cell;
-  rnn_options options;
-
-  constexpr explicit rnn(Cell const& cell_, rnn_options const& options_ = {}) : cell(cell_), options(options_) {
-    this->take_base_options(options);
-  }
-
-  /// See recurrent_layer.
-  constexpr auto run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
-                     tensor_list initial) const {
-    detail::recurrent_result<detail::states_of_cell<Cell>> result{x};
-    if constexpr (!requires { cell.state_size(Cell::states); }) {
-      ops.error(1077, "is given '", detail::type_name<Cell>(), "', which is no cell, as lstm_cell is one");
-    } else if (x.rank() != 3) {
-      ops.error(1041, "expects an input of shape (steps, features), but got ", detail::sample_shape(x));
-    } else {
-      int const batch = x.length(0);
-      auto const step = cell.build(ops, operations::extents(batch, x.length(2)));
-      detail::first_states<Cell::states> const first(ops, initial, options.stateful, [&](std::size_t i) {
-        return operations::extents{batch, cell.state_size(static_cast<int>(i))};
-      });
-      std::size_t output = 0;
-      if constexpr (requires { Cell::output; }) output = Cell::output;
-      auto const one = [&](auto at, auto const& state) { return step(ops, at, state); };
-      result = detail::loop_over_steps(ops, x, mask, first, options, one, output);
-    }
-    return result;
-  }
-};
-
-template <class Cell>
-rnn(Cell) -> rnn<Cell>;
-template <class Cell>
-rnn(Cell, rnn_options) -> rnn<Cell>;
-
-}  // namespace layers
-
-}  // namespace stagecraft
-
-// ---- stagecraft/layers/serial_dense.hpp
+// ---- stagecraft/layers/core/serial_dense.hpp
 // A dense layer whose product is made in parts, one after the other: SerialDense of Graphcore's Keras layers.
 
 namespace stagecraft {
@@ -16664,155 +13611,7 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/simple_rnn.hpp
-// A recurrent layer without gates: tf.keras.layers.SimpleRNN.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of SimpleRNN.
-struct simple_rnn_options {
-  /// The function of what a step has computed.
-  stagecraft::activation activation = tanh;
-  /// Whether the layer has weights `bias`, which are added to the products.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the recurrent kernel begins with.
-  initializer recurrent_initializer = initializers::orthogonal{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
-  regularizer recurrent_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
-  constraint recurrent_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
-  float dropout = 0;
-  /// The same for the state that the recurrent kernel is multiplied by.
-  float recurrent_dropout = 0;
-  /// Whether the result is the output of all steps, or of the last one.
-  bool return_sequences = false;
-  /// Whether the states after the last step are outputs as well, behind the result.
-  bool return_state = false;
-  /// Whether to begin at the end; a sequence has the order of the steps that were made.
-  bool go_backwards = false;
-  /// Whether a batch begins with the states after the one before: see recurrent_layer.
-  bool stateful = false;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
-/// Steps that are masked leave the state as it is (layers/masking.hpp).
-/// Called on x and h, it begins with this in place of 0.
-///
-/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
-/// `return_state` h (units) after the last step as well. Weights: kernel (features, units),
-/// recurrent_kernel (units, units), bias (units). Cost: 2 * (features + units) * units FLOPs per step and sample.
-/// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
-/// initial states that do not fit; E1087, E1088 of stateful layers.
-/// Definition: Keras API, layers/recurrent_layers/simple_rnn.
-struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
-  static constexpr std::string_view class_name = "SimpleRNN";
-  static constexpr std::string_view usage =
-      "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
-
-  int units = 1;
-  using arguments = argument_list<&simple_rnn::units>;
-  simple_rnn_options options;
-
-  constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})
-      : units(units_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
-  }
-
-  /// Nothing, or anything else: E1025.
-  template <class L = simple_rnn>
-  constexpr simple_rnn() : simple_rnn(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using recurrent_layer::recurrent_layer;
-  template <class L = simple_rnn>
-  constexpr explicit simple_rnn(detail::wrong_options, ...) : simple_rnn(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  /// See recurrent_layer.
-  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
-                                            tensor_list initial) const {
-    detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options, mask);
-    if (!loop.is_valid) return {x};
-    return loop.run(initial, [&](auto z, auto const& state) {
-      auto const sum = z + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
-      return std::array{options.activation(sum)};
-    });
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/simple_rnn_cell.hpp
-// A step of a simple recurrent network, for rnn: tf.keras.layers.SimpleRNNCell.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of SimpleRNNCell.
-struct simple_rnn_cell_options {
-  stagecraft::activation activation = tanh;  ///< the function of what a step has computed
-  bool use_bias = true;                      ///< whether the cell has weights `bias`, which are added to the products
-  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
-  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
-  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
-  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
-  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
-  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
-  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
-  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
-  constraint bias_constraint = {};         ///< what the bias becomes after each update
-  float dropout = 0;            ///< the share of the inputs' elements that training sets to 0, the same in all steps
-  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is multiplied by
-};
-
-/// h = activation(x * kernel + h * recurrent_kernel + bias).
-///
-/// A cell of rnn or stacked_rnn_cells: simple_rnn has the formulas, the weights and the errors, and computes the
-/// products of all steps at once. Definition: Keras API, layers/recurrent_layers/simple_rnn_cell.
-struct simple_rnn_cell {
-  static constexpr std::string_view name = "simple_rnn_cell";
-  static constexpr int states = 1;
-
-  int units = 1;
-  simple_rnn_cell_options options;
-
-  constexpr explicit simple_rnn_cell(int units_, simple_rnn_cell_options const& options_ = {})
-      : units(units_), options(options_) {}
-
-  [[nodiscard]] constexpr int state_size(int) const { return units; }
-  constexpr auto build(auto& ops, operations::extents const& of_step) const {
-    detail::cell_weights const weights(ops, of_step, units, 1, 1, options.bias_initializer, options);
-    return [weights, a = options.activation](auto& in, auto x, auto const& state) {
-      return std::array{a(weights.projected(in, x) + in.matmul(weights.seen(state[0]), weights.recurrent_kernel))};
-    };
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/slicing_op_lambda.hpp
+// ---- stagecraft/layers/core/slicing_op_lambda.hpp
 // A part of a symbolic tensor, x[{sc::all(), sc::slice(1, 3)}]. Keras makes a layer of it, a SlicingOpLambda.
 
 namespace stagecraft {
@@ -16909,238 +13708,97 @@ constexpr symbolic_tensor symbolic_tensor::operator[](tracing::slice_list const&
 
 }  // namespace stagecraft
 
-// ---- stagecraft/layers/softmax_layer.hpp
-// Softmax as a layer of its own, along any axis: tf.keras.layers.Softmax.
+// ---- stagecraft/layers/broadcast.hpp
+// Which element of an operand each element of a result reads, where shapes differ: NumPy's rule.
 
-namespace stagecraft::layers {
+namespace stagecraft::detail {
 
-/// exp(x) divided by the sum of exp(x) along `axis`, which counts as in Keras: the batch is axis 0, -1 is the last. It
-/// is not called `softmax`, since that is the activation: along the last axis, `activation{sc::softmax}` and
-/// `dense{units, sc::softmax}` compute the same.
-///
-/// Shape unchanged, no weights. Errors: E1001; E1061 for an axis that the input does not have, or the batch.
-/// Definition: Keras API, layers/activation_layers/softmax.
-struct softmax_layer : layer<softmax_layer> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "Softmax";
-  static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
+/// The shape of two operands' result: their last axes match, and an axis of length 1 is repeated. An empty shape
+/// without meaning, and `fits` false, where they do not.
+struct broadcast_shape {
+  shape result;
+  bool fits = true;
 
-  int axis = -1;
-  using arguments = argument_list<&softmax_layer::axis>;
-
-  constexpr explicit softmax_layer(int axis_ = -1) : axis(axis_) {}
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = softmax_layer>
-  constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  /// The axis among those of a shape, which has no batch.
-  [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
-
-  constexpr auto call(auto& ops, auto x) const {
-    shape const in = detail::sample_shape(x);
-    if (shape_axis(in) >= 0 && shape_axis(in) < in.rank()) return ops.softmax(x, shape_axis(in) + 1);
-    ops.error(1061, "works along axis ", axis, ", which is not an axis of an input of shape ", in,
-              "; axis 0 is the batch, the last is ", in.rank());
-    return x;
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/spatial_dropout_layer.hpp
-// What spatial_dropout1d, spatial_dropout2d and spatial_dropout3d have in common. Keras counterpart: the base class of
-// tf.keras.layers.SpatialDropout1D and its like.
-
-namespace stagecraft::layers {
-
-/// While training, each channel of a sample is 0 with probability `rate` at all positions, and multiplied by
-/// 1 / (1 - rate) otherwise; at inference the input passes unchanged. Which channels are dropped follows from the
-/// trainer's seed (or `seed`, unless 0), the call and the step, not from threads. Axes is 4 for volumes, 3 for
-/// images, 2 for sequences.
-///
-/// Errors: E1001; E1013 if rate is not in [0, 1); E1041 for an input of another number of axes.
-template <class Derived, int Axes>
-struct spatial_dropout_layer : layer<Derived> {
-  static constexpr bool supports_masking = true;
-  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
-  float rate = 0;
-  using arguments = argument_list<&spatial_dropout_layer::rate>;
-  std::uint64_t seed = 0;
-
-  constexpr explicit spatial_dropout_layer(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
-  constexpr explicit spatial_dropout_layer(double rate_, std::uint64_t seed_ = 0)
-      : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
-  constexpr explicit spatial_dropout_layer(int rate_, std::uint64_t seed_ = 0)
-      : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
-
-  /// Nothing, or anything else: E1025.
-  template <class L = Derived>
-  constexpr spatial_dropout_layer() : spatial_dropout_layer(0.5F) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit spatial_dropout_layer(detail::wrong_options, ...) : spatial_dropout_layer(0.5F) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!(rate > -1e6F && rate < 1e6F))
-      ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
-    else if (!(rate >= 0.0F && rate < 1.0F))
-      ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
-    else if (x.rank() != Axes + 1)
-      ops.error(1041, "expects an input of shape ",
-                Axes == 4   ? "(depth, height, width, channels)"
-                : Axes == 3 ? "(height, width, channels)"
-                            : "(steps, channels)",
-                ", but got ", detail::sample_shape(x));
-    else if (ops.training() && rate > 0.0F) {
-      operations::extents of_channels = x.shape();
-      for (int axis = 1; axis < Axes; ++axis) of_channels[axis] = 1;
-      return ops.dropout(x, of_channels, rate, seed);
+  constexpr broadcast_shape(shape const& a, shape const& b) {
+    int const rank = a.rank() > b.rank() ? a.rank() : b.rank();
+    for (int axis = 0; axis < rank; ++axis) {
+      int const own = length(a, rank, axis), other = length(b, rank, axis);
+      fits = fits && (own == other || own == 1 || other == 1);
+      result.push_back(own == 1 ? other : own);
     }
-    return x;
+  }
+  /// The length of an axis of a shape that is filled up to a rank with axes in front.
+  static constexpr int length(shape const& of, int rank, int axis) {
+    int const from = axis - (rank - of.rank());
+    return from < 0 ? 1 : of[from];
   }
 };
 
-}  // namespace stagecraft::layers
+/// The axes of a batch of results, the outermost first, along which an operand has elements of its own or one that is
+/// shared. Neighbours of one kind are one axis.
+struct broadcast_axes {
+  static constexpr int most = shape::max_rank + 1;
 
-// ---- stagecraft/layers/spatial_dropout1d.hpp
-// Sets random channels of a sequence to zero while training: tf.keras.layers.SpatialDropout1D.
+  int count = 1;
+  std::int64_t length[most]{};
+  bool shared[most]{};
 
-namespace stagecraft::layers {
-
-/// Drops whole channels, see spatial_dropout_layer. Shape (steps, channels), unchanged. No weights.
-/// Definition: Keras API, layers/regularization_layers/spatial_dropout1d.
-struct spatial_dropout1d : spatial_dropout_layer<spatial_dropout1d, 2> {
-  static constexpr std::string_view class_name = "SpatialDropout1D";
-  static constexpr std::string_view usage = "spatial_dropout1d{rate} or spatial_dropout1d{rate, seed}";
-
-  using spatial_dropout_layer<spatial_dropout1d, 2>::spatial_dropout_layer;
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/spatial_dropout2d.hpp
-// Sets random channels of an image to zero while training: tf.keras.layers.SpatialDropout2D.
-
-namespace stagecraft::layers {
-
-/// Drops whole channels, see spatial_dropout_layer. Shape (height, width, channels), unchanged. No weights.
-/// Definition: Keras API, layers/regularization_layers/spatial_dropout2d.
-struct spatial_dropout2d : spatial_dropout_layer<spatial_dropout2d, 3> {
-  static constexpr std::string_view class_name = "SpatialDropout2D";
-  static constexpr std::string_view usage = "spatial_dropout2d{rate} or spatial_dropout2d{rate, seed}";
-
-  using spatial_dropout_layer<spatial_dropout2d, 3>::spatial_dropout_layer;
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/spatial_dropout3d.hpp
-// Sets random channels of a volume to zero while training: tf.keras.layers.SpatialDropout3D.
-
-namespace stagecraft::layers {
-
-/// Drops whole channels, see spatial_dropout_layer. Shape (depth, height, width, channels), unchanged. No weights.
-/// Definition: Keras API, layers/regularization_layers/spatial_dropout3d.
-struct spatial_dropout3d : spatial_dropout_layer<spatial_dropout3d, 4> {
-  static constexpr std::string_view class_name = "SpatialDropout3D";
-  static constexpr std::string_view usage = "spatial_dropout3d{rate} or spatial_dropout3d{rate, seed}";
-
-  using spatial_dropout_layer<spatial_dropout3d, 4>::spatial_dropout_layer;
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/stacked_rnn_cells.hpp
-// Several cells as one, of which each reads the output of the one before it: tf.keras.layers.StackedRNNCells.
-
-namespace stagecraft::layers {
-
-/// A cell of rnn that carries out its cells one after the other in each step: `rnn{stacked_rnn_cells{lstm_cell{8},
-/// gru_cell{4}}}`. Its states are those of all; its output is that of the last. Weights are named as in Keras,
-/// "lstm_cell/kernel", "lstm_cell_1/kernel". Definition: Keras API, layers/recurrent_layers/stacked_rnn_cells.
-template <class First, class... Rest>
-struct stacked_rnn_cells {
-  static constexpr std::string_view name = "stacked_rnn_cells";
-  static constexpr int states = First::states + stacked_rnn_cells<Rest...>::states;
-  /// The state that is the output.
-  static constexpr int output = First::states + stacked_rnn_cells<Rest...>::output;
-
-  First first;
-  stacked_rnn_cells<Rest...> rest;
-
-  constexpr explicit stacked_rnn_cells(First const& first_, Rest const&... rest_) : first(first_), rest(rest_...) {}
-
-  [[nodiscard]] constexpr int state_size(int index) const {
-    return index < First::states ? first.state_size(index) : rest.state_size(index - First::states);
+  constexpr broadcast_axes(int batch, shape const& result, shape const& operand, bool shares_batch = false) {
+    length[0] = batch;
+    shared[0] = shares_batch;
+    for (int axis = 0; axis < result.rank(); ++axis) {
+      if (result[axis] == 1) continue;
+      bool const shares = broadcast_shape::length(operand, result.rank(), axis) == 1;
+      if (shares == shared[count - 1]) {
+        length[count - 1] *= result[axis];
+      } else {
+        shared[count] = shares;
+        length[count++] = result[axis];
+      }
+    }
   }
-  template <class... Before>
-  constexpr auto build(auto& ops, operations::extents const& of_step) const {
-    auto const own = stacked_rnn_cells<First>(first).template build<Before...>(ops, of_step);
-    operations::extents of_output = of_step;
-    of_output[-1] = first.state_size(0);
-    auto const others = rest.template build<Before..., First>(ops, of_output);
-    return [own, others](auto& in, auto x, auto const& state) {
-      std::array<decltype(x), First::states> before{};
-      std::array<decltype(x), states - First::states> behind{};
-      for (std::size_t i = 0; i < states; ++i) (i < First::states ? before[i] : behind[i - First::states]) = state[i];
-      auto const next = own(in, x, before);
-      auto const last = others(in, next[0], behind);
-      std::array<decltype(x), states> all{};
-      for (std::size_t i = 0; i < states; ++i) all[i] = i < First::states ? next[i] : last[i - First::states];
-      return all;
-    };
+
+  [[nodiscard]] constexpr bool shares() const { return count > 1; }
+  /// Elements of the result along axes [first, last).
+  [[nodiscard]] constexpr std::int64_t size(int first, int last) const {
+    std::int64_t result = 1;
+    for (int axis = first; axis < last; ++axis) result *= length[axis];
+    return result;
+  }
+  /// The operand's own elements along these axes.
+  [[nodiscard]] constexpr std::int64_t own_size(int first, int last) const {
+    std::int64_t result = 1;
+    for (int axis = first; axis < last; ++axis) result *= shared[axis] ? 1 : length[axis];
+    return result;
+  }
+  /// The operand's element that an element of the result reads.
+  [[nodiscard]] constexpr std::int64_t element(std::int64_t of_result) const {
+    std::int64_t result = 0, stride = 1;
+    for (int axis = count; axis-- > 0;) {
+      if (!shared[axis]) {
+        result += of_result % length[axis] * stride;
+        stride *= length[axis];
+      }
+      of_result /= length[axis];
+    }
+    return result;
+  }
+  /// The element of the result that is number `repeat` of those that read the operand's element number `own`.
+  [[nodiscard]] constexpr std::int64_t reader(std::int64_t own, std::int64_t repeat) const {
+    std::int64_t result = 0, stride = 1;
+    for (int axis = count; axis-- > 0;) {
+      auto& counter = shared[axis] ? repeat : own;
+      result += counter % length[axis] * stride;
+      counter /= length[axis];
+      stride *= length[axis];
+    }
+    return result;
   }
 };
 
-template <class Cell>
-struct stacked_rnn_cells<Cell> {
-  static constexpr int states = Cell::states, output = 0;
+}  // namespace stagecraft::detail
 
-  Cell first;
-
-  constexpr explicit stacked_rnn_cells(Cell const& first_) : first(first_) {}
-
-  [[nodiscard]] constexpr int state_size(int index) const { return first.state_size(index); }
-  /// `Before`: the cells before it, after whose number it is named.
-  template <class... Before>
-  constexpr auto build(auto& ops, operations::extents const& of_step) const {
-    constexpr int same = (0 + ... + (std::is_same_v<Before, Cell> ? 1 : 0));
-    fixed_name scope(Cell::name);
-    if (same > 0) scope.append('_').append(same);
-    return ops.name_scope(scope, [&] { return first.build(ops, of_step); });
-  }
-};
-
-template <class... Cells>
-stacked_rnn_cells(Cells...) -> stacked_rnn_cells<Cells...>;
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/subtract.hpp
-// The difference of its inputs: tf.keras.layers.Subtract.
-
-namespace stagecraft::layers {
-
-/// Its first input minus its second; exactly two inputs, whose shapes are repeated, see merge.
-/// Called as `subtract{}(a, b)` or `subtract{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
-/// Definition: Keras API, layers/merging_layers/subtract.
-struct subtract : merge<subtract, 2> {
-  static constexpr std::string_view class_name = "Subtract";
-
-  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a - b; }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/tf_op_lambda.hpp
+// ---- stagecraft/layers/core/tf_op_lambda.hpp
 // Arithmetic on symbolic tensors: a + b, 2 * a, -a, a += b. Keras makes a layer of each, a TFOpLambda.
 
 namespace stagecraft {
@@ -17285,52 +13943,25 @@ constexpr symbolic_tensor& operator/=(detail::tensor_variable a, detail::Operand
 
 }  // namespace stagecraft
 
-// ---- stagecraft/layers/thresholded_re_lu.hpp
-// A rectifier with a threshold: tf.keras.layers.ThresholdedReLU.
+// ---- stagecraft/layers/locally_connected/locally_connected_layer.hpp
+// What locally_connected1d and locally_connected2d have in common: all but the number of axes.
 
 namespace stagecraft::layers {
 
-/// f(x) = x for x > theta, 0 otherwise; theta is 1 by default.
-///
-/// Shape unchanged, no weights. Errors: E1001; E1060 for a negative theta.
-/// Definition: Keras API, layers/activation_layers/threshold_relu.
-struct thresholded_re_lu : layer<thresholded_re_lu> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "ThresholdedReLU";
-  static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}";
-
-  float theta = 0;
-  using arguments = argument_list<&thresholded_re_lu::theta>;
-
-  constexpr thresholded_re_lu() : thresholded_re_lu(1.0F) {}
-  constexpr explicit thresholded_re_lu(float theta_) : theta(theta_) {}
-  constexpr explicit thresholded_re_lu(double theta_) : thresholded_re_lu(static_cast<float>(theta_)) {}
-  constexpr explicit thresholded_re_lu(int theta_) : thresholded_re_lu(static_cast<float>(theta_)) {}
-
-  /// Anything else: E1025.
-  using layer::layer;
-  template <class L = thresholded_re_lu>
-  constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  [[nodiscard]] constexpr stagecraft::activation function() const { return activations::relu(0, -1, theta); }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!(theta >= 0.0F && theta < 1e30F)) ops.error(1060, "has a theta that is negative or not a number");
-    return function()(x);
-  }
-};
-
-}  // namespace stagecraft::layers
-
-// ---- stagecraft/layers/time_distributed.hpp
-// A layer for each step of a sequence: tf.keras.layers.TimeDistributed.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of TimeDistributed.
-struct time_distributed_options {
+/// Keras's keyword arguments of LocallyConnected1D (Size is int) and LocallyConnected2D (Size is size_2d).
+template <class Size>
+struct locally_connected_options {
+  Size strides = 1;                                          ///< how far the window moves from one output to the next
+  stagecraft::padding padding = stagecraft::padding::valid;  ///< `valid` alone: windows lie inside the input
+  bool use_bias = true;  ///< whether the layer has weights `bias`, one per output, which are added to the result
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
+  regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
+  regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
+  constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -17338,100 +13969,757 @@ struct time_distributed_options {
   stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
-/// `each` for every step of its input, with the same weights: the steps of all samples are samples to it, as in a Keras
-/// model whose batch size is not fixed. It takes any layer of one input, one of your own as well; for several of them,
-/// or those of a model, each gets a time_distributed of its own.
+/// A convolution with a kernel and a bias of its own for each place of the output; channels last. Keras's
+/// implementation 1.
 ///
-/// Shape: (steps, ...) to (steps, the shape that `each` gives). Weights: those of `each`, under its names. Cost: that
-/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1089 a stateful one; E1101 where it
-/// adds to the loss; E1041 without an axis behind the steps. Definition: Keras API,
-/// layers/recurrent_layers/time_distributed.
-template <class Each>
-struct time_distributed : layer<time_distributed<Each>> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "TimeDistributed";
-  static constexpr std::string_view usage =
-      "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}";
+/// Weights: kernel (places of the output, elements of a window, filters), bias (new lengths..., filters). Cost: 2 FLOPs
+/// per weight of the kernel. Errors: those of window_layer; E1034 if the window does not fit; E1037 for another padding
+/// than valid.
+template <class Derived, class Size>
+struct locally_connected_layer : window_layer<Derived, Size, locally_connected_options<Size>> {
+  using base = window_layer<Derived, Size, locally_connected_options<Size>>;
+  using base::base;
 
-  Each each;
-
-  constexpr explicit time_distributed(Each const& each_, time_distributed_options const& options = {}) : each(each_) {
-    this->layer_name = options.name;
-    this->trainable = options.trainable && each.trainable;
-    this->layer_dtype = options.dtype == dtype::of_policy ? each.layer_dtype : options.dtype;
-  }
-
-  /// Keras's `layer`.
-  [[nodiscard]] constexpr Each const& wrapped() const { return each; }
-
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (in[0].rank() < 2) return in.error(1041, "expects an input of shape (steps, ...), but got ", in[0]);
-    parameter_list weights;
-    auto const found = rules(in, weights);
-    if (found.losses > 0 || !detail::activity_regularizer_of(each).empty())
-      return in.error(1101,
-                      "distributes a layer that adds to the loss; add a layer behind it that does so, such as "
-                      "activity_regularization");
-    shape result(in[0][0]);
-    for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
-      if (weights.entries[i].between_batches)
-        return in.error(1089,
-                        "distributes a layer that is stateful over the steps of a sequence, which are samples to it");
-    if (found.output.rank() == shape::max_rank)
-      return in.error(1041, "gives more than ", shape::max_rank - 1, " axes for each step");
-    for (int const length : found.output) result.push_back(length);
-    return result;
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const { rules(in, weights); }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    parameter_list weights;
-    return in[0][0] * rules(in, weights).flops;
-  }
-
-  /// The shape of one step.
-  [[nodiscard]] static constexpr shape of_step(shape const& sequence) {
-    shape result;
-    for (int axis = 1; axis < sequence.rank(); ++axis) result.push_back(sequence[axis]);
-    return result;
-  }
-
- private:
-  constexpr auto rules(layer_inputs const& in, parameter_list& weights) const {
-    shape const step = of_step(in[0]);
-    return detail::rules_of_layer<Each>(each, in.with_shapes(&step, 1), in.layer_name(), weights, in.problem());
+  constexpr auto call(auto& ops, auto x) const {
+    if (!base::check_options(ops, x, 1)) return x;
+    auto const& given = this->options;
+    int const batch = x.length(0), channels = x.length(-1), outputs = this->filters;
+    operations::extents out;
+    auto const over = base::windows_of(x.shape(), 1);
+    if (given.padding != padding::valid) return ops.error(1037, "has a padding that is not valid"), x;
+    if (!over.out(x.shape(), outputs, out))
+      return ops.error(1034, "has a kernel of ", this->kernel_size, ", which does not fit into an input of ",
+                       detail::sample_shape(x)),
+             x;
+    int const rows = static_cast<int>(out.size()) / batch / outputs, taps = static_cast<int>(over.size());
+    // What each window sees of one tap after the other: (places, batch, taps * channels).
+    tracing::growing_array<operations::tensor> seen;
+    for (int tap = 0; tap < taps; ++tap) {
+      auto part = x;
+      for (int axis = base::places, rest = tap; axis-- > 0; rest /= over[axis].size)
+        part = ops.slice(part, axis + 1, rest % over[axis].size, out[axis + 1], over[axis].stride);
+      seen.push_back(ops.reshape(part, {batch, rows, channels}));
+    }
+    auto const windows = ops.transpose(ops.concatenate(seen), {1, 0, 2});
+    auto const kernel = base::make_kernel(ops, {rows, taps * channels, outputs});
+    auto const sums = ops.reshape(ops.transpose(ops.matmul(windows, kernel), {1, 0, 2}), out);
+    return base::with_bias_and_activation(ops, sums, detail::sample_shape(sums));
   }
 };
-
-/// What is no layer cannot be distributed: E1072.
-template <class Other>
-  requires(!Layer<Other>)
-struct time_distributed<Other> : layer<time_distributed<Other>> {
-  static constexpr std::string_view class_name = "TimeDistributed";
-
-  constexpr explicit time_distributed(Other const&, time_distributed_options const& = {}) {
-    static_assert(detail::report<problem<Other>>());
-  }
-  [[nodiscard]] static constexpr shape output_shape(layer_inputs const& in) { return in[0]; }
-
- private:
-  template <class T>
-  static constexpr diagnostics::diagnostic problem = [] {
-    diagnostics::diagnostic found;
-    found.report(1072, "time_distributed is given '", detail::type_name<T>(),
-                 "', which is not a layer; of a model, give each layer a time_distributed of its own");
-    return found;
-  }();
-};
-
-template <class Each>
-time_distributed(Each) -> time_distributed<Each>;
-template <class Each>
-time_distributed(Each, time_distributed_options) -> time_distributed<Each>;
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/unit_normalization.hpp
+// ---- stagecraft/layers/locally_connected/locally_connected1d.hpp
+// A convolution with weights of its own at each place: tf.keras.layers.LocallyConnected1D.
+
+namespace stagecraft::layers {
+
+using locally_connected1d_options = locally_connected_options<int>;
+
+/// See locally_connected_layer. Shape: (steps, channels) to (new steps, channels) with `filters` channels.
+/// Definition: Keras API, layers/locally_connected_layers/locall_connected1d.
+struct locally_connected1d : locally_connected_layer<locally_connected1d, int> {
+  static constexpr std::string_view class_name = "LocallyConnected1D";
+  static constexpr std::string_view usage =
+      "locally_connected1d{filters, kernel_size}, locally_connected1d{filters, kernel_size, activation} or "
+      "locally_connected1d{filters, kernel_size, activation, {.strides = 2, ...}}";
+
+  using locally_connected_layer::locally_connected_layer;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/locally_connected/locally_connected2d.hpp
+// A convolution with weights of its own at each place: tf.keras.layers.LocallyConnected2D.
+
+namespace stagecraft::layers {
+
+using locally_connected2d_options = locally_connected_options<size_2d>;
+
+/// See locally_connected_layer. Shape: (height, width, channels) to (new height, width, channels) with `filters`
+/// channels. Definition: Keras API, layers/locally_connected_layers/locall_connected2d.
+struct locally_connected2d : locally_connected_layer<locally_connected2d, size_2d> {
+  static constexpr std::string_view class_name = "LocallyConnected2D";
+  static constexpr std::string_view usage =
+      "locally_connected2d{filters, kernel_size}, locally_connected2d{filters, kernel_size, activation} or "
+      "locally_connected2d{filters, kernel_size, activation, {.strides = 2, ...}}";
+
+  using locally_connected_layer::locally_connected_layer;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/merging/merge.hpp
+// What the layers that combine tensors element by element have in common.
+
+namespace stagecraft::layers {
+
+/// Base of add, subtract, multiply, average, maximum and minimum. Inputs of different shapes are repeated along axes of
+/// length 1, and along axes in front that they do not have: (3, 4) with (4) or with (3, 1) is (3, 4).
+/// Errors: E1001 number of inputs, E1014 shapes that do not fit.
+/// Definition: Keras, layers/merging, `_compute_elemwise_op_output_shape`.
+template <class Derived, int MostInputs = 16>
+struct merge : layer<Derived> {
+  static constexpr bool supports_masking = true;
+  static constexpr int least_inputs = 2, most_inputs = MostInputs;
+
+  static constexpr detail::rules_key rules_key() { return {}; }
+  constexpr auto call(auto& ops, tensor_list in) const {
+    shape result = detail::sample_shape(in[0]);
+    for (std::size_t i = 1; i < in.size(); ++i) {
+      shape const other = detail::sample_shape(in[i]);
+      detail::broadcast_shape const merged(result, other);
+      if (!merged.fits) {
+        ops.error(1014, "expects inputs whose shapes fit, but input 0 has ", detail::sample_shape(in[0]), " and input ",
+                  static_cast<int>(i), " has ", other,
+                  "; axes are compared from the last one, and are equal or one of them is 1");
+        return in[0];
+      }
+      result = merged.result;
+    }
+    auto const aligned = [&](operations::tensor x) {  // the batch stays in front of new axes
+      operations::extents own = x.shape();
+      while (own.rank <= result.rank()) own.insert(1, 1);
+      return ops.reshape(x, own);
+    };
+    auto merged = aligned(in[0]);
+    for (operations::tensor const x : in.subspan(1)) merged = Derived::combine(merged, aligned(x));
+    if constexpr (requires { Derived::finish(merged, 1); })
+      merged = Derived::finish(merged, static_cast<int>(in.size()));
+    return merged;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/merging/add.hpp
+// The sum of its inputs: tf.keras.layers.Add.
+
+namespace stagecraft::layers {
+
+/// Adds two or more inputs element by element; shapes that differ are repeated, see merge.
+/// Called as `add{}(a, b)` or `add{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/add.
+struct add : merge<add> {
+  static constexpr std::string_view class_name = "Add";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a + b; }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/merging/average.hpp
+// The mean of its inputs: tf.keras.layers.Average.
+
+namespace stagecraft::layers {
+
+/// The mean of two or more inputs element by element; shapes that differ are repeated, see merge.
+/// Called as `average{}(a, b)` or `average{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/average.
+struct average : merge<average> {
+  static constexpr std::string_view class_name = "Average";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a + b; }
+  static constexpr auto finish(operations::tensor sum, int count) { return sum * (1.0F / static_cast<float>(count)); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/merging/concatenate.hpp
+// Joins its inputs along one axis: tf.keras.layers.Concatenate.
+
+namespace stagecraft::layers {
+
+/// Joins two or more inputs whose shapes agree in all other axes. `axis` counts as in Keras: the batch is axis 0, -1 is
+/// the last. No weights.
+/// Errors: E1001; E1015 axis out of range or the batch; E1016 shapes that differ elsewhere.
+/// Definition: Keras API, layers/merging_layers/concatenate.
+struct concatenate : layer<concatenate> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "Concatenate";
+  static constexpr std::string_view usage = "concatenate{} or concatenate{axis}";
+  static constexpr int least_inputs = 2, most_inputs = 16;
+
+  int axis = -1;
+  using arguments = argument_list<&concatenate::axis>;
+
+  constexpr explicit(false) concatenate(int axis_ = -1) : axis(axis_) {}
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = concatenate>
+  constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// Steps that do not count do not count behind it; but not where sequences are joined end to end.
+  [[nodiscard]] constexpr bool passes_mask() const { return !takes_no_mask(); }
+  [[nodiscard]] constexpr bool takes_no_mask() const { return axis == 1 || axis == -2; }
+
+  /// The axis among those of a shape, which has no batch.
+  [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
+
+  constexpr auto call(auto& ops, tensor_list in) const {
+    shape const first = detail::sample_shape(in[0]);
+    auto const along = shape_axis(first);
+    if (along < 0 || along >= first.rank()) {
+      ops.error(1015, "joins along axis ", axis, ", which is not an axis of an input of shape ", first,
+                "; axis 0 is the batch, the last is ", first.rank());
+      return in[0];
+    }
+    for (std::size_t i = 1; i < in.size(); ++i) {
+      shape const other = detail::sample_shape(in[i]);
+      bool same = other.rank() == first.rank();
+      for (int k = 0; same && k < first.rank(); ++k) same = k == along || other[k] == first[k];
+      if (same) continue;
+      ops.error(1016, "joins along axis ", axis, ", so its inputs must agree in all others, but input 0 has ", first,
+                " and input ", static_cast<int>(i), " has ", other);
+      return in[0];
+    }
+    return ops.concatenate(in, along + 1);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/merging/dot.hpp
+// Sums of products along an axis of each of two inputs: tf.keras.layers.Dot.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Dot.
+struct dot_options {
+  bool normalize = false;  ///< whether both inputs are divided by their lengths along the axis first: cosines
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// For each sample, sums of a[.., k, ..] * b[.., k, ..], where k runs along an axis of each. `axes` is one for both or
+/// {of a, of b}; they count as in Keras: the batch is axis 0, -1 is the last.
+///
+/// Shape: the other axes of a, then those of b; (1) if there are none. No weights. Cost: a product. Errors: E1001;
+/// E1074 axes that do not fit. Definition: Keras API, layers/merging_layers/dot.
+struct dot : argument_layer<dot, dot_options> {
+  static constexpr std::string_view class_name = "Dot";
+  static constexpr std::string_view usage = "dot{axis}, dot{{1, 2}} or dot{axis, {.normalize = true, .name = ...}}";
+
+  axis_list axes = 1;
+  using arguments = argument_list<&dot::axes>;
+
+  constexpr explicit dot(axis_list const& axes_, dot_options const& options_ = {})
+      : argument_layer(with{}, options_), axes(axes_) {}
+  constexpr explicit dot(int axis, dot_options const& options_ = {}) : dot(axis_list(axis), options_) {}
+  constexpr explicit dot(int const (&each)[2], dot_options const& options_ = {})
+      : dot(axis_list(each[0], each[1]), options_) {}
+  using argument_layer::argument_layer;
+
+  constexpr auto call(auto& ops, auto a, auto b) const {
+    int const of_b = axes.axes[axes.count - 1];
+    bool const fits =
+        axes.count < 3 && is_axis(a, axes.axes[0]) && is_axis(b, of_b) && a.shape()[axes.axes[0]] == b.shape()[of_b];
+    if (!fits) {
+      ops.error(1074, "multiplies along axes ", axes, " of inputs of shapes ", detail::sample_shape(a), " and ",
+                detail::sample_shape(b), "; they must exist, not be the batch, and have one length");
+      return a;
+    }
+    auto const left = axis_last(ops, a, axes.axes[0]), right = axis_last(ops, b, of_b);
+    auto const product = ops.matmul(left.rows, right.rows, {.transpose_b = true});
+    auto result = left.others;
+    for (int axis = 1; axis < right.others.rank; ++axis) result.push_back(right.others[axis]);
+    if (result.rank == 1) result.push_back(1);
+    return ops.reshape(product, result);
+  }
+
+ private:
+  static constexpr bool is_axis(auto x, int axis) {
+    return x.rank() <= axis_list::capacity && x.shape().has(axis) && x.shape().from_front(axis) > 0;
+  }
+  /// (batch, other axes together, axis), and the batch and these axes.
+  constexpr auto axis_last(auto& ops, auto x, int axis) const {
+    struct {
+      decltype(x) rows;
+      operations::extents others;
+    } result{x, x.shape()};
+    int const along = x.shape().from_front(axis), length = x.length(axis);
+    if (options.normalize) x *= rsqrt(stagecraft::maximum(ops.sum(square(x), along), 1e-12F));
+    axis_list order(0);
+    for (int i = 1; i < x.rank(); ++i)
+      if (i != along) order.axes[order.count++] = i;
+    order.axes[order.count++] = along;
+    result.others.erase(along);
+    int const others = static_cast<int>(result.others.size()) / x.length(0);
+    result.rows = ops.reshape(ops.transpose(x, order), {x.length(0), others, length});
+    return result;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/merging/maximum.hpp
+// The largest of its inputs: tf.keras.layers.Maximum.
+
+namespace stagecraft::layers {
+
+/// The maximum of two or more inputs element by element; shapes that differ are repeated, see merge.
+/// Called as `maximum{}(a, b)` or `maximum{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/maximum.
+struct maximum : merge<maximum> {
+  static constexpr std::string_view class_name = "Maximum";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return operations::maximum(a, b); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/merging/minimum.hpp
+// The smallest of its inputs: tf.keras.layers.Minimum.
+
+namespace stagecraft::layers {
+
+/// The minimum of two or more inputs element by element; shapes that differ are repeated, see merge.
+/// Called as `minimum{}(a, b)` or `minimum{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/minimum.
+struct minimum : merge<minimum> {
+  static constexpr std::string_view class_name = "Minimum";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return operations::minimum(a, b); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/merging/multiply.hpp
+// The product of its inputs: tf.keras.layers.Multiply.
+
+namespace stagecraft::layers {
+
+/// Multiplies two or more inputs element by element; shapes that differ are repeated, see merge.
+/// Called as `multiply{}(a, b)` or `multiply{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/multiply.
+struct multiply : merge<multiply> {
+  static constexpr std::string_view class_name = "Multiply";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a * b; }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/merging/subtract.hpp
+// The difference of its inputs: tf.keras.layers.Subtract.
+
+namespace stagecraft::layers {
+
+/// Its first input minus its second; exactly two inputs, whose shapes are repeated, see merge.
+/// Called as `subtract{}(a, b)` or `subtract{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/subtract.
+struct subtract : merge<subtract, 2> {
+  static constexpr std::string_view class_name = "Subtract";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a - b; }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/normalization/batch_normalization.hpp
+// Normalises each channel over the batch: tf.keras.layers.BatchNormalization.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of BatchNormalization.
+struct batch_normalization_options {
+  /// The axis of the channels; negative numbers count from the end.
+  int axis = -1;
+  double momentum = 0.99;  ///< a double, since what counts is its difference from 1
+  /// A small number that is added to the variance, so that nothing is divided by 0.
+  float epsilon = 1e-3F;
+  /// Whether the layer has weights `beta`, which are added to the result.
+  bool center = true;
+  /// Whether the layer has weights `gamma`, which the result is multiplied by.
+  bool scale = true;
+  /// The values that `beta` begins with.
+  initializer beta_initializer = initializers::zeros{};
+  /// The values that `gamma` begins with.
+  initializer gamma_initializer = initializers::ones{};
+  /// The values that the moving mean begins with.
+  initializer moving_mean_initializer = initializers::zeros{};
+  /// The values that the moving variance begins with.
+  initializer moving_variance_initializer = initializers::ones{};
+  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
+  regularizer beta_regularizer = {};
+  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
+  regularizer gamma_regularizer = {};
+  /// What `beta` becomes after each update: non_neg, max_norm and the like.
+  constraint beta_constraint = {};
+  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
+  constraint gamma_constraint = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with numbers of its own for each channel: each
+/// index of `axis`, which counts as in Keras (the batch is axis 0, -1 the last).
+///
+/// While training, mean and variance are those of the batch (of its samples alone, where a batch is partial), and each
+/// call moves two weights that the optimizer does not touch: moving = moving * momentum + batch * (1 - momentum). These
+/// are used in evaluation and prediction. As in Keras, whose fused kernel does so, moving_variance gathers the unbiased
+/// variance, of n - 1 of n values, for inputs of rank 4 or 5 (with the batch) whose axis is 1 or the last; in all other
+/// cases, and for the output always, it is the variance of n.
+///
+/// With `.trainable = false` the layer works as in prediction while the model is trained: by its moving statistics,
+/// which stay as they are.
+///
+/// Shape unchanged. Weights: gamma, beta, moving_mean, moving_variance (channels each). Cost: 2 FLOPs per element.
+/// Errors: E1050 axis; E1052 momentum; E1053 epsilon. Definition: Keras API, layers/normalization_layers.
+struct batch_normalization : layer<batch_normalization> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "BatchNormalization";
+  static constexpr std::string_view usage =
+      "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
+
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
+  batch_normalization_options options;
+
+  constexpr batch_normalization() : batch_normalization(batch_normalization_options{}) {}
+  constexpr explicit batch_normalization(int axis_) : batch_normalization(batch_normalization_options{.axis = axis_}) {}
+  constexpr explicit(false) batch_normalization(batch_normalization_options const& options_) : options(options_) {
+    take_base_options(options);
+  }
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = batch_normalization>
+  constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The axis among those of a shape, which has no batch.
+  [[nodiscard]] constexpr int shape_axis(shape const& in) const {
+    return options.axis < 0 ? in.rank() + options.axis : options.axis - 1;
+  }
+  [[nodiscard]] constexpr int channels(shape const& in) const { return in[shape_axis(in)]; }
+  /// Whether moving_variance gathers the unbiased variance.
+  [[nodiscard]] constexpr bool moves_unbiased_variance(shape const& in) const {
+    int const along = shape_axis(in);
+    return (in.rank() == 3 || in.rank() == 4) && (along == 0 || along == in.rank() - 1);
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    int const along = shape_axis(in);
+    if (along < 0 || along >= in.rank())
+      ops.error(1050, "normalises along axis ", options.axis, ", which is not an axis of an input of shape ", in,
+                "; axis 0 is the batch, the last is ", in.rank());
+    else if (!(options.momentum >= 0 && options.momentum <= 1))
+      ops.error(1052, "has a momentum outside of 0 to 1; Keras's default is 0.99");
+    else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
+      ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
+    else
+      return normalized(ops, x, in, along);
+    return x;
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
+
+ private:
+  constexpr auto normalized(auto& ops, auto x, shape const& in, int along) const {
+    shape const each = in[along];
+    decltype(x) gamma{}, beta{};
+    if (options.scale)
+      gamma = ops.weight(parameter::with("gamma", each, options.gamma_initializer, options.gamma_regularizer,
+                                         options.gamma_constraint));
+    if (options.center)
+      beta = ops.weight(
+          parameter::with("beta", each, options.beta_initializer, options.beta_regularizer, options.beta_constraint));
+    auto const moving_mean = ops.weight(
+        {.name = "moving_mean", .shape = each, .initializer = options.moving_mean_initializer, .trainable = false});
+    auto const moving_variance = ops.weight({.name = "moving_variance",
+                                             .shape = each,
+                                             .initializer = options.moving_variance_initializer,
+                                             .trainable = false});
+    if constexpr (requires { x.mapped(); }) return x;  // shapes alone are asked for
+    operations::extents beside(1);                     // numbers of each channel, beside x
+    axis_list others = axis_list::none();
+    others.axes[others.count++] = 0;
+    for (int axis = 0; axis < in.rank(); ++axis) {
+      beside.push_back(axis == along ? in[axis] : 1);
+      if (axis != along) others.axes[others.count++] = axis + 1;
+    }
+    bool const looks_at_batch = ops.training() && trainable;
+    auto const mean = looks_at_batch ? ops.mean(x, others) : ops.reshape(moving_mean, beside);
+    auto const centred = x - mean;
+    auto const variance = looks_at_batch ? ops.mean(square(centred), others) : ops.reshape(moving_variance, beside);
+    if (looks_at_batch) {
+      double const values = static_cast<double>(x.shape().size() / in[along]), part = 1 - options.momentum;
+      double const unbiased = moves_unbiased_variance(in) && values > 1 ? values / (values - 1) : 1;
+      auto const moved = [&](auto weight, auto batch, double by) {
+        ops.update(weight, weight * static_cast<float>(options.momentum) +
+                               ops.reshape(batch, operations::extents::of(each)) * static_cast<float>(by));
+      };
+      moved(moving_mean, mean, part);
+      moved(moving_variance, variance, part * unbiased);
+    }
+    auto factor = rsqrt(variance + options.epsilon);
+    if (options.scale) factor *= ops.reshape(gamma, beside);
+    auto y = centred * factor;
+    if (options.center) y += ops.reshape(beta, beside);
+    return y;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/normalization/group_normalization.hpp
+// Normalises groups of channels of each sample: tf.keras.layers.GroupNormalization.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of GroupNormalization. Channels are the last axis.
+struct group_normalization_options {
+  /// In how many groups the channels are divided, in their order; -1: each channel is one.
+  int groups = 32;
+  /// A small number that is added to the variance, so that nothing is divided by 0.
+  float epsilon = 1e-3F;
+  /// Whether the layer has weights `beta`, which are added to the result.
+  bool center = true;
+  /// Whether the layer has weights `gamma`, which the result is multiplied by.
+  bool scale = true;
+  /// The values that `beta` begins with.
+  initializer beta_initializer = initializers::zeros{};
+  /// The values that `gamma` begins with.
+  initializer gamma_initializer = initializers::ones{};
+  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
+  regularizer beta_regularizer = {};
+  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
+  regularizer gamma_regularizer = {};
+  /// What `beta` becomes after each update: non_neg, max_norm and the like.
+  constraint beta_constraint = {};
+  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
+  constraint gamma_constraint = {};
+  /// Graphcore's option: whether a group has each groups-th channel, in place of neighbours.
+  bool strided_channel_grouping = false;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each sample and group
+/// of channels, over all places. The same while training and in prediction.
+///
+/// Shape unchanged: (..., channels). Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element.
+/// Errors: E1071 if the groups do not divide the channels. Definition: Keras API, layers/normalization_layers; Wu and
+/// He, 2018.
+struct group_normalization : layer<group_normalization> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "GroupNormalization";
+  static constexpr std::string_view usage =
+      "group_normalization{}, group_normalization{groups} or group_normalization{{.groups = 8, .name = ...}}";
+
+  group_normalization_options options;
+
+  constexpr group_normalization() : group_normalization(group_normalization_options{}) {}
+  constexpr explicit group_normalization(int groups)
+      : group_normalization(group_normalization_options{.groups = groups}) {}
+  constexpr explicit(false) group_normalization(group_normalization_options const& options_) : options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+    layer_dtype = options.dtype;
+  }
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = group_normalization>
+  constexpr explicit group_normalization(detail::wrong_options, ...) : group_normalization() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    int const channels = x.length(-1), groups = options.groups == -1 ? channels : options.groups;
+    if (groups < 1 || channels % groups != 0) {
+      ops.error(1071, "has ", groups, " groups, which do not divide the ", channels, " channels of its input");
+      return x;
+    }
+    // (batch, places, groups, channels of a group); strided: (batch, places, channels of a group, groups)
+    bool const is_strided = options.strided_channel_grouping;
+    int const inner = is_strided ? groups : channels / groups;
+    axis_list const reduced{1, is_strided ? 2 : 3};
+    int const batch = x.length(0), places = static_cast<int>(x.shape().size() / batch / channels);
+    auto const grouped = ops.reshape(x, {batch, places, channels / inner, inner});
+    auto const centred = grouped - ops.mean(grouped, reduced);
+    auto const normal = centred * rsqrt(ops.mean(square(centred), reduced) + options.epsilon);
+    auto y = ops.reshape(normal, x.shape());
+    if (options.scale)
+      y *= ops.weight(parameter::with("gamma", {channels}, options.gamma_initializer, options.gamma_regularizer,
+                                      options.gamma_constraint));
+    if (options.center)
+      y += ops.weight(parameter::with("beta", {channels}, options.beta_initializer, options.beta_regularizer,
+                                      options.beta_constraint));
+    return y;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/normalization/instance_normalization.hpp
+// Normalises each channel of each sample: InstanceNormalization of Graphcore's Keras layers.
+
+namespace stagecraft::layers {
+
+/// Graphcore's keyword arguments of InstanceNormalization. Channels are the last axis.
+struct instance_normalization_options {
+  bool center = true;     ///< whether the layer has weights `beta`, which are added to the result
+  bool scale = true;      ///< whether the layer has weights `gamma`, which the result is multiplied by
+  float epsilon = 1e-3F;  ///< a small number that is added to the variance, so that nothing is divided by 0
+  initializer beta_initializer = initializers::zeros{};  ///< the values that `beta` begins with
+  initializer gamma_initializer = initializers::ones{};  ///< the values that `gamma` begins with
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// group_normalization with a group for each channel: mean and variance are those of a channel over all places.
+///
+/// Shape unchanged: (..., channels). Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element.
+/// Definition: Graphcore's IPU TensorFlow Addons, keras.layers.InstanceNormalization; Ulyanov and others, 2016.
+struct instance_normalization : option_layer<instance_normalization, instance_normalization_options> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "InstanceNormalization";
+  static constexpr std::string_view usage =
+      "instance_normalization{} or instance_normalization{{.epsilon = 1e-5F, .name = ...}}";
+
+  using option_layer::option_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    return group_normalization({.groups = -1,
+                                .epsilon = options.epsilon,
+                                .center = options.center,
+                                .scale = options.scale,
+                                .beta_initializer = options.beta_initializer,
+                                .gamma_initializer = options.gamma_initializer})
+        .call(ops, x);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/normalization/layer_normalization.hpp
+// Normalises each sample, or each row of it: tf.keras.layers.LayerNormalization.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of LayerNormalization.
+struct layer_normalization_options {
+  /// The axes that are normalized together; negative numbers count from the end.
+  axis_list axis = -1;
+  /// A small number that is added to the variance, so that nothing is divided by 0.
+  float epsilon = 1e-3F;
+  /// Whether the layer has weights `beta`, which are added to the result.
+  bool center = true;
+  /// Whether the layer has weights `gamma`, which the result is multiplied by.
+  bool scale = true;
+  /// The values that `beta` begins with.
+  initializer beta_initializer = initializers::zeros{};
+  /// The values that `gamma` begins with.
+  initializer gamma_initializer = initializers::ones{};
+  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
+  regularizer beta_regularizer = {};
+  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
+  regularizer gamma_regularizer = {};
+  /// What `beta` becomes after each update: non_neg, max_norm and the like.
+  constraint beta_constraint = {};
+  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
+  constraint gamma_constraint = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: the last axis
+/// or a list of the last axes in their order, such as {1, 2} or {-2, -1} for an input of rank 3 (with the batch).
+/// The same while training and in prediction.
+///
+/// Shape unchanged. Weights: gamma, beta, both of the shape of the normalised axes. Cost: 7 FLOPs per element.
+/// Errors: E1050 axis; E1051 axes that are not the last ones; E1053 epsilon.
+/// Definition: Keras API, layers/normalization_layers.
+struct layer_normalization : layer<layer_normalization> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "LayerNormalization";
+  static constexpr std::string_view usage =
+      "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
+
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
+  layer_normalization_options options;
+
+  constexpr layer_normalization() : layer_normalization(layer_normalization_options{}) {}
+  constexpr explicit layer_normalization(int axis_) : layer_normalization(layer_normalization_options{.axis = axis_}) {}
+  constexpr explicit(false) layer_normalization(layer_normalization_options const& options_) : options(options_) {
+    take_base_options(options);
+  }
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = layer_normalization>
+  constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The shape of what is normalised at once: the last axes, as many as `axis` names.
+  [[nodiscard]] constexpr shape normalized_shape(shape const& in) const {
+    shape result;
+    for (int i = in.rank() - options.axis.count; i < in.rank(); ++i) result.push_back(in[i]);
+    return result;
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    int const rank = in.rank();
+    bool are_last = true;
+    for (int i = 0; i < options.axis.count; ++i) {
+      int const along = options.axis.axes[i] < 0 ? rank + options.axis.axes[i] : options.axis.axes[i] - 1;
+      if (along < 0 || along >= rank) {
+        ops.error(1050, "normalises along axis ", options.axis.axes[i], ", which is not an axis of an input of shape ",
+                  in, "; axis 0 is the batch, the last is ", rank);
+        return x;
+      }
+      are_last = are_last && along == rank - options.axis.count + i;
+    }
+    if (!are_last)
+      ops.error(1051, "normalises along axis ", options.axis, ", but it takes the last axes of its input alone, ",
+                "in their order; the input's shape is ", in, " behind the batch, which is axis 0");
+    else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
+      ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
+    else {
+      auto const centred = x - ops.mean(x, options.axis);
+      auto y = centred * rsqrt(ops.mean(square(centred), options.axis) + options.epsilon);
+      if (options.scale)
+        y *= ops.weight(parameter::with("gamma", normalized_shape(in), options.gamma_initializer,
+                                        options.gamma_regularizer, options.gamma_constraint));
+      if (options.center)
+        y += ops.weight(parameter::with("beta", normalized_shape(in), options.beta_initializer,
+                                        options.beta_regularizer, options.beta_constraint));
+      return y;
+    }
+    return x;
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/normalization/unit_normalization.hpp
 // Divides by the length along axes: tf.keras.layers.UnitNormalization.
 
 namespace stagecraft::layers {
@@ -17469,7 +14757,1562 @@ struct unit_normalization : option_layer<unit_normalization, unit_normalization_
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/up_sampling1d.hpp
+// ---- stagecraft/layers/preprocessing/category_encoding.hpp
+// Whole numbers as vectors of ones and zeros: tf.keras.layers.CategoryEncoding.
+
+namespace stagecraft {
+
+/// What category_encoding makes of the numbers of a sample.
+enum class output_mode : unsigned char {
+  multi_hot,  ///< one vector for all of them, with ones at their places
+  one_hot,    ///< a vector for each; a last axis of length 1 becomes the vector
+  count,      ///< one vector that says how often each occurs, or the sum of the weights
+};
+
+}  // namespace stagecraft
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of CategoryEncoding behind the number of tokens.
+struct category_encoding_options {
+  stagecraft::output_mode output_mode = output_mode::multi_hot;  ///< what becomes of several numbers
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// A one for each number of a sample at its place among `num_tokens`; a number outside has none (TensorFlow: an error).
+/// With `count`, a second input of the same shape weighs the numbers. No gradient flows to the numbers.
+///
+/// Shape: (numbers) to (num_tokens); with one_hot (..., num_tokens). No weights. Errors: E1001; E1012 without tokens;
+/// E1041 for an input of another number of axes. Definition: Keras API, layers/preprocessing_layers/categorical.
+struct category_encoding : argument_layer<category_encoding, category_encoding_options> {
+  static constexpr std::string_view class_name = "CategoryEncoding";
+  static constexpr std::string_view usage =
+      "category_encoding{num_tokens} or category_encoding{num_tokens, {.output_mode = sc::output_mode::one_hot}}";
+  static constexpr int least_inputs = 1, most_inputs = 2;
+
+  int num_tokens = 1;
+  using arguments = argument_list<&category_encoding::num_tokens>;
+
+  constexpr explicit category_encoding(int num_tokens_, category_encoding_options const& options_ = {})
+      : argument_layer(with{}, options_), num_tokens(num_tokens_) {}
+  using argument_layer::argument_layer;
+
+  constexpr auto call(auto& ops, tensor_list in) const {
+    auto x = in[0];
+    bool const is_one_hot = options.output_mode == output_mode::one_hot;
+    if (num_tokens < 1) return ops.error(1012, "has ", num_tokens, " tokens; it needs at least 1"), x;
+    if (x.rank() < 2 || (!is_one_hot && x.rank() != 2) || x.rank() == operations::extents::max_rank)
+      return ops.error(1041, "expects an input of shape (numbers,), but got ", detail::sample_shape(x)), x;
+    if (in.size() > 1 && options.output_mode != output_mode::count)
+      return ops.error(1001, "takes weights as a second input only with output_mode::count"), x;
+    auto apart = x.shape();
+    if (!is_one_hot || apart[-1] != 1) apart.push_back(1);
+    auto const each = equal(ops.reshape(x, apart), ops.iota({num_tokens}));
+    if (is_one_hot) return each;
+    auto const all = options.output_mode == output_mode::multi_hot ? ops.max(each, 1)
+                     : in.size() > 1                               ? ops.sum(each * ops.reshape(in[1], apart), 1)
+                                                                   : ops.sum(each, 1);
+    return ops.reshape(all, {x.length(0), num_tokens});
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/preprocessing/center_crop.hpp
+// The middle of an image: tf.keras.layers.CenterCrop.
+
+namespace stagecraft::layers {
+
+/// Keeps `height` rows and `width` columns from the middle of an image; where a border is odd, one less is cut before
+/// it than after it.
+///
+/// Shape: (rows, columns, channels) to (height, width, channels). No weights, no arithmetic. Errors: E1001; E1041 for
+/// an input of another number of axes; E1045 if it is no part of the image. Definition: Keras API,
+/// layers/preprocessing_layers/image_preprocessing/center_crop.
+struct center_crop : layer<center_crop> {
+  static constexpr std::string_view class_name = "CenterCrop";
+  static constexpr std::string_view usage = "center_crop{height, width}";
+
+  int height = 1, width = 1;
+  using arguments = argument_list<&center_crop::height, &center_crop::width>;
+
+  constexpr center_crop(int height_, int width_) : height(height_), width(width_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = center_crop>
+  constexpr center_crop() : center_crop(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = center_crop>
+  constexpr explicit center_crop(detail::wrong_options, ...) : center_crop(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (x.rank() != 4)
+      ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
+    else if (height < 1 || width < 1 || height > x.length(1) || width > x.length(2))
+      ops.error(1045, "crops to ", height, " by ", width, ", which is no part of an input of shape ",
+                detail::sample_shape(x));
+    else
+      return ops.slice(ops.slice(x, 1, (x.length(1) - height) / 2, height), 2, (x.length(2) - width) / 2, width);
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/number_list.hpp
+// Keras's "a float or a list of floats".
+
+namespace stagecraft {
+
+/// Up to 32 numbers as an option: `0.5` or `{0, 0.5, 1}`.
+struct number_list {
+  static constexpr int capacity = 32;
+
+  float numbers[capacity]{};
+  int count = 0;
+
+  constexpr number_list() = default;
+  template <class... Numbers>
+    requires(sizeof...(Numbers) >= 1 && sizeof...(Numbers) <= capacity && (std::is_arithmetic_v<Numbers> && ...))
+  constexpr explicit(false) number_list(Numbers... number)
+      : numbers{static_cast<float>(number)...}, count(sizeof...(Numbers)) {}
+
+  /// `count` says how many there should be, also where that is more than there is room for.
+  constexpr void append(float number) noexcept {
+    if (count < capacity) numbers[count] = number;
+    ++count;
+  }
+  /// In ascending order.
+  constexpr void sort() noexcept {
+    for (int i = 1; i < count; ++i)
+      for (int k = i; k > 0 && numbers[k - 1] > numbers[k]; --k) {
+        float const smaller = numbers[k];
+        numbers[k] = numbers[k - 1];
+        numbers[k - 1] = smaller;
+      }
+  }
+  /// In a `call`: a tensor of (count).
+  [[nodiscard]] constexpr auto as_tensor(auto& ops) const {
+    decltype(ops.full({1}, 0.0F)) each[capacity]{};
+    for (int i = 0; i < count; ++i) each[i] = ops.full({1}, numbers[i]);
+    return ops.concatenate(std::span(each, static_cast<std::size_t>(count)));
+  }
+  [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
+  [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
+  [[nodiscard]] constexpr float const* end() const noexcept { return numbers + count; }
+  friend constexpr bool operator==(number_list const&, number_list const&) = default;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/preprocessing/discretization.hpp
+// In which of several ranges numbers lie: tf.keras.layers.Discretization.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Discretization.
+struct discretization_options {
+  number_list bin_boundaries = {};  ///< where ranges begin, in ascending order
+  int num_bins = 0;       ///< or how many ranges there are, whose boundaries are a weight: see adapt of a trainer
+  float epsilon = 0.01F;  ///< how exactly adapt follows the data; smaller is more exact and slower
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = how many boundaries are not above the input: 0 below the first one. No gradient flows through it.
+///
+/// Shape unchanged; whole numbers as floats, which embedding and category_encoding take. Weights: with `num_bins`
+/// bin_boundaries (num_bins - 1), which training does not change; `trainer.adapt<"name">(data)` makes them. Cost: 2
+/// FLOPs for each element and boundary. Errors: E1001; E1075 without boundaries, if they do not ascend, or if both are
+/// given. Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
+struct discretization : option_layer<discretization, discretization_options> {
+  static constexpr std::string_view class_name = "Discretization";
+  static constexpr std::string_view usage =
+      "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}";
+
+  using option_layer::option_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    auto const& bounds = options.bin_boundaries;
+    for (int i = 1; i < bounds.count; ++i)
+      if (!(bounds.numbers[i - 1] < bounds.numbers[i]))
+        return ops.error(1075, "has bin_boundaries that do not ascend, at number ", i), x;
+    if (options.num_bins != 0) return by_weight(ops, x);
+    if (bounds.empty()) return ops.error(1075, "has no bin_boundaries"), x;
+    auto bin = x >= bounds.numbers[0];
+    for (int i = 1; i < bounds.count; ++i) bin += x >= bounds.numbers[i];
+    return bin;
+  }
+
+ private:
+  constexpr auto by_weight(auto& ops, auto x) const {
+    if (options.num_bins < 2 || !options.bin_boundaries.empty())
+      return ops.error(1075, "has num_bins ", options.num_bins, " and ", options.bin_boundaries.count,
+                       " bin_boundaries; give it boundaries, or at least 2 bins"),
+             x;
+    auto const bounds = ops.weight({.name = "bin_boundaries", .shape = {options.num_bins - 1}, .trainable = false});
+    operations::extents apart = x.shape();
+    apart.push_back(1);
+    return ops.reshape(ops.sum(ops.reshape(x, apart) >= bounds, -1), x.shape());
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/preprocessing/normalization.hpp
+// Brings inputs to mean 0 and variance 1, by statistics of the data: tf.keras.layers.Normalization.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Normalization.
+struct normalization_options {
+  /// The axes whose elements have a mean and a variance of their own, in ascending order; `axis_list::none()`: one for
+  /// all. 0 is the batch, -1 the last.
+  axis_list axis = -1;
+  number_list mean = {};      ///< the mean, or one for each element of the axes; without it, a weight
+  number_list variance = {};  ///< the variance likewise
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = (input - mean) / sqrt(variance), of which at least 1e-7 counts.
+///
+/// Shape unchanged. Weights, if `mean` is not given: mean, variance, both of the lengths of the axes, and count (),
+/// which training does not change: `trainer.adapt<"name">(data)` makes them. Cost: 2 FLOPs per element. Errors: E1001;
+/// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, or of another
+/// length. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
+struct normalization : option_layer<normalization, normalization_options> {
+  static constexpr std::string_view class_name = "Normalization";
+  static constexpr std::string_view usage =
+      "normalization{}, normalization{{.axis = {1, 2}}} or normalization{{.mean = 3, .variance = 2, .name = ...}}";
+
+  using option_layer::option_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    shape lengths;
+    operations::extents aligned = x.shape();
+    for (int axis = 0; axis < x.rank(); ++axis) aligned[axis] = 1;
+    for (int const axis : options.axis) {
+      if (!x.shape().has(axis) || x.shape().from_front(axis) == 0)
+        return ops.error(1050, "normalizes along axis ", axis, ", which is no axis of a sample of shape ",
+                         detail::sample_shape(x)),
+               x;
+      lengths.push_back(aligned[axis] = x.length(axis));
+    }
+    auto const fits = [&](number_list const& given) { return given.count == 1 || given.count == lengths.size(); };
+    if (!options.mean.empty() || !options.variance.empty()) {
+      if (!fits(options.mean) || !fits(options.variance))
+        return ops.error(1075, "has a mean of ", options.mean.count, " and a variance of ", options.variance.count,
+                         " numbers; each must be 1 or ", lengths.size()),
+               x;
+      return scaled(x, constant(ops, options.mean, aligned), constant(ops, options.variance, aligned));
+    }
+    auto const mean = ops.weight({.name = "mean", .shape = lengths, .trainable = false});
+    auto const variance =
+        ops.weight({.name = "variance", .shape = lengths, .initializer = initializers::ones{}, .trainable = false});
+    ops.weight({.name = "count", .shape = {}, .trainable = false});
+    return scaled(x, ops.reshape(mean, aligned), ops.reshape(variance, aligned));
+  }
+
+ private:
+  static constexpr auto scaled(auto x, auto mean, auto variance) {
+    return (x - mean) / stagecraft::maximum(sqrt(variance), 1e-7F);
+  }
+  static constexpr auto constant(auto& ops, number_list const& given, operations::extents const& aligned) {
+    if (given.count == 1) return ops.full({1}, given.numbers[0]);
+    return ops.reshape(given.as_tensor(ops), aligned);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/preprocessing/factor_range.hpp
+// Keras's `factor` arguments of layers that change images at random.
+
+namespace stagecraft {
+
+/// What a factor is drawn from: `0.2` is {-0.2, 0.2}.
+struct factor_range {
+  float lower = 0;
+  float upper = 0;
+
+  constexpr factor_range() = default;
+  constexpr explicit(false) factor_range(double both)
+      : lower(-static_cast<float>(both)), upper(static_cast<float>(both)) {}
+  constexpr factor_range(double lower_, double upper_)
+      : lower(static_cast<float>(lower_)), upper(static_cast<float>(upper_)) {}
+
+  /// Whether all of it lies between these.
+  [[nodiscard]] constexpr bool is_within(float least, float most) const noexcept {
+    return lower >= least && lower <= upper && upper <= most;
+  }
+  friend constexpr bool operator==(factor_range const&, factor_range const&) = default;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/preprocessing/random_contrast.hpp
+// Changes the contrast of images at random while training: tf.keras.layers.RandomContrast.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of RandomContrast behind the factor.
+struct random_contrast_options {
+  std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// While training, (input - mean) * f + mean, with the mean of each channel of each image, and one f for a batch from
+/// [1 - lower, 1 + upper]: a factor of 0.2 is {0.2, 0.2}. At inference the input passes unchanged.
+///
+/// Shape: (height, width, channels), unchanged. No weights. Errors: E1001; E1041 for an input of another number of
+/// axes; E1076 for a factor that is negative, or a lower one above 1. Definition: Keras API,
+/// layers/preprocessing_layers/image_augmentation/random_contrast.
+struct random_contrast : argument_layer<random_contrast, random_contrast_options> {
+  static constexpr std::string_view class_name = "RandomContrast";
+  static constexpr std::string_view usage = "random_contrast{factor} or random_contrast{{0.1, 0.2}, {.seed = 3, ...}}";
+
+  factor_range factor;
+  using arguments = argument_list<&random_contrast::factor>;
+
+  constexpr explicit random_contrast(double both, random_contrast_options const& options_ = {})
+      : random_contrast(factor_range(both, both), options_) {}
+  constexpr explicit random_contrast(factor_range const& factor_, random_contrast_options const& options_ = {})
+      : argument_layer(with{}, options_), factor(factor_) {}
+  using argument_layer::argument_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!(factor.lower >= 0.0F && factor.lower <= 1.0F && factor.upper >= 0.0F))
+      return ops.error(1076, "has a factor that is negative, or a lower one above 1"), x;
+    if (x.rank() != 4)
+      return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
+             x;
+    if (!ops.training()) return x;
+    auto const drawn = ops.uniform({1, 1, 1, 1}, options.seed) * (factor.lower + factor.upper) + (1.0F - factor.lower);
+    auto const mean = ops.mean(x, {1, 2});
+    return (x - mean) * drawn + mean;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/interpolation.hpp
+// Keras's `interpolation` argument of up_sampling2d and resizing.
+
+namespace stagecraft {
+
+/// How the pixels of an image follow from those of a smaller or larger one.
+enum class interpolation : unsigned char {
+  nearest,        ///< each pixel is repeated
+  bilinear,       ///< between the centres of the pixels, each of which lies at its half
+  bicubic,        ///< by cubic polynomials of four pixels along each axis (Keys, a = -0.5)
+  area,           ///< the mean of the pixels that lie under one
+  lanczos3,       ///< by a sinc function of six pixels along each axis
+  lanczos5,       ///< by a sinc function of ten pixels along each axis
+  gaussian,       ///< by a bell of standard deviation 0.5
+  mitchellcubic,  ///< by the cubic polynomials of Mitchell and Netravali
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/preprocessing/resizing.hpp
+// Images of another height and width: tf.keras.layers.Resizing.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Resizing behind the sizes.
+struct resizing_options {
+  stagecraft::interpolation interpolation = interpolation::bilinear;  ///< how pixels follow from those of the input
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// Each pixel is a weighted mean of the pixels around its place, whose weights are a function of their distances: a
+/// product with a matrix along each axis. Centres lie at halves; beyond the ends is nothing, and weights add up to 1.
+///
+/// Shape: (rows, columns, channels) to (height, width, channels). No weights. Cost: two products. Errors: E1001; E1012
+/// for a size below 1; E1041 for an input of another number of axes.
+/// Definition: Keras API, layers/preprocessing_layers/image_preprocessing/resizing; TensorFlow's image.resize.
+struct resizing : argument_layer<resizing, resizing_options> {
+  static constexpr std::string_view class_name = "Resizing";
+  static constexpr std::string_view usage =
+      "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name = ...}}";
+
+  int height = 1, width = 1;
+  using arguments = argument_list<&resizing::height, &resizing::width>;
+
+  constexpr resizing(int height_, int width_, resizing_options const& options_ = {})
+      : argument_layer(with{}, options_), height(height_), width(width_) {}
+  using argument_layer::argument_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (x.rank() != 4)
+      return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
+             x;
+    if (height < 1 || width < 1)
+      return ops.error(1012, "resizes to ", height, " by ", width, "; both are at least 1"), x;
+    int const batch = x.length(0), columns = x.length(2), channels = x.length(3);
+    auto const tall =
+        ops.matmul(shares(ops, x.length(1), height), ops.reshape(x, {batch, x.length(1), columns * channels}));
+    auto const rows = ops.reshape(tall, {batch * height, columns, channels});
+    return ops.reshape(ops.matmul(shares(ops, columns, width), rows), {batch, height, width, channels});
+  }
+
+ private:
+  /// What share of each of `to` places each of `from` places has: (to, from).
+  constexpr auto shares(auto& ops, int from, int to) const {
+    float const scale = static_cast<float>(from) / static_cast<float>(to);
+    auto const at = ops.iota({to, 1}, 0), source = ops.iota({1, from}, 1);
+    if (options.interpolation == interpolation::nearest)
+      return ops.broadcast(equal(floor((at + 0.5F) * scale), source), {to, from});
+    if (options.interpolation == interpolation::area) {
+      auto const end = stagecraft::minimum((at + 1.0F) * scale, source + 1.0F);
+      return stagecraft::maximum(end - stagecraft::maximum(at * scale, source), 0.0F) / scale;
+    }
+    auto place = (at + 0.5F) * scale - 0.5F;
+    if (options.interpolation == interpolation::bilinear)
+      place = stagecraft::minimum(stagecraft::maximum(place, 0.0F), static_cast<float>(from - 1));
+    auto const each = kernel(abs(place - source));
+    return each / ops.sum(each, 1);
+  }
+  /// The weight at a distance.
+  constexpr auto kernel(auto d) const {
+    auto const near = [&](float a, float b, float c) { return ((a * d + b) * d * d) + c; };
+    auto const within = [&](float radius, auto value) { return where(d < radius, value, 0.0F); };
+    auto const lanczos = [&](float radius) {
+      auto const angle = stagecraft::maximum(d, 1e-3F) * 3.14159265F;
+      auto const value = sin(angle) * sin(angle / radius) * radius / (angle * angle);
+      return within(radius, where(d < 1e-3F, 1.0F, value));
+    };
+    switch (options.interpolation) {
+      case interpolation::bicubic:
+        return where(d < 1.0F, near(1.5F, -2.5F, 1), within(2, ((-0.5F * d + 2.5F) * d - 4.0F) * d + 2.0F));
+      case interpolation::mitchellcubic:
+        return where(d < 1.0F, near(7.0F / 6, -2, 8.0F / 9),
+                     within(2, ((-7.0F / 18 * d + 2.0F) * d - 10.0F / 3) * d + 16.0F / 9));
+      case interpolation::lanczos3: return lanczos(3);
+      case interpolation::lanczos5: return lanczos(5);
+      case interpolation::gaussian: return within(1.499999F, exp(d * d * -2.0F));  // at 1.5 it does not end in 0
+      default: return within(1, 1.0F - d);
+    }
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/preprocessing/random_crop.hpp
+// Random parts of images while training: tf.keras.layers.RandomCrop.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of RandomCrop behind the sizes.
+struct random_crop_options {
+  std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// While training, the part of the images that begins at a place that is drawn, one for a batch. At inference the
+/// images are resized until one side fits, and their middle is kept.
+///
+/// Shape: (rows, columns, channels) to (height, width, channels). No weights. Errors: E1001; E1041 for an input of
+/// another number of axes; E1045 if it is no part of the image.
+/// Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_crop.
+struct random_crop : argument_layer<random_crop, random_crop_options> {
+  static constexpr std::string_view class_name = "RandomCrop";
+  static constexpr std::string_view usage =
+      "random_crop{height, width} or random_crop{height, width, {.seed = 3, ...}}";
+
+  int height = 1, width = 1;
+  using arguments = argument_list<&random_crop::height, &random_crop::width>;
+
+  constexpr random_crop(int height_, int width_, random_crop_options const& options_ = {})
+      : argument_layer(with{}, options_), height(height_), width(width_) {}
+  using argument_layer::argument_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (x.rank() != 4)
+      return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
+             x;
+    int const batch = x.length(0), rows = x.length(1), columns = x.length(2), channels = x.length(3);
+    if (height < 1 || width < 1 || height > rows || width > columns)
+      return ops.error(1045, "crops to ", height, " by ", width, ", which is no part of an input of shape ",
+                       detail::sample_shape(x)),
+             x;
+    if (!ops.training()) {
+      bool const is_tall = rows * width > columns * height;
+      int const tall = is_tall ? width * rows / columns : height, wide = is_tall ? width : height * columns / rows;
+      auto const resized = resizing(tall, wide).call(ops, x);
+      return ops.slice(ops.slice(resized, 1, (tall - height) / 2, height), 2, (wide - width) / 2, width);
+    }
+    auto const part = [&](int count, int of) {  // (count, of): 1 where an element of the part is one of all
+      auto const begin = floor(ops.uniform({1, 1}, options.seed) * static_cast<float>(of - count + 1));
+      return equal(ops.iota({count, 1}, 0) + begin, ops.iota({1, of}, 1));
+    };
+    auto const tall = ops.matmul(part(height, rows), ops.reshape(x, {batch, rows, columns * channels}));
+    auto const all = ops.matmul(part(width, columns), ops.reshape(tall, {batch * height, columns, channels}));
+    return ops.reshape(all, {batch, height, width, channels});
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/preprocessing/random_flip.hpp
+// Turns random images over while training: tf.keras.layers.RandomFlip.
+
+namespace stagecraft {
+
+/// Which sides of an image may change places.
+enum class flip_mode : unsigned char { horizontal_and_vertical, horizontal, vertical };
+
+}  // namespace stagecraft
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of RandomFlip.
+struct random_flip_options {
+  flip_mode mode = flip_mode::horizontal_and_vertical;  ///< left and right, top and bottom, or both
+  std::uint64_t seed = 0;                               ///< what random numbers are drawn from; 0: the trainer's seed
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// While training, each image is turned over with probability 1/2, along each axis of the mode; at inference the input
+/// passes unchanged.
+///
+/// Shape: (height, width, channels), unchanged. No weights. Errors: E1001; E1041 for an input of another number of
+/// axes. Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_flip.
+struct random_flip : option_layer<random_flip, random_flip_options> {
+  static constexpr std::string_view class_name = "RandomFlip";
+  static constexpr std::string_view usage =
+      "random_flip{} or random_flip{{.mode = sc::flip_mode::horizontal, .seed = 3, .name = ...}}";
+
+  using option_layer::option_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (x.rank() != 4)
+      return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
+             x;
+    if (!ops.training()) return x;
+    auto const flipped = [&](auto images, int axis) {
+      auto const drawn = ops.uniform({x.length(0), 1, 1, 1}, options.seed);
+      return where(drawn < 0.5F, ops.flip(images, axis), images);
+    };
+    if (options.mode != flip_mode::vertical) x = flipped(x, 2);
+    if (options.mode != flip_mode::horizontal) x = flipped(x, 1);
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/preprocessing/random_warp_layer.hpp
+// What random_translation, random_rotation and random_zoom have in common: each image is seen through a map of its
+// places. Keras counterpart: `transform` in layers/preprocessing/image_preprocessing.
+
+namespace stagecraft {
+
+/// What lies beyond the borders of an image (a b c d).
+enum class fill_mode : unsigned char {
+  reflect,   ///< d c b a, a b c d, d c b a
+  constant,  ///< a number everywhere
+  wrap,      ///< a b c d, a b c d, a b c d
+  nearest,   ///< a a a a, a b c d, d d d d
+};
+
+}  // namespace stagecraft
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of RandomTranslation, RandomRotation and RandomZoom.
+struct random_warp_options {
+  stagecraft::fill_mode fill_mode = fill_mode::reflect;               ///< what lies beyond the borders
+  stagecraft::interpolation interpolation = interpolation::bilinear;  ///< between pixels, or the `nearest` one
+  std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
+  float fill_value = 0;    ///< the number beyond the borders, with fill_mode::constant
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// While training, pixel (row, column) of an image is that of the input at `derived().places(ops, row, column)`, two
+/// tensors that broadcast to (batch, height, width); numbers are drawn for each image. At inference the input passes
+/// unchanged.
+///
+/// Shape: (height, width, channels), unchanged. No weights. Cost: some 30 FLOPs per element. Errors: E1001; E1041 for
+/// an input of another number of axes; E1046 for another interpolation; E1076 for a factor out of its range.
+template <class Derived>
+struct random_warp_layer : argument_layer<Derived, random_warp_options> {
+  using argument_layer<Derived, random_warp_options>::argument_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    auto const& derived = static_cast<Derived const&>(*this);
+    if (this->options.interpolation > interpolation::bilinear)
+      ops.error(1046, "has an interpolation that is neither nearest nor bilinear");
+    else if (!derived.is_valid())
+      ops.error(1076, "has a factor that is out of its range");
+    else if (x.rank() != 4)
+      ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
+    else if (ops.training())
+      return seen(ops, x, derived.places(ops, image{x.length(0), x.length(1), x.length(2)}));
+    return x;
+  }
+
+ protected:
+  /// The images, and places in them.
+  struct image {
+    int batch, height, width;
+
+    [[nodiscard]] constexpr auto row(auto& ops) const { return ops.iota({1, height, 1}, 1); }
+    [[nodiscard]] constexpr auto column(auto& ops) const { return ops.iota({1, 1, width}, 2); }
+    /// A number from a range for each image.
+    [[nodiscard]] constexpr auto drawn(auto& ops, factor_range const& from, std::uint64_t seed) const {
+      return ops.uniform({batch, 1, 1}, seed) * (from.upper - from.lower) + from.lower;
+    }
+  };
+  /// The rows and columns of the input that pixels are.
+  template <class Tensor>
+  struct place {
+    Tensor row, column;
+  };
+  template <class Tensor>
+  place(Tensor, Tensor) -> place<Tensor>;
+
+ private:
+  /// A place along an axis of some length, as the fill mode has it.
+  [[nodiscard]] constexpr auto mapped(auto at, int length) const {
+    auto const last = static_cast<float>(length - 1), all = static_cast<float>(length);
+    auto const kept = [&](auto inside) { return stagecraft::maximum(stagecraft::minimum(inside, last), 0.0F); };
+    switch (this->options.fill_mode) {
+      case fill_mode::constant: return at;
+      case fill_mode::nearest: return kept(at);
+      case fill_mode::wrap: {
+        if (length == 1) return at * 0.0F;
+        auto const turns = floor(abs(at) / last);
+        return kept(where(at < 0.0F, at + (turns + 1.0F) * all, where(at > last, at - turns * all, at)));
+      }
+      default: {
+        auto const there = at - floor(at / (2 * all)) * (2 * all);
+        return kept(where(there >= all, 2 * all - 1.0F - there, there));
+      }
+    }
+  }
+  constexpr auto seen(auto& ops, auto x, auto const& places) const {
+    int const batch = x.length(0), height = x.length(1), width = x.length(2), channels = x.length(3);
+    operations::extents const pixels(batch, height, width), wide(batch, height, width, 1);
+    auto const row = ops.broadcast(mapped(places.row, height), pixels);
+    auto const column = ops.broadcast(mapped(places.column, width), pixels);
+    auto const table = ops.reshape(x, {batch * height * width, channels});
+    auto const first = ops.iota({batch, 1, 1}, 0) * static_cast<float>(height * width);
+    auto const pixel = [&](auto r, auto c) {
+      auto const inside = [](auto at, int length) {
+        return stagecraft::maximum(stagecraft::minimum(at, static_cast<float>(length - 1)), 0.0F);
+      };
+      auto const near_r = inside(r, height), near_c = inside(c, width);
+      auto const found = ops.take(table, first + near_r * static_cast<float>(width) + near_c);
+      if (this->options.fill_mode != fill_mode::constant) return found;
+      return where(ops.reshape(equal(near_r, r) * equal(near_c, c), wide), found, this->options.fill_value);
+    };
+    if (this->options.interpolation == interpolation::nearest) return pixel(floor(row + 0.5F), floor(column + 0.5F));
+    auto const above = floor(row), left = floor(column);
+    auto const down = ops.reshape(row - above, wide), right = ops.reshape(column - left, wide);
+    auto const between = [](auto a, auto b, auto share) { return a + (b - a) * share; };
+    return between(between(pixel(above, left), pixel(above, left + 1.0F), right),
+                   between(pixel(above + 1.0F, left), pixel(above + 1.0F, left + 1.0F), right), down);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/preprocessing/random_rotation.hpp
+// Turns images by random angles while training: tf.keras.layers.RandomRotation.
+
+namespace stagecraft::layers {
+
+/// Turns each image about its middle by a share of 360 degrees that is drawn, counter-clockwise where it is positive;
+/// see random_warp_layer. Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_rotation.
+struct random_rotation : random_warp_layer<random_rotation> {
+  static constexpr std::string_view class_name = "RandomRotation";
+  static constexpr std::string_view usage = "random_rotation{factor} or random_rotation{{-0.1, 0.2}, {.seed = 3, ...}}";
+
+  factor_range factor;
+  using arguments = argument_list<&random_rotation::factor>;
+
+  constexpr explicit random_rotation(factor_range const& factor_, random_warp_options const& options_ = {})
+      : random_warp_layer(with{}, options_), factor(factor_) {}
+  using random_warp_layer::random_warp_layer;
+
+  [[nodiscard]] constexpr bool is_valid() const { return factor.is_within(-1e6F, 1e6F); }
+  constexpr auto places(auto& ops, image const& of) const {
+    auto const angle = of.drawn(ops, factor, options.seed) * 6.28318531F;
+    auto const c = cos(angle), s = sin(angle);
+    float const middle_row = static_cast<float>(of.height - 1) / 2,
+                middle_column = static_cast<float>(of.width - 1) / 2;
+    auto const down = of.row(ops) - middle_row, right = of.column(ops) - middle_column;
+    return place{right * s + down * c + middle_row, right * c - down * s + middle_column};
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/preprocessing/random_translation.hpp
+// Moves images by random distances while training: tf.keras.layers.RandomTranslation.
+
+namespace stagecraft::layers {
+
+/// Moves each image down and to the right by shares of its height and width that are drawn; see random_warp_layer.
+/// Factors lie between -1 and 1. Definition: Keras API, layers/preprocessing_layers/image_augmentation.
+struct random_translation : random_warp_layer<random_translation> {
+  static constexpr std::string_view class_name = "RandomTranslation";
+  static constexpr std::string_view usage =
+      "random_translation{height_factor, width_factor} or random_translation{0.1, {-0.2, 0.3}, {.seed = 3, ...}}";
+
+  factor_range height_factor, width_factor;
+  using arguments = argument_list<&random_translation::height_factor, &random_translation::width_factor>;
+
+  constexpr random_translation(factor_range const& height, factor_range const& width,
+                               random_warp_options const& options_ = {})
+      : random_warp_layer(with{}, options_), height_factor(height), width_factor(width) {}
+  using random_warp_layer::random_warp_layer;
+
+  [[nodiscard]] constexpr bool is_valid() const {
+    return height_factor.is_within(-1, 1) && width_factor.is_within(-1, 1);
+  }
+  constexpr auto places(auto& ops, image const& of) const {
+    auto const down = of.drawn(ops, height_factor, options.seed) * static_cast<float>(of.height);
+    auto const right = of.drawn(ops, width_factor, options.seed) * static_cast<float>(of.width);
+    return place{of.row(ops) - down, of.column(ops) - right};
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/preprocessing/random_zoom.hpp
+// Makes what images show larger or smaller at random while training: tf.keras.layers.RandomZoom.
+
+namespace stagecraft::layers {
+
+/// Zooms each image about its middle by 1 + a factor that is drawn: out where it is positive, in where it is negative;
+/// see random_warp_layer. Without a width_factor, one number for both axes. Factors lie between -1 and 1.
+/// Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_zoom.
+struct random_zoom : random_warp_layer<random_zoom> {
+  static constexpr std::string_view class_name = "RandomZoom";
+  static constexpr std::string_view usage =
+      "random_zoom{height_factor}, random_zoom{height_factor, width_factor} or random_zoom{0.1, 0.2, {.seed = 3, ...}}";
+
+  factor_range height_factor, width_factor;
+  bool keeps_shapes = true;  ///< one number for both axes
+  using arguments = argument_list<&random_zoom::height_factor, &random_zoom::width_factor>;
+
+  constexpr explicit random_zoom(factor_range const& both, random_warp_options const& options_ = {})
+      : random_warp_layer(with{}, options_), height_factor(both), width_factor(both) {}
+  constexpr random_zoom(factor_range const& height, factor_range const& width, random_warp_options const& options_ = {})
+      : random_warp_layer(with{}, options_), height_factor(height), width_factor(width), keeps_shapes(false) {}
+  using random_warp_layer::random_warp_layer;
+
+  [[nodiscard]] constexpr bool is_valid() const {
+    return height_factor.is_within(-1, 1) && width_factor.is_within(-1, 1e6F);
+  }
+  constexpr auto places(auto& ops, image const& of) const {
+    auto const tall = of.drawn(ops, height_factor, options.seed) + 1.0F;
+    auto const wide = keeps_shapes ? tall : of.drawn(ops, width_factor, options.seed) + 1.0F;
+    float const middle_row = static_cast<float>(of.height - 1) / 2,
+                middle_column = static_cast<float>(of.width - 1) / 2;
+    return place{(of.row(ops) - middle_row) * tall + middle_row,
+                 (of.column(ops) - middle_column) * wide + middle_column};
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/preprocessing/rescaling.hpp
+// Multiplies by a number and adds one: tf.keras.layers.Rescaling.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Rescaling behind the scale.
+struct rescaling_options {
+  float offset = 0;  ///< what is added to the product
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = input * scale + offset: `rescaling{1.0 / 255}` for the bytes of an image.
+///
+/// Shape unchanged, no weights. Errors: E1001. Definition: Keras API, layers/preprocessing_layers/image_preprocessing.
+struct rescaling : argument_layer<rescaling, rescaling_options> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "Rescaling";
+  static constexpr std::string_view usage = "rescaling{scale} or rescaling{scale, {.offset = -1, .name = ...}}";
+
+  float scale = 1;
+  using arguments = argument_list<&rescaling::scale>;
+
+  constexpr explicit rescaling(double scale_, rescaling_options const& options_ = {})
+      : argument_layer(with{}, options_), scale(static_cast<float>(scale_)) {}
+  using argument_layer::argument_layer;
+
+  constexpr auto call(auto&, auto x) const { return x * scale + options.offset; }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/regularization/activity_regularization.hpp
+// A penalty on activities as a layer of its own: tf.keras.layers.ActivityRegularization.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of ActivityRegularization.
+struct activity_regularization_options {
+  float l1 = 0;  ///< the factor of the sum of absolute values
+  float l2 = 0;  ///< the factor of the sum of squares
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = input; l1 * sum|x| + l2 * sum x^2, divided by the batch size, is added to the loss.
+///
+/// Shape unchanged, no weights; the output is the input's memory. Errors: E1001.
+/// Definition: Keras API, layers/regularization_layers/activity_regularization.
+struct activity_regularization : option_layer<activity_regularization, activity_regularization_options> {
+  static constexpr bool supports_masking = true;
+  static constexpr bool is_view = true;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
+  static constexpr std::string_view class_name = "ActivityRegularization";
+  static constexpr std::string_view usage = "activity_regularization{{.l1 = 0.01, .l2 = 0.01, .name = ...}}";
+
+  using option_layer::option_layer;
+
+  /// The penalty on its output.
+  [[nodiscard]] constexpr regularizer activity_regularizer() const { return {.l1 = options.l1, .l2 = options.l2}; }
+
+  constexpr auto call(auto&, auto x) const { return x; }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/regularization/noise_layer.hpp
+// What gaussian_noise, gaussian_dropout and alpha_dropout have in common.
+
+namespace stagecraft::layers {
+
+/// While training, `Derived::noisy(ops, x)`; at inference the input passes unchanged. Which numbers are drawn follows
+/// from the trainer's seed (or `seed`, unless 0), the call and the step, not from threads. `amount` is what Derived
+/// says: a number from 0 to below `Below`.
+///
+/// Shape unchanged, no weights. Errors: E1001; E1013 for an amount out of its range.
+template <class Derived, int Below>
+struct noise_layer : layer<Derived> {
+  static constexpr bool supports_masking = true;
+
+  float amount = 0;
+  using arguments = argument_list<&noise_layer::amount>;
+  std::uint64_t seed = 0;
+
+  constexpr explicit noise_layer(float amount_, std::uint64_t seed_ = 0) : amount(amount_), seed(seed_) {}
+  constexpr explicit noise_layer(double amount_, std::uint64_t seed_ = 0)
+      : noise_layer(static_cast<float>(amount_), seed_) {}
+  constexpr explicit noise_layer(int amount_, std::uint64_t seed_ = 0)
+      : noise_layer(static_cast<float>(amount_), seed_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = Derived>
+  constexpr noise_layer() : noise_layer(0) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer<Derived>::layer;
+  template <class L = Derived>
+  constexpr explicit noise_layer(detail::wrong_options, ...) : noise_layer(0) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!(amount >= 0.0F && amount < static_cast<float>(Below)))
+      ops.error(1013, "has a rate or deviation that is not at least 0 and below ", Below);
+    else if (ops.training() && amount > 0.0F)
+      return static_cast<Derived const&>(*this).noisy(ops, x);
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/regularization/alpha_dropout.hpp
+// A dropout that keeps mean and variance, for networks with selu: tf.keras.layers.AlphaDropout.
+
+namespace stagecraft::layers {
+
+/// While training, each element is with probability `rate` what selu gives far below 0; then all are scaled and shifted
+/// so that inputs of mean 0 and variance 1 keep these; see noise_layer.
+/// Definition: Keras API, layers/regularization_layers/alpha_dropout; Klambauer and others, 2017.
+struct alpha_dropout : noise_layer<alpha_dropout, 1> {
+  static constexpr std::string_view class_name = "AlphaDropout";
+  static constexpr std::string_view usage = "alpha_dropout{rate} or alpha_dropout{rate, seed}";
+
+  using noise_layer<alpha_dropout, 1>::noise_layer;
+
+  constexpr auto noisy(auto& ops, auto x) const {
+    constexpr float lowest = -1.6732632423543772F * 1.0507009873554805F;
+    auto const scale = rsqrt(ops.full({1}, (1 - amount) * (1 + amount * lowest * lowest)));
+    auto const drawn = ops.uniform(x.shape(), seed);
+    return (where(drawn >= amount, x, lowest) - lowest * amount) * scale;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/regularization/dropout.hpp
+// Sets a random part of its input to zero while training: tf.keras.layers.Dropout.
+
+namespace stagecraft::layers {
+
+/// While training, each element is 0 with probability `rate`, and multiplied by 1 / (1 - rate) otherwise; at inference
+/// the input passes unchanged. Shape unchanged, no weights. Which elements are dropped follows from the trainer's seed
+/// (or `seed`, unless 0), the call and the step, not from threads.
+///
+/// `dropout{0.2F, sc::shape{1, 1, 1}}` is Keras's `Dropout(0.2, noise_shape=(None, 1, 1, 1))`: elements along axes of
+/// length 1 are dropped together, here those of a whole sample. Errors: E1013 if rate is not in [0, 1), or noise_shape
+/// does not fit the input. Definition: Keras API, layers/regularization_layers/dropout.
+struct dropout : layer<dropout> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "Dropout";
+  static constexpr std::string_view usage = "dropout{rate}, dropout{rate, seed} or dropout{rate, sc::shape{1, 1, 1}}";
+
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
+
+  float rate = 0;
+  /// Keras's option without the samples: for each axis its length, or 1 where elements are dropped together. Empty:
+  /// each element by itself.
+  shape noise_shape = {};
+  using arguments = argument_list<&dropout::rate, &dropout::noise_shape>;
+  std::uint64_t seed = 0;
+
+  constexpr explicit dropout(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
+  constexpr explicit dropout(double rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
+  constexpr explicit dropout(int rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
+  constexpr dropout(float rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
+      : rate(rate_), noise_shape(noise_shape_), seed(seed_) {}
+  constexpr dropout(double rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
+      : dropout(static_cast<float>(rate_), noise_shape_, seed_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = dropout>
+  constexpr dropout() : dropout(0.5F) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = dropout>
+  constexpr explicit dropout(detail::wrong_options, ...) : dropout(0.5F) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!(rate > -1e6F && rate < 1e6F))
+      ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
+    else if (!(rate >= 0.0F && rate < 1.0F))
+      ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
+    else if (!noise_fits(x))
+      ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
+                detail::sample_shape(x), " has, each of them the input's or 1");
+    else if (ops.training() && rate > 0.0F)
+      return ops.dropout(x, noise_of(x), rate, seed);
+    return x;
+  }
+
+  constexpr bool noise_fits(auto const& x) const {
+    if (noise_shape.rank() == 0) return true;
+    bool fits = x.rank() == noise_shape.rank() + 1;
+    for (int axis = 0; fits && axis < noise_shape.rank(); ++axis)
+      fits = noise_shape[axis] == 1 || noise_shape[axis] == x.shape()[axis + 1];
+    return fits;
+  }
+  constexpr auto noise_of(auto const& x) const {
+    auto of = x.shape();
+    for (int axis = 0; axis < noise_shape.rank(); ++axis) of[axis + 1] = noise_shape[axis];
+    return of;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/regularization/gaussian_dropout.hpp
+// Multiplies by normal random numbers while training: tf.keras.layers.GaussianDropout.
+
+namespace stagecraft::layers {
+
+/// While training, input * a number of mean 1 and standard deviation sqrt(rate / (1 - rate)) for each element, which
+/// have the deviation that dropout has; see noise_layer.
+/// Definition: Keras API, layers/regularization_layers/gaussian_dropout; Srivastava and others, 2014.
+struct gaussian_dropout : noise_layer<gaussian_dropout, 1> {
+  static constexpr std::string_view class_name = "GaussianDropout";
+  static constexpr std::string_view usage = "gaussian_dropout{rate} or gaussian_dropout{rate, seed}";
+
+  using noise_layer<gaussian_dropout, 1>::noise_layer;
+
+  constexpr auto noisy(auto& ops, auto x) const {
+    auto const drawn = ops.normal(x.shape(), seed);
+    return x * (drawn * sqrt(ops.full({1}, amount / (1 - amount))) + 1.0F);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/regularization/gaussian_noise.hpp
+// Adds normal random numbers while training: tf.keras.layers.GaussianNoise.
+
+namespace stagecraft::layers {
+
+/// While training, input + a number of mean 0 and this standard deviation for each element; see noise_layer.
+/// Definition: Keras API, layers/regularization_layers/gaussian_noise.
+struct gaussian_noise : noise_layer<gaussian_noise, 1000000> {
+  static constexpr std::string_view class_name = "GaussianNoise";
+  static constexpr std::string_view usage = "gaussian_noise{stddev} or gaussian_noise{stddev, seed}";
+
+  using noise_layer<gaussian_noise, 1000000>::noise_layer;
+
+  constexpr auto noisy(auto& ops, auto x) const { return x + ops.normal(x.shape(), seed) * amount; }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/regularization/spatial_dropout_layer.hpp
+// What spatial_dropout1d, spatial_dropout2d and spatial_dropout3d have in common. Keras counterpart: the base class of
+// tf.keras.layers.SpatialDropout1D and its like.
+
+namespace stagecraft::layers {
+
+/// While training, each channel of a sample is 0 with probability `rate` at all positions, and multiplied by
+/// 1 / (1 - rate) otherwise; at inference the input passes unchanged. Which channels are dropped follows from the
+/// trainer's seed (or `seed`, unless 0), the call and the step, not from threads. Axes is 4 for volumes, 3 for
+/// images, 2 for sequences.
+///
+/// Errors: E1001; E1013 if rate is not in [0, 1); E1041 for an input of another number of axes.
+template <class Derived, int Axes>
+struct spatial_dropout_layer : layer<Derived> {
+  static constexpr bool supports_masking = true;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
+  float rate = 0;
+  using arguments = argument_list<&spatial_dropout_layer::rate>;
+  std::uint64_t seed = 0;
+
+  constexpr explicit spatial_dropout_layer(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
+  constexpr explicit spatial_dropout_layer(double rate_, std::uint64_t seed_ = 0)
+      : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
+  constexpr explicit spatial_dropout_layer(int rate_, std::uint64_t seed_ = 0)
+      : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = Derived>
+  constexpr spatial_dropout_layer() : spatial_dropout_layer(0.5F) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer<Derived>::layer;
+  template <class L = Derived>
+  constexpr explicit spatial_dropout_layer(detail::wrong_options, ...) : spatial_dropout_layer(0.5F) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!(rate > -1e6F && rate < 1e6F))
+      ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
+    else if (!(rate >= 0.0F && rate < 1.0F))
+      ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
+    else if (x.rank() != Axes + 1)
+      ops.error(1041, "expects an input of shape ",
+                Axes == 4   ? "(depth, height, width, channels)"
+                : Axes == 3 ? "(height, width, channels)"
+                            : "(steps, channels)",
+                ", but got ", detail::sample_shape(x));
+    else if (ops.training() && rate > 0.0F) {
+      operations::extents of_channels = x.shape();
+      for (int axis = 1; axis < Axes; ++axis) of_channels[axis] = 1;
+      return ops.dropout(x, of_channels, rate, seed);
+    }
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/regularization/spatial_dropout1d.hpp
+// Sets random channels of a sequence to zero while training: tf.keras.layers.SpatialDropout1D.
+
+namespace stagecraft::layers {
+
+/// Drops whole channels, see spatial_dropout_layer. Shape (steps, channels), unchanged. No weights.
+/// Definition: Keras API, layers/regularization_layers/spatial_dropout1d.
+struct spatial_dropout1d : spatial_dropout_layer<spatial_dropout1d, 2> {
+  static constexpr std::string_view class_name = "SpatialDropout1D";
+  static constexpr std::string_view usage = "spatial_dropout1d{rate} or spatial_dropout1d{rate, seed}";
+
+  using spatial_dropout_layer<spatial_dropout1d, 2>::spatial_dropout_layer;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/regularization/spatial_dropout2d.hpp
+// Sets random channels of an image to zero while training: tf.keras.layers.SpatialDropout2D.
+
+namespace stagecraft::layers {
+
+/// Drops whole channels, see spatial_dropout_layer. Shape (height, width, channels), unchanged. No weights.
+/// Definition: Keras API, layers/regularization_layers/spatial_dropout2d.
+struct spatial_dropout2d : spatial_dropout_layer<spatial_dropout2d, 3> {
+  static constexpr std::string_view class_name = "SpatialDropout2D";
+  static constexpr std::string_view usage = "spatial_dropout2d{rate} or spatial_dropout2d{rate, seed}";
+
+  using spatial_dropout_layer<spatial_dropout2d, 3>::spatial_dropout_layer;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/regularization/spatial_dropout3d.hpp
+// Sets random channels of a volume to zero while training: tf.keras.layers.SpatialDropout3D.
+
+namespace stagecraft::layers {
+
+/// Drops whole channels, see spatial_dropout_layer. Shape (depth, height, width, channels), unchanged. No weights.
+/// Definition: Keras API, layers/regularization_layers/spatial_dropout3d.
+struct spatial_dropout3d : spatial_dropout_layer<spatial_dropout3d, 4> {
+  static constexpr std::string_view class_name = "SpatialDropout3D";
+  static constexpr std::string_view usage = "spatial_dropout3d{rate} or spatial_dropout3d{rate, seed}";
+
+  using spatial_dropout_layer<spatial_dropout3d, 4>::spatial_dropout_layer;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/reshaping/border_2d.hpp
+// Keras's `padding` and `cropping` arguments of layers that add or remove cells around an image or a sequence.
+
+namespace stagecraft {
+
+/// Cells before and behind one axis; one number stands for both: `2` is `{2, 2}`.
+struct border {
+  int before = 0;
+  int after = 0;
+
+  constexpr border() = default;
+  constexpr explicit(false) border(int both) : before(both), after(both) {}
+  constexpr border(int before_, int after_) : before(before_), after(after_) {}
+
+  [[nodiscard]] constexpr int total() const noexcept { return before + after; }
+  friend constexpr bool operator==(border const&, border const&) = default;
+
+  /// Appends "(1, 2)".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(').append(before).append(", ").append(after).append(')');
+  }
+};
+
+/// Cells around an image: `1` on all sides, `{1, 2}` above and below, left and right, or `{{top, bottom}, {left,
+/// right}}`, as in Keras.
+struct border_2d {
+  border rows;
+  border columns;
+
+  constexpr border_2d() = default;
+  constexpr explicit(false) border_2d(int all) : rows(all), columns(all) {}
+  constexpr border_2d(int rows_, int columns_) : rows(rows_), columns(columns_) {}
+  constexpr border_2d(border const& rows_, border const& columns_) : rows(rows_), columns(columns_) {}
+
+  friend constexpr bool operator==(border_2d const&, border_2d const&) = default;
+
+  /// Appends "((1, 1), (2, 2))".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(');
+    rows.append_to(text);
+    text.append(", ");
+    columns.append_to(text);
+    text.append(')');
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/reshaping/cropping1d.hpp
+// Removes the ends of a sequence: tf.keras.layers.Cropping1D.
+
+namespace stagecraft::layers {
+
+/// Removes the ends of a sequence. Default: 1 on each side.
+///
+/// Shape: (steps, channels) to (new steps, channels). No weights, no arithmetic.
+/// Channels are the last axis (`data_format="channels_last"`).
+/// Errors: E1001; E1041 for an input of another number of axes; E1044 for a negative number; E1045 if
+/// nothing is left.
+/// Definition: Keras API, layers/reshaping_layers/cropping1d.
+struct cropping1d : layer<cropping1d> {
+  static constexpr std::string_view class_name = "Cropping1D";
+  static constexpr std::string_view usage = "cropping1d{1} or cropping1d{{before, after}}";
+
+  border cropping;
+  using arguments = argument_list<&cropping1d::cropping>;
+
+  constexpr cropping1d() : cropping1d(border(1)) {}
+  constexpr explicit cropping1d(int all) : cropping1d(border(all)) {}
+  constexpr explicit cropping1d(int const (&each)[2]) : cropping1d(border(each[0], each[1])) {}
+  constexpr explicit cropping1d(border const& cropping_) : cropping(cropping_) {}
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = cropping1d>
+  constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (cropping.before < 0 || cropping.after < 0)
+      ops.error(1044, "has a cropping of ", cropping, "; each number must be at least 0");
+    else if (x.rank() != 3)
+      ops.error(1041, "expects an input of shape (steps, channels), but got ", detail::sample_shape(x));
+    else if (x.length(1) <= cropping.total())
+      ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ",
+                detail::sample_shape(x));
+    else
+      return ops.slice(x, 1, cropping.before, x.length(1) - cropping.total());
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/reshaping/cropping2d.hpp
+// Removes the margins of an image: tf.keras.layers.Cropping2D.
+
+namespace stagecraft::layers {
+
+/// Removes the margins of an image. Default: nothing.
+///
+/// Shape: (height, width, channels) to (new height, new width, channels). No weights, no arithmetic.
+/// Channels are the last axis (`data_format="channels_last"`).
+/// Errors: E1001; E1041 for an input of another number of axes; E1044 for a negative number; E1045 if
+/// nothing is left.
+/// Definition: Keras API, layers/reshaping_layers/cropping2d.
+struct cropping2d : layer<cropping2d> {
+  static constexpr std::string_view class_name = "Cropping2D";
+  static constexpr std::string_view usage =
+      "cropping2d{1}, cropping2d{{1, 2}} or cropping2d{{{top, bottom}, {left, right}}}";
+
+  border_2d cropping;
+  using arguments = argument_list<&cropping2d::cropping>;
+
+  constexpr cropping2d() : cropping2d(border_2d(0)) {}
+  constexpr explicit cropping2d(int all) : cropping2d(border_2d(all)) {}
+  constexpr explicit cropping2d(int const (&each)[2]) : cropping2d(border_2d(each[0], each[1])) {}
+  constexpr explicit cropping2d(int const (&each)[2][2])
+      : cropping2d(border_2d({each[0][0], each[0][1]}, {each[1][0], each[1][1]})) {}
+  constexpr explicit cropping2d(border_2d const& cropping_) : cropping(cropping_) {}
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = cropping2d>
+  constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    auto const& [rows, columns] = cropping;
+    if (rows.before < 0 || rows.after < 0 || columns.before < 0 || columns.after < 0)
+      ops.error(1044, "has a cropping of ", cropping, "; each number must be at least 0");
+    else if (x.rank() != 4)
+      ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
+    else if (x.length(1) <= rows.total() || x.length(2) <= columns.total())
+      ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ",
+                detail::sample_shape(x));
+    else
+      return ops.slice(ops.slice(x, 1, rows.before, x.length(1) - rows.total()), 2, columns.before,
+                       x.length(2) - columns.total());
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/reshaping/border_3d.hpp
+// Keras's `padding` and `cropping` arguments of layers that add or remove cells around a volume.
+
+namespace stagecraft {
+
+/// Cells around a volume: `1` on all sides, `{1, 2, 3}` on both sides of each axis, or three pairs, as in Keras.
+struct border_3d {
+  border along[3];
+
+  constexpr border_3d() = default;
+  constexpr explicit(false) border_3d(int all) : along{all, all, all} {}
+  constexpr border_3d(border const& depth, border const& rows, border const& columns) : along{depth, rows, columns} {}
+
+  [[nodiscard]] constexpr bool has_negative() const noexcept {
+    for (border const& each : along)
+      if (each.before < 0 || each.after < 0) return true;
+    return false;
+  }
+  friend constexpr bool operator==(border_3d const&, border_3d const&) = default;
+
+  /// Appends "((1, 1), (2, 2), (3, 3))".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    for (int axis = 0; axis < 3; ++axis) {
+      text.append(axis == 0 ? "(" : ", ");
+      along[axis].append_to(text);
+    }
+    text.append(')');
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/reshaping/cropping3d.hpp
+// Removes the borders of a volume: tf.keras.layers.Cropping3D.
+
+namespace stagecraft::layers {
+
+/// Removes the borders of a volume. Default: 1 on each side.
+///
+/// Shape: (depth, height, width, channels) to other lengths. No weights, no arithmetic. Channels are the last axis.
+/// Errors: E1001; E1041 for an input of another number of axes; E1044 for a negative number; E1045 if nothing is left.
+/// Definition: Keras API, layers/reshaping_layers/cropping3d.
+struct cropping3d : layer<cropping3d> {
+  static constexpr std::string_view class_name = "Cropping3D";
+  static constexpr std::string_view usage =
+      "cropping3d{1}, cropping3d{{1, 2, 3}} or cropping3d{{{1, 2}, {3, 4}, {5, 6}}}";
+
+  border_3d cropping = 1;
+  using arguments = argument_list<&cropping3d::cropping>;
+
+  constexpr cropping3d() = default;
+  constexpr explicit cropping3d(int all) : cropping(all) {}
+  constexpr explicit cropping3d(int const (&each)[3]) : cropping(each[0], each[1], each[2]) {}
+  constexpr explicit cropping3d(int const (&each)[3][2])
+      : cropping({each[0][0], each[0][1]}, {each[1][0], each[1][1]}, {each[2][0], each[2][1]}) {}
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = cropping3d>
+  constexpr explicit cropping3d(detail::wrong_options, ...) : cropping3d() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (cropping.has_negative())
+      return ops.error(1044, "has a cropping of ", cropping, "; each number must be at least 0"), x;
+    if (x.rank() != 5)
+      return ops.error(1041, "expects an input of shape (depth, height, width, channels), but got ",
+                       detail::sample_shape(x)),
+             x;
+    for (int axis = 0; axis < 3; ++axis) {
+      auto const& [before, after] = cropping.along[axis];
+      int const left = x.length(axis + 1) - before - after;
+      if (left < 1)
+        return ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing along axis ", axis + 1), x;
+      x = ops.slice(x, axis + 1, before, left);
+    }
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/reshaping/flatten.hpp
+// All axes but the batch become one: tf.keras.layers.Flatten.
+
+namespace stagecraft::layers {
+
+/// Shape: (a, b, ...) to (a * b * ...). No weights, no cost: the output is the input's memory.
+struct flatten : layer<flatten> {
+  static constexpr std::string_view class_name = "Flatten";
+  static constexpr bool is_view = true;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
+
+  constexpr auto call(auto& ops, auto x) const { return ops.reshape(x, {x.length(0), detail::sample_shape(x).size()}); }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/reshaping/permute.hpp
+// Changes the order of a sample's axes: tf.keras.layers.Permute.
+
+namespace stagecraft::layers {
+
+/// Axis i of a sample's result is axis dims[i] of its input; they count from 1, as in Keras: `permute{2, 1}`.
+///
+/// Shape: the input's lengths in the new order. No weights, no arithmetic. Errors: E1001; E1074 if `dims` does not name
+/// each axis once. Definition: Keras API, layers/reshaping_layers/permute.
+struct permute : layer<permute> {
+  static constexpr std::string_view class_name = "Permute";
+  static constexpr std::string_view usage = "permute{2, 1} with the old axes in their new order";
+
+  shape dims;
+  using arguments = argument_list<&permute::dims>;
+
+  template <std::integral... Dims>
+    requires(sizeof...(Dims) >= 1 && sizeof...(Dims) < axis_list::capacity)
+  constexpr explicit permute(Dims... each) : dims(each...) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = permute>
+  constexpr permute() : permute(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = permute>
+  constexpr explicit permute(detail::wrong_options, ...) : permute(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    int seen = 0;
+    for (int const axis : dims) seen |= axis > 0 && axis < axis_list::capacity ? 1 << axis : 0;
+    if (dims.rank() + 1 != x.rank() || seen != (2 << dims.rank()) - 2) {
+      ops.error(1074, "has dims ", dims, ", which do not name each axis of an input of shape ", detail::sample_shape(x),
+                " once; they count from 1");
+      return x;
+    }
+    axis_list order(0);
+    for (int const axis : dims) order.axes[order.count++] = axis;
+    return ops.transpose(x, order);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/reshaping/repeat_vector.hpp
+// The same vector at each step of a sequence: tf.keras.layers.RepeatVector.
+
+namespace stagecraft::layers {
+
+/// Repeats its input n times.
+///
+/// Shape: (features) to (n, features). No weights, no arithmetic. Errors: E1001; E1012 if n is below 1; E1041 for an
+/// input of another number of axes. Definition: Keras API, layers/reshaping_layers/repeat_vector.
+struct repeat_vector : layer<repeat_vector> {
+  static constexpr std::string_view class_name = "RepeatVector";
+  static constexpr std::string_view usage = "repeat_vector{n}";
+
+  int n = 1;
+  using arguments = argument_list<&repeat_vector::n>;
+
+  constexpr explicit repeat_vector(int n_) : n(n_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = repeat_vector>
+  constexpr repeat_vector() : repeat_vector(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = repeat_vector>
+  constexpr explicit repeat_vector(detail::wrong_options, ...) : repeat_vector(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (n < 1)
+      ops.error(1012, "repeats its input ", n, " times; it must do so at least once");
+    else if (x.rank() != 2)
+      ops.error(1041, "expects an input of shape (features,), but got ", detail::sample_shape(x));
+    else
+      return ops.broadcast(ops.reshape(x, {x.length(0), 1, x.length(1)}), {x.length(0), n, x.length(1)});
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/reshaping/reshape.hpp
+// Gives its input another shape: tf.keras.layers.Reshape.
+
+namespace stagecraft::layers {
+
+/// Shape: any to the target, which has as many elements; one dimension may be -1 and is inferred. No weights, no cost:
+/// the output is the input's memory. Errors: E1017 if the numbers of elements differ.
+/// Definition: Keras API, layers/reshaping_layers/reshape.
+struct reshape : layer<reshape> {
+  static constexpr std::string_view class_name = "Reshape";
+  static constexpr std::string_view usage = "reshape{4, 7} with the new dimensions";
+  static constexpr bool is_view = true;
+
+  shape target;
+  using arguments = argument_list<&reshape::target>;
+
+  template <std::integral... Dimensions>
+    requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
+  constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
+  constexpr explicit reshape(shape const& target_) : target(target_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = reshape>
+  constexpr reshape() : reshape(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = reshape>
+  constexpr explicit reshape(detail::wrong_options, ...) : reshape(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    auto result = target;
+    int known = 1, unknown = -1;
+    bool valid = true;
+    for (int i = 0; i < target.rank(); ++i) {
+      if (target[i] == -1 && unknown < 0)
+        unknown = i;
+      else if (target[i] < 1)
+        valid = false;
+      else
+        known *= target[i];
+    }
+    if (valid && unknown >= 0 && in.size() % known == 0) {
+      result[unknown] = in.size() / known;
+      known = in.size();
+    }
+    if (valid && known == in.size()) return ops.reshape(x, operations::extents::of_batch(x.length(0), result));
+    ops.error(1017, "cannot give an input of shape ", in, " (", in.size(), " elements) the shape ", target);
+    return x;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/reshaping/up_sampling1d.hpp
 // Repeats each step of a sequence: tf.keras.layers.UpSampling1D.
 
 namespace stagecraft::layers {
@@ -17508,7 +16351,7 @@ struct up_sampling1d : layer<up_sampling1d> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/up_sampling2d.hpp
+// ---- stagecraft/layers/reshaping/up_sampling2d.hpp
 // Makes an image larger by whole factors: tf.keras.layers.UpSampling2D.
 
 namespace stagecraft::layers {
@@ -17596,7 +16439,7 @@ struct up_sampling2d : layer<up_sampling2d> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/up_sampling3d.hpp
+// ---- stagecraft/layers/reshaping/up_sampling3d.hpp
 // Repeats each cell of a volume: tf.keras.layers.UpSampling3D.
 
 namespace stagecraft::layers {
@@ -17638,7 +16481,7 @@ struct up_sampling3d : layer<up_sampling3d> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/zero_padding1d.hpp
+// ---- stagecraft/layers/reshaping/zero_padding1d.hpp
 // Puts zeros before and behind a sequence: tf.keras.layers.ZeroPadding1D.
 
 namespace stagecraft::layers {
@@ -17681,7 +16524,7 @@ struct zero_padding1d : layer<zero_padding1d> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/zero_padding2d.hpp
+// ---- stagecraft/layers/reshaping/zero_padding2d.hpp
 // Puts zeros around an image: tf.keras.layers.ZeroPadding2D.
 
 namespace stagecraft::layers {
@@ -17728,7 +16571,7 @@ struct zero_padding2d : layer<zero_padding2d> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/zero_padding3d.hpp
+// ---- stagecraft/layers/reshaping/zero_padding3d.hpp
 // Puts zeros around a volume: tf.keras.layers.ZeroPadding3D.
 
 namespace stagecraft::layers {
@@ -17771,6 +16614,1211 @@ struct zero_padding3d : layer<zero_padding3d> {
     return x;
   }
 };
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/bidirectional.hpp
+// A recurrent layer in both directions of time: tf.keras.layers.Bidirectional.
+
+namespace stagecraft::layers {
+
+/// Keras's `merge_mode`: what becomes of the two results.
+enum class merge_mode : unsigned char {
+  concat,
+  sum,
+  mul,
+  ave,
+  none  ///< nothing: a call has both, `y.all[0]` and `y.all[1]`
+};
+
+/// Keras's keyword arguments of Bidirectional.
+struct bidirectional_options {
+  /// How the results of the two directions become one.
+  layers::merge_mode merge_mode = merge_mode::concat;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
+/// turned round before both are merged. Sequences have zeros where steps are masked, as in Keras.
+///
+/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`, and two of them with `none`; if
+/// `recurrent` has `return_state`, its states forward and then backward as well. Called on x and all these states, it
+/// begins with them. Weights: those of both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of
+/// both. Errors: those of `recurrent`. Definition: Keras API, layers/recurrent_layers/bidirectional.
+template <class Recurrent>
+  requires requires(Recurrent const& each) {
+    each.options.go_backwards;
+    Recurrent::state_count;
+  }
+struct bidirectional
+    : recurrent_layer<layer<bidirectional<Recurrent>>, bidirectional<Recurrent>, 2 * Recurrent::state_count> {
+  static constexpr std::string_view class_name = "Bidirectional";
+  static constexpr std::string_view usage =
+      "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}";
+
+  static constexpr std::size_t states = Recurrent::state_count;  ///< of each direction
+
+  Recurrent recurrent;
+  bidirectional_options options;
+
+  constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})
+      : recurrent(recurrent_), options(options_) {
+    this->layer_name = options.name;
+    this->trainable = options.trainable;
+    this->is_on_host = recurrent.is_on_host;
+    this->layer_dtype = options.dtype == dtype::of_policy ? recurrent.layer_dtype : options.dtype;
+  }
+
+  /// Keras's `layer`.
+  [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
+
+  [[nodiscard]] constexpr bool passes_mask() const { return recurrent.passes_mask(); }
+  static constexpr int most_outputs = 2 + 2 * states, named_outputs = 1 + 2 * states;
+  /// How many outputs a call has, and how many of them, the first ones, are sequences or their ends.
+  [[nodiscard]] constexpr int output_count() const {
+    return masked_outputs() + (recurrent.options.return_state ? static_cast<int>(2 * states) : 0);
+  }
+  [[nodiscard]] constexpr int masked_outputs() const { return options.merge_mode == merge_mode::none ? 2 : 1; }
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<2 * Recurrent::state_count> run(operations::tracer& ops, operations::tensor x,
+                                                                     operations::tensor mask,
+                                                                     tensor_list initial) const {
+    auto const one_way = [&](std::string_view prefix, bool turned) {
+      auto one = recurrent;
+      one.options.go_backwards = recurrent.options.go_backwards != turned;
+      fixed_name scope(prefix);
+      scope.append(recurrent.layer_name.empty() ? detail::snake_case(Recurrent::class_name) : recurrent.layer_name);
+      auto const own = initial.empty() ? initial : initial.subspan(turned ? states : 0, states);
+      auto done = ops.name_scope(scope, [&] { return one.run(ops, x, mask, own); });
+      if (turned && recurrent.options.return_sequences) done.output = ops.flip(done.output, 1);
+      return done;
+    };
+    auto const to_the_end = one_way("forward_", false), to_the_front = one_way("backward_", true);
+    auto forward = to_the_end.output, backward = to_the_front.output;
+    detail::recurrent_result<2 * Recurrent::state_count> result{x};
+    if (ops.list().problem.failed()) return result;
+    for (std::size_t i = 0; i < states; ++i) {
+      result.states[i] = to_the_end.states[i];
+      result.states[states + i] = to_the_front.states[i];
+    }
+    if (mask.list != nullptr && recurrent.options.return_sequences) {  // here Keras gives zeros for steps left out
+      auto const counts = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
+      auto const in_order = recurrent.options.go_backwards ? ops.flip(counts, 1) : counts;
+      forward = forward * in_order;
+      backward = backward * in_order;
+    }
+    if (auto const rule = detail::activity_regularizer_of(recurrent); !rule.empty()) {
+      add_penalty(ops, forward, rule);
+      add_penalty(ops, backward, rule);
+      if (recurrent.options.return_state)
+        for (auto const& state : result.states) add_penalty(ops, state, rule);
+    }
+    switch (options.merge_mode) {
+      case merge_mode::sum: result.output = forward + backward; break;
+      case merge_mode::mul: result.output = forward * backward; break;
+      case merge_mode::none:
+        result.output = forward;
+        result.second = backward;
+        break;
+      case merge_mode::ave: result.output = (forward + backward) * 0.5F; break;
+      default: result.output = ops.concatenate({forward, backward});
+    }
+    return result;
+  }
+
+ private:
+  static constexpr void add_penalty(operations::tracer& ops, operations::tensor x, regularizer const& rule) {
+    if (rule.is_own()) ops.error(1100, "has an activity_regularizer of your own inside");
+    ops.add_loss(activity_penalty(rule.l1, rule.l2).call(ops, x));
+  }
+};
+
+template <class Recurrent>
+bidirectional(Recurrent) -> bidirectional<Recurrent>;
+template <class Recurrent>
+bidirectional(Recurrent, bidirectional_options) -> bidirectional<Recurrent>;
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/initializers/orthogonal.hpp
+// Orthogonal rows or columns.
+// Keras counterpart: tf.keras.initializers.Orthogonal.
+
+namespace stagecraft::initializers {
+
+/// A matrix (all but the last axis are rows) with orthonormal rows or columns, times `gain`. Rank 2 or more.
+struct orthogonal {
+  /// The factor that the orthogonal matrix is multiplied by.
+  float gain = 1;
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::orthogonal, .a = gain, .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers
+
+// ---- stagecraft/layers/rnn/lstm_states.hpp
+// The formula of long short-term memory: of lstm, lstm_cell and the convolutional ones.
+
+namespace stagecraft::detail {
+
+/// The next h and c from the c before and `gate(i)`, the sums of gates i, f, g and o.
+constexpr auto lstm_states(activation const& a, activation const& r, auto const& gate, auto before) {
+  auto const kept = r(gate(1)) * before;
+  auto const c = kept + r(gate(0)) * a(gate(2));
+  auto const open = r(gate(3));
+  return std::array{open * a(c), c};
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/layers/rnn/conv_lstm_layer.hpp
+// What conv_lstm1d, conv_lstm2d and conv_lstm3d have in common: all but the number of axes. Keras counterpart:
+// ConvLSTM.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of ConvLSTM1D (Size is int), ConvLSTM2D (size_2d) and ConvLSTM3D (size_3d).
+template <class Size>
+struct conv_lstm_options {
+  Size strides = 1;  ///< how far the window over the inputs moves from one output to the next
+  /// `valid`: windows lie inside the inputs; `same`: zeros are added around them. Those over states are `same`.
+  stagecraft::padding padding = stagecraft::padding::valid;
+  Size dilation_rate = 1;                    ///< the distance between neighbouring elements of the window over inputs
+  stagecraft::activation activation = tanh;  ///< the function of what a step has computed
+  stagecraft::activation recurrent_activation = hard_sigmoid;       ///< the function of the gates
+  bool use_bias = true;                                             ///< whether the layer has weights `bias`
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
+  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
+  bool unit_forget_bias =
+      true;  ///< whether the bias of the forget gate begins with ones, whatever bias_initializer says
+  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
+  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
+  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  constraint kernel_constraint = {};     ///< what the kernel becomes after each update
+  constraint recurrent_constraint = {};  ///< what the recurrent kernel becomes after each update
+  constraint bias_constraint = {};       ///< what the bias becomes after each update
+  bool return_sequences = false;         ///< whether the result is the output of all steps, or of the last one
+  bool return_state = false;  ///< whether the states after the last step are outputs as well, behind the result
+  bool go_backwards = false;  ///< whether to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;      ///< whether a batch begins with the states after the one before: see recurrent_layer
+  float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time
+  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is applied to
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// Long short-term memory whose products are convolutions: see lstm for its formulas.
+///
+/// Shape: (steps, lengths..., channels) to (new lengths..., filters), or (steps, ...) with `return_sequences`; with
+/// `return_state` h and c as well. Called on x, h and c, it begins with these. Weights: kernel (kernel_size...,
+/// channels, 4 * filters), recurrent_kernel (kernel_size..., filters, 4 * filters), bias (4 * filters). Cost: two
+/// convolutions for each step. Errors: those of window_layer; E1013 rates of dropout; E1034 a window that does not fit;
+/// E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
+/// layers/recurrent_layers; Shi and others, 2015.
+template <class Derived, class Size>
+struct conv_lstm_layer : recurrent_layer<window_layer<Derived, Size, conv_lstm_options<Size>, false>, Derived, 2> {
+  using base = window_layer<Derived, Size, conv_lstm_options<Size>, false>;
+  using recurrent_layer<base, Derived, 2>::recurrent_layer;
+
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<2> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
+    auto const& given = this->options;
+    if (!base::check_options(ops, x, given.dilation_rate, 1)) return {x};
+    if (!(given.dropout >= 0.0F && given.dropout < 1.0F && given.recurrent_dropout >= 0.0F &&
+          given.recurrent_dropout < 1.0F))
+      return ops.error(1013, "has a rate of dropout that is not at least 0 and below 1"),
+             detail::recurrent_result<2>{x};
+    int const batch = x.length(0), steps = x.length(1), outputs = this->filters;
+    operations::extents at_once = x.shape(), of_mask = x.shape(), result;
+    at_once.erase(0);
+    at_once[0] = batch * steps;
+    of_mask[1] = 1;
+    auto const over = base::windows_of(at_once, given.dilation_rate);
+    if (!over.out(at_once, 4 * outputs, result))
+      return ops.error(1034, "has a kernel of ", this->kernel_size, ", which does not fit into ",
+                       detail::sample_shape(x)),
+             detail::recurrent_result<2>{x};
+    auto const kernel = base::make_kernel(ops, base::kernel_shape(x.length(-1), 4 * outputs));
+    auto const recurrent_kernel = ops.weight(
+        parameter::with("recurrent_kernel", base::kernel_shape(outputs, 4 * outputs), given.recurrent_initializer,
+                        given.recurrent_regularizer, given.recurrent_constraint));
+    auto const images = ops.reshape(detail::call_dropout(ops, x, given.dropout, of_mask), at_once);
+    auto projected = convolve(ops, images, kernel, over);
+    if (given.use_bias) {
+      initializer bias = given.bias_initializer;
+      bias.unit_forget_bias = given.unit_forget_bias;
+      projected +=
+          ops.weight(parameter::with("bias", {4 * outputs}, bias, given.bias_regularizer, given.bias_constraint));
+    }
+    operations::extents state = result, sequence = result;
+    state[0] = sequence[0] = batch;
+    state[-1] = outputs;
+    sequence.insert(1, steps);
+    operations::windows around;
+    for (int axis = 0; axis < base::places; ++axis)
+      around.along[around.count++] = operations::window::same(state[axis + 1], base::along(this->kernel_size, axis));
+    auto const rate = given.recurrent_dropout;
+    auto const drops = ops.training() && rate != 0.0F;
+    auto const drawn = drops ? ops.uniform(state) : x;
+    auto const step = [&](auto z, auto const& before) {
+      auto const h = drops ? where(drawn < rate, 0.0F, before[0] * (1.0F / (1.0F - rate))) : before[0];
+      z += convolve(ops, h, recurrent_kernel, around);
+      auto const gate = [&](int index) { return ops.slice(z, -1, index * outputs, outputs); };
+      return detail::lstm_states(given.activation, given.recurrent_activation, gate, before[1]);
+    };
+    detail::first_states<2> const first(ops, initial, given.stateful, [&](std::size_t) { return state; });
+    return detail::loop_over_steps(ops, ops.reshape(projected, sequence), mask, first, given, step);
+  }
+
+ private:
+  static constexpr auto convolve(auto& ops, auto x, auto kernel, operations::windows const& over) {
+    if constexpr (base::places == 3)
+      return detail::convolve_volume(ops, x, kernel, over, 1);
+    else
+      return ops.conv(x, kernel, over);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/conv_lstm1d.hpp
+// Long short-term memory for sequences: tf.keras.layers.ConvLSTM1D.
+
+namespace stagecraft::layers {
+
+using conv_lstm1d_options = conv_lstm_options<int>;
+
+/// See conv_lstm_layer. Shape of the input: (steps, length, channels).
+/// Definition: Keras API, layers/recurrent_layers/conv_lstm1d.
+struct conv_lstm1d : conv_lstm_layer<conv_lstm1d, int> {
+  static constexpr std::string_view class_name = "ConvLSTM1D";
+  static constexpr std::string_view usage =
+      "conv_lstm1d{filters, kernel_size} or conv_lstm1d{filters, kernel_size, {.return_sequences = true, ...}}";
+
+  using conv_lstm_layer::conv_lstm_layer;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/conv_lstm2d.hpp
+// Long short-term memory for images: tf.keras.layers.ConvLSTM2D.
+
+namespace stagecraft::layers {
+
+using conv_lstm2d_options = conv_lstm_options<size_2d>;
+
+/// See conv_lstm_layer. Shape of the input: (steps, height, width, channels).
+/// Definition: Keras API, layers/recurrent_layers/conv_lstm2d.
+struct conv_lstm2d : conv_lstm_layer<conv_lstm2d, size_2d> {
+  static constexpr std::string_view class_name = "ConvLSTM2D";
+  static constexpr std::string_view usage =
+      "conv_lstm2d{filters, kernel_size} or conv_lstm2d{filters, kernel_size, {.return_sequences = true, ...}}";
+
+  using conv_lstm_layer::conv_lstm_layer;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/conv_lstm3d.hpp
+// Long short-term memory for volumes: tf.keras.layers.ConvLSTM3D.
+
+namespace stagecraft::layers {
+
+using conv_lstm3d_options = conv_lstm_options<size_3d>;
+
+/// See conv_lstm_layer. Shape of the input: (steps, depth, height, width, channels).
+/// Definition: Keras API, layers/recurrent_layers/conv_lstm3d.
+struct conv_lstm3d : conv_lstm_layer<conv_lstm3d, size_3d> {
+  static constexpr std::string_view class_name = "ConvLSTM3D";
+  static constexpr std::string_view usage =
+      "conv_lstm3d{filters, kernel_size} or conv_lstm3d{filters, kernel_size, {.return_sequences = true, ...}}";
+
+  using conv_lstm_layer::conv_lstm_layer;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/graph/stage_poplar_options.hpp
+// Options of Poplar's products and convolutions where they differ from the machine's: of stages of a pipeline, and of
+// layers.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// A number that is given, or not: then the machine's holds. All is zero if it is not, which keeps names short.
+template <class T>
+struct own_setting {
+  T value{};
+  bool is_given = false;
+
+  constexpr own_setting() = default;
+  constexpr own_setting(T number) : value(number), is_given(true) {}
+
+  [[nodiscard]] constexpr T or_else(T other) const noexcept { return is_given ? value : other; }
+  friend constexpr bool operator==(own_setting const&, own_setting const&) = default;
+};
+
+}  // namespace detail
+
+/// What is planned otherwise in one stage, or in one recurrent layer, than the machine's `matmuls` or `convolutions`
+/// say: each option that is not given is theirs.
+struct stage_poplar_options {
+  /// Poplar's availableMemoryProportion: plans take at most this part of a tile's memory for temporary data, where such
+  /// a plan exists. From 0 to 1 (E3004).
+  detail::own_setting<float> available_memory_proportion = {};
+  /// Poplar's partialsType: the type of partial sums, float32 or float16 (E3005). Products of float32 have float32
+  /// partial sums in any case.
+  detail::own_setting<dtype> partials_type = {};
+  /// Poplar's use128BitConvUnitLoad: weights are loaded into the units at twice the speed.
+  detail::own_setting<bool> use_128bit_conv_unit_load = {};
+
+  /// Whether anything is given.
+  [[nodiscard]] constexpr bool given() const noexcept { return *this != stage_poplar_options{}; }
+  friend constexpr bool operator==(stage_poplar_options const&, stage_poplar_options const&) = default;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/rnn/gru_state.hpp
+// The formula of gated recurrent units: of gru and gru_cell.
+
+namespace stagecraft::detail {
+
+/// The next state from the products p of the input and the state before; `h` is that state as the recurrent kernel sees
+/// it. `recurrent_bias` counts with `reset_after` alone.
+constexpr auto gru_state(auto& ops, auto const& options, int units, auto p, auto before, auto h, auto recurrent_kernel,
+                         auto recurrent_bias) {
+  auto const a = options.activation;
+  auto const s = options.recurrent_activation;
+  auto const gate = [&](auto product, int index, int count = 1) {
+    return ops.slice(product, -1, index * units, count * units);
+  };
+  auto const mix = [&](auto update, auto candidate) {
+    return std::array{update * before + (1.0F - update) * candidate};
+  };
+  if (options.reset_after) {
+    auto q = ops.matmul(h, recurrent_kernel);
+    if (options.use_bias) q += recurrent_bias;
+    auto const update = s(gate(p, 0) + gate(q, 0));
+    auto const reset = s(gate(p, 1) + gate(q, 1));
+    return mix(update, a(gate(p, 2) + reset * gate(q, 2)));
+  }
+  auto const q = ops.matmul(h, gate(recurrent_kernel, 0, 2));
+  auto const update = s(gate(p, 0) + gate(q, 0));
+  auto const reset = s(gate(p, 1) + gate(q, 1));
+  return mix(update, a(gate(p, 2) + ops.matmul(reset * h, gate(recurrent_kernel, 2))));
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/layers/rnn/gru.hpp
+// Gated recurrent units: tf.keras.layers.GRU.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of GRU.
+struct gru_options {
+  /// The function of what a step has computed.
+  stagecraft::activation activation = tanh;
+  /// The function of the gates.
+  stagecraft::activation recurrent_activation = sigmoid;
+  /// Whether the layer has weights `bias`, which are added to the products.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the recurrent kernel begins with.
+  initializer recurrent_initializer = initializers::orthogonal{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
+  regularizer recurrent_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
+  constraint recurrent_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
+  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
+  float dropout = 0;
+  /// The same for the state that the recurrent kernel is multiplied by.
+  float recurrent_dropout = 0;
+  /// Whether the result is the output of all steps, or of the last one.
+  bool return_sequences = false;
+  /// Whether the states after the last step are outputs as well, behind the result.
+  bool return_state = false;
+  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  bool go_backwards = false;
+  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  bool stateful = false;
+  /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
+  bool reset_after = true;
+  /// Graphcore's `options` of a PopnnGRU: what emulated IPUs plan otherwise for the products of forward steps than the
+  /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
+  stage_poplar_options options = {};
+  /// The same for backward steps.
+  stage_poplar_options options_bwd = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// A gated recurrent unit. With p = x * kernel + bias and q = h * recurrent_kernel in the parts z, r and g:
+/// h = u h + (1 - u) a(p_g + s(p_r + q_r) q_g) with u = s(p_z + q_z), step by step from h = 0, where a is `activation`
+/// and s `recurrent_activation`. With `reset_after` q has a bias, too; without it q_g is (s(p_r + q_r) h) *
+/// recurrent_kernel_g.
+/// Steps that are masked leave the state as it is (layers/core/masking.hpp).
+/// Called on x and h, it begins with this in place of 0.
+///
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
+/// `return_state` h (units) after the last step as well. Weights: kernel (features, 3 *
+/// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
+/// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
+/// initial states that do not fit; E1087, E1088 of stateful layers.
+/// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
+struct gru : recurrent_layer<layer<gru>, gru, 1> {
+  static constexpr std::string_view class_name = "GRU";
+  static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}";
+
+  int units = 1;
+  using arguments = argument_list<&gru::units>;
+  gru_options options;
+
+  constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+    layer_dtype = options.dtype;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = gru>
+  constexpr gru() : gru(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using recurrent_layer::recurrent_layer;
+  template <class L = gru>
+  constexpr explicit gru(detail::wrong_options, ...) : gru(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
+    int const bias_rows = options.reset_after ? 2 : 1;
+    detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options, mask);
+    if (!loop.is_valid) return {x};
+    return loop.run(initial, [&](auto p, auto const& state) {
+      return detail::gru_state(ops, options, units, p, state[0], loop.dropped(state[0]), loop.recurrent_kernel,
+                               loop.recurrent_bias);
+    });
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/cell_weights.hpp
+// What simple_rnn_cell, lstm_cell and gru_cell have in common: weights and dropout.
+
+namespace stagecraft::detail {
+
+/// Weights kernel, recurrent_kernel and bias of a cell, in Keras's order, and what it drops. Errors: E1012, E1013.
+struct cell_weights {
+  operations::tensor kernel, recurrent_kernel, bias, recurrent_bias, drawn_inputs, drawn_states;
+  float input_rate = 0, state_rate = 0;
+
+  constexpr cell_weights(operations::tracer& ops, operations::extents const& of_step, int units, int gates,
+                         int bias_rows, initializer const& bias_initializer, auto const& options)
+      : input_rate(options.dropout), state_rate(options.recurrent_dropout) {
+    if (units < 1) ops.error(1012, "has a cell of ", units, " units; it needs at least 1");
+    auto const is_rate = [](float rate) { return rate >= 0.0F && rate < 1.0F; };
+    if (!is_rate(input_rate) || !is_rate(state_rate))
+      ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
+    kernel = ops.weight(parameter::with("kernel", {of_step[-1], gates * units}, options.kernel_initializer,
+                                        options.kernel_regularizer, options.kernel_constraint));
+    recurrent_kernel =
+        ops.weight(parameter::with("recurrent_kernel", {units, gates * units}, options.recurrent_initializer,
+                                   options.recurrent_regularizer, options.recurrent_constraint));
+    if (options.use_bias) {
+      shape const of_bias = bias_rows == 1 ? shape(gates * units) : shape(bias_rows, gates * units);
+      auto const all = ops.weight(
+          parameter::with("bias", of_bias, bias_initializer, options.bias_regularizer, options.bias_constraint));
+      bias = bias_rows == 1 ? all : ops.slice(all, 0, 0, 1);
+      if (bias_rows == 2) recurrent_bias = ops.slice(all, 0, 1, 1);
+    }
+    if (ops.training() && input_rate != 0.0F) drawn_inputs = ops.uniform(of_step);
+    if (ops.training() && state_rate != 0.0F) drawn_states = ops.uniform({of_step[0], units});
+  }
+
+  /// x * kernel + bias
+  constexpr auto projected(auto& ops, auto x) const {
+    auto const product = ops.matmul(dropped(x, drawn_inputs, input_rate), kernel);
+    return bias.list == nullptr ? product : product + bias;
+  }
+  /// What the recurrent kernel is multiplied by.
+  constexpr auto seen(auto h) const { return dropped(h, drawn_states, state_rate); }
+
+ private:
+  static constexpr auto dropped(auto x, auto drawn, float rate) {
+    return drawn.list == nullptr ? x : where(drawn < rate, 0.0F, x * (1.0F / (1.0F - rate)));
+  }
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/layers/rnn/gru_cell.hpp
+// A step of a gated recurrent unit, for rnn: tf.keras.layers.GRUCell.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of GRUCell.
+struct gru_cell_options {
+  stagecraft::activation activation = tanh;               ///< the function of what a step has computed
+  stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
+  bool use_bias = true;  ///< whether the cell has weights `bias`, which are added to the products
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
+  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
+  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
+  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
+  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
+  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
+  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
+  constraint bias_constraint = {};         ///< what the bias becomes after each update
+  float dropout = 0;            ///< the share of the inputs' elements that training sets to 0, the same in all steps
+  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is multiplied by
+  bool reset_after = true;      ///< whether the reset gate acts on the product with the recurrent kernel, or before it
+};
+
+/// The next h of a gated recurrent unit.
+///
+/// A cell of rnn or stacked_rnn_cells: gru has the formulas, the weights and the errors, and computes the products of
+/// all steps at once. Definition: Keras API, layers/recurrent_layers/gru_cell.
+struct gru_cell {
+  static constexpr std::string_view name = "gru_cell";
+  static constexpr int states = 1;
+
+  int units = 1;
+  gru_cell_options options;
+
+  constexpr explicit gru_cell(int units_, gru_cell_options const& options_ = {}) : units(units_), options(options_) {}
+
+  [[nodiscard]] constexpr int state_size(int) const { return units; }
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    detail::cell_weights const weights(ops, of_step, units, 3, options.reset_after ? 2 : 1, options.bias_initializer,
+                                       options);
+    return [weights, *this](auto& in, auto x, auto const& state) {
+      return detail::gru_state(in, options, units, weights.projected(in, x), state[0], weights.seen(state[0]),
+                               weights.recurrent_kernel, weights.recurrent_bias);
+    };
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/lstm.hpp
+// Long short-term memory: tf.keras.layers.LSTM.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of LSTM.
+struct lstm_options {
+  /// The function of what a step has computed.
+  stagecraft::activation activation = tanh;
+  /// The function of the gates.
+  stagecraft::activation recurrent_activation = sigmoid;
+  /// Whether the layer has weights `bias`, which are added to the products.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the recurrent kernel begins with.
+  initializer recurrent_initializer = initializers::orthogonal{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// Whether the bias of the forget gate begins with ones, whatever bias_initializer says.
+  bool unit_forget_bias = true;
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
+  regularizer recurrent_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
+  constraint recurrent_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
+  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
+  float dropout = 0;
+  /// The same for the state that the recurrent kernel is multiplied by.
+  float recurrent_dropout = 0;
+  /// Whether the result is the output of all steps, or of the last one.
+  bool return_sequences = false;
+  /// Whether the states after the last step are outputs as well, behind the result.
+  bool return_state = false;
+  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  bool go_backwards = false;
+  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  bool stateful = false;
+  /// Graphcore's `options` of a PopnnLSTM: what emulated IPUs plan otherwise for the products of forward steps than the
+  /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
+  stage_poplar_options options = {};
+  /// The same for backward steps.
+  stage_poplar_options options_bwd = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
+/// c = r(f) c + r(i) a(g) and h = r(o) a(c), step by step from 0, where a is `activation` and r `recurrent_activation`.
+/// Steps that are masked leave the state as it is (layers/core/masking.hpp).
+/// Called on x and h and c, it begins with these in place of 0.
+///
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
+/// `return_state` h and c (units) after the last step as well. Weights: kernel (features, 4 *
+/// units), recurrent_kernel (units, 4 * units), bias (4 * units). Cost: 2 * (features + units) * 4 * units FLOPs per
+/// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
+/// initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
+/// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
+struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
+  static constexpr std::string_view class_name = "LSTM";
+  static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
+
+  int units = 1;
+  using arguments = argument_list<&lstm::units>;
+  lstm_options options;
+
+  constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+    layer_dtype = options.dtype;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = lstm>
+  constexpr lstm() : lstm(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using recurrent_layer::recurrent_layer;
+  template <class L = lstm>
+  constexpr explicit lstm(detail::wrong_options, ...) : lstm(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<2> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
+    initializer bias = options.bias_initializer;
+    bias.unit_forget_bias = options.unit_forget_bias;
+    detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options, mask);
+    if (!loop.is_valid) return {x};
+    return loop.run(initial, [&](auto projected, auto const& state) {
+      auto const z = projected + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
+      auto const gate = [&](int index) { return loop.gate(z, index); };
+      return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);
+    });
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/lstm_cell.hpp
+// A step of long short-term memory, for rnn: tf.keras.layers.LSTMCell.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of LSTMCell.
+struct lstm_cell_options {
+  stagecraft::activation activation = tanh;               ///< the function of what a step has computed
+  stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
+  bool use_bias = true;  ///< whether the cell has weights `bias`, which are added to the products
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
+  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
+  bool unit_forget_bias = true;  ///< whether the forget gate's bias begins with ones, whatever bias_initializer says
+  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
+  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
+  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
+  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
+  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
+  constraint bias_constraint = {};         ///< what the bias becomes after each update
+  float dropout = 0;            ///< the share of the inputs' elements that training sets to 0, the same in all steps
+  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is multiplied by
+};
+
+/// The next h and c of long short-term memory.
+///
+/// A cell of rnn or stacked_rnn_cells: lstm has the formulas, the weights and the errors, and computes the products of
+/// all steps at once. Definition: Keras API, layers/recurrent_layers/lstm_cell.
+struct lstm_cell {
+  static constexpr std::string_view name = "lstm_cell";
+  static constexpr int states = 2;
+
+  int units = 1;
+  lstm_cell_options options;
+
+  constexpr explicit lstm_cell(int units_, lstm_cell_options const& options_ = {}) : units(units_), options(options_) {}
+
+  [[nodiscard]] constexpr int state_size(int) const { return units; }
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    initializer bias = options.bias_initializer;
+    bias.unit_forget_bias = options.unit_forget_bias;
+    detail::cell_weights const weights(ops, of_step, units, 4, 1, bias, options);
+    return [weights, *this](auto& in, auto x, auto const& state) {
+      auto const z = weights.projected(in, x) + in.matmul(weights.seen(state[0]), weights.recurrent_kernel);
+      auto const gate = [&](int index) { return in.slice(z, -1, index * units, units); };
+      return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);
+    };
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/rnn.hpp
+// A loop over time of any cell: tf.keras.layers.RNN.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// How many states a cell has; 1 of what is none.
+template <class Cell>
+inline constexpr int states_of_cell = [] {
+  if constexpr (requires { Cell::states; })
+    return static_cast<int>(Cell::states);
+  else
+    return 1;
+}();
+
+}  // namespace detail
+
+namespace layers {
+
+/// Keras's keyword arguments of RNN behind the cell.
+struct rnn_options {
+  bool return_sequences = false;  ///< whether the result is the output of all steps, or of the last one
+  bool return_state = false;      ///< whether the states after the last step are outputs as well, behind the result
+  bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;          ///< whether a batch begins with the states after the one before: see recurrent_layer
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// Carries out a cell for one step of a sequence after the other, from states of zeros. Cells of the library are
+/// simple_rnn_cell, lstm_cell, gru_cell and stacked_rnn_cells; one of your own says how many states it has, how long
+/// they are, and makes its weights before the loop:
+///
+///     struct minimal_cell {
+///       static constexpr std::string_view name = "minimal_cell";
+///       static constexpr int states = 1;
+///       int units = 1;
+///       constexpr int state_size(int) const { return units; }
+///       constexpr auto build(auto& ops, sc::operations::extents const& of_step) const {  // (batch, features)
+///         auto const kernel = ops.weight({.name = "kernel", .shape = {of_step[-1], units}});
+///         return [kernel](auto& in, auto x, auto const& state) { return std::array{state[0] + in.matmul(x, kernel)};
+///         };
+///       }
+///     };
+///
+/// The output is the first state, or that which `Cell::output` names. Shape: (steps, features) to the state's, or
+/// (steps, ...) with `return_sequences`; with `return_state` all states after the last step as well. Called on x and
+/// all states, it begins with these. Errors: those of the cell; E1041 an input of another rank; E1077 what is no cell;
+/// E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
+/// layers/recurrent_layers/rnn.
+template <class Cell>
+struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell<Cell>> {
+  static constexpr std::string_view class_name = "RNN";
+  static constexpr std::string_view usage =
+      "rnn{lstm_cell{units}} or rnn{lstm_cell{units}, {.return_sequences = true}}";
+
+  Cell cell;
+  rnn_options options;
+
+  constexpr explicit rnn(Cell const& cell_, rnn_options const& options_ = {}) : cell(cell_), options(options_) {
+    this->take_base_options(options);
+  }
+
+  /// See recurrent_layer.
+  constexpr auto run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                     tensor_list initial) const {
+    detail::recurrent_result<detail::states_of_cell<Cell>> result{x};
+    if constexpr (!requires { cell.state_size(Cell::states); }) {
+      ops.error(1077, "is given '", detail::type_name<Cell>(), "', which is no cell, as lstm_cell is one");
+    } else if (x.rank() != 3) {
+      ops.error(1041, "expects an input of shape (steps, features), but got ", detail::sample_shape(x));
+    } else {
+      int const batch = x.length(0);
+      auto const step = cell.build(ops, operations::extents(batch, x.length(2)));
+      detail::first_states<Cell::states> const first(ops, initial, options.stateful, [&](std::size_t i) {
+        return operations::extents{batch, cell.state_size(static_cast<int>(i))};
+      });
+      std::size_t output = 0;
+      if constexpr (requires { Cell::output; }) output = Cell::output;
+      auto const one = [&](auto at, auto const& state) { return step(ops, at, state); };
+      result = detail::loop_over_steps(ops, x, mask, first, options, one, output);
+    }
+    return result;
+  }
+};
+
+template <class Cell>
+rnn(Cell) -> rnn<Cell>;
+template <class Cell>
+rnn(Cell, rnn_options) -> rnn<Cell>;
+
+}  // namespace layers
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/rnn/simple_rnn.hpp
+// A recurrent layer without gates: tf.keras.layers.SimpleRNN.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of SimpleRNN.
+struct simple_rnn_options {
+  /// The function of what a step has computed.
+  stagecraft::activation activation = tanh;
+  /// Whether the layer has weights `bias`, which are added to the products.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the recurrent kernel begins with.
+  initializer recurrent_initializer = initializers::orthogonal{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
+  regularizer recurrent_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
+  constraint recurrent_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
+  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
+  float dropout = 0;
+  /// The same for the state that the recurrent kernel is multiplied by.
+  float recurrent_dropout = 0;
+  /// Whether the result is the output of all steps, or of the last one.
+  bool return_sequences = false;
+  /// Whether the states after the last step are outputs as well, behind the result.
+  bool return_state = false;
+  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  bool go_backwards = false;
+  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  bool stateful = false;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
+/// Steps that are masked leave the state as it is (layers/core/masking.hpp).
+/// Called on x and h, it begins with this in place of 0.
+///
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
+/// `return_state` h (units) after the last step as well. Weights: kernel (features, units),
+/// recurrent_kernel (units, units), bias (units). Cost: 2 * (features + units) * units FLOPs per step and sample.
+/// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank; E1085
+/// initial states that do not fit; E1087, E1088 of stateful layers.
+/// Definition: Keras API, layers/recurrent_layers/simple_rnn.
+struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
+  static constexpr std::string_view class_name = "SimpleRNN";
+  static constexpr std::string_view usage =
+      "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
+
+  int units = 1;
+  using arguments = argument_list<&simple_rnn::units>;
+  simple_rnn_options options;
+
+  constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})
+      : units(units_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+    layer_dtype = options.dtype;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = simple_rnn>
+  constexpr simple_rnn() : simple_rnn(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using recurrent_layer::recurrent_layer;
+  template <class L = simple_rnn>
+  constexpr explicit simple_rnn(detail::wrong_options, ...) : simple_rnn(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// See recurrent_layer.
+  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+                                            tensor_list initial) const {
+    detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options, mask);
+    if (!loop.is_valid) return {x};
+    return loop.run(initial, [&](auto z, auto const& state) {
+      auto const sum = z + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
+      return std::array{options.activation(sum)};
+    });
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/simple_rnn_cell.hpp
+// A step of a simple recurrent network, for rnn: tf.keras.layers.SimpleRNNCell.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of SimpleRNNCell.
+struct simple_rnn_cell_options {
+  stagecraft::activation activation = tanh;  ///< the function of what a step has computed
+  bool use_bias = true;                      ///< whether the cell has weights `bias`, which are added to the products
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
+  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
+  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
+  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
+  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
+  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
+  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
+  constraint bias_constraint = {};         ///< what the bias becomes after each update
+  float dropout = 0;            ///< the share of the inputs' elements that training sets to 0, the same in all steps
+  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is multiplied by
+};
+
+/// h = activation(x * kernel + h * recurrent_kernel + bias).
+///
+/// A cell of rnn or stacked_rnn_cells: simple_rnn has the formulas, the weights and the errors, and computes the
+/// products of all steps at once. Definition: Keras API, layers/recurrent_layers/simple_rnn_cell.
+struct simple_rnn_cell {
+  static constexpr std::string_view name = "simple_rnn_cell";
+  static constexpr int states = 1;
+
+  int units = 1;
+  simple_rnn_cell_options options;
+
+  constexpr explicit simple_rnn_cell(int units_, simple_rnn_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
+
+  [[nodiscard]] constexpr int state_size(int) const { return units; }
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    detail::cell_weights const weights(ops, of_step, units, 1, 1, options.bias_initializer, options);
+    return [weights, a = options.activation](auto& in, auto x, auto const& state) {
+      return std::array{a(weights.projected(in, x) + in.matmul(weights.seen(state[0]), weights.recurrent_kernel))};
+    };
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/stacked_rnn_cells.hpp
+// Several cells as one, of which each reads the output of the one before it: tf.keras.layers.StackedRNNCells.
+
+namespace stagecraft::layers {
+
+/// A cell of rnn that carries out its cells one after the other in each step: `rnn{stacked_rnn_cells{lstm_cell{8},
+/// gru_cell{4}}}`. Its states are those of all; its output is that of the last. Weights are named as in Keras,
+/// "lstm_cell/kernel", "lstm_cell_1/kernel". Definition: Keras API, layers/recurrent_layers/stacked_rnn_cells.
+template <class First, class... Rest>
+struct stacked_rnn_cells {
+  static constexpr std::string_view name = "stacked_rnn_cells";
+  static constexpr int states = First::states + stacked_rnn_cells<Rest...>::states;
+  /// The state that is the output.
+  static constexpr int output = First::states + stacked_rnn_cells<Rest...>::output;
+
+  First first;
+  stacked_rnn_cells<Rest...> rest;
+
+  constexpr explicit stacked_rnn_cells(First const& first_, Rest const&... rest_) : first(first_), rest(rest_...) {}
+
+  [[nodiscard]] constexpr int state_size(int index) const {
+    return index < First::states ? first.state_size(index) : rest.state_size(index - First::states);
+  }
+  template <class... Before>
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    auto const own = stacked_rnn_cells<First>(first).template build<Before...>(ops, of_step);
+    operations::extents of_output = of_step;
+    of_output[-1] = first.state_size(0);
+    auto const others = rest.template build<Before..., First>(ops, of_output);
+    return [own, others](auto& in, auto x, auto const& state) {
+      std::array<decltype(x), First::states> before{};
+      std::array<decltype(x), states - First::states> behind{};
+      for (std::size_t i = 0; i < states; ++i) (i < First::states ? before[i] : behind[i - First::states]) = state[i];
+      auto const next = own(in, x, before);
+      auto const last = others(in, next[0], behind);
+      std::array<decltype(x), states> all{};
+      for (std::size_t i = 0; i < states; ++i) all[i] = i < First::states ? next[i] : last[i - First::states];
+      return all;
+    };
+  }
+};
+
+template <class Cell>
+struct stacked_rnn_cells<Cell> {
+  static constexpr int states = Cell::states, output = 0;
+
+  Cell first;
+
+  constexpr explicit stacked_rnn_cells(Cell const& first_) : first(first_) {}
+
+  [[nodiscard]] constexpr int state_size(int index) const { return first.state_size(index); }
+  /// `Before`: the cells before it, after whose number it is named.
+  template <class... Before>
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    constexpr int same = (0 + ... + (std::is_same_v<Before, Cell> ? 1 : 0));
+    fixed_name scope(Cell::name);
+    if (same > 0) scope.append('_').append(same);
+    return ops.name_scope(scope, [&] { return first.build(ops, of_step); });
+  }
+};
+
+template <class... Cells>
+stacked_rnn_cells(Cells...) -> stacked_rnn_cells<Cells...>;
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/rnn/time_distributed.hpp
+// A layer for each step of a sequence: tf.keras.layers.TimeDistributed.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of TimeDistributed.
+struct time_distributed_options {
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// `each` for every step of its input, with the same weights: the steps of all samples are samples to it, as in a Keras
+/// model whose batch size is not fixed. It takes any layer of one input, one of your own as well; for several of them,
+/// or those of a model, each gets a time_distributed of its own.
+///
+/// Shape: (steps, ...) to (steps, the shape that `each` gives). Weights: those of `each`, under its names. Cost: that
+/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1089 a stateful one; E1101 where it
+/// adds to the loss; E1041 without an axis behind the steps. Definition: Keras API,
+/// layers/recurrent_layers/time_distributed.
+template <class Each>
+struct time_distributed : layer<time_distributed<Each>> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "TimeDistributed";
+  static constexpr std::string_view usage =
+      "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}";
+
+  Each each;
+
+  constexpr explicit time_distributed(Each const& each_, time_distributed_options const& options = {}) : each(each_) {
+    this->layer_name = options.name;
+    this->trainable = options.trainable && each.trainable;
+    this->is_on_host = each.is_on_host;
+    this->layer_dtype = options.dtype == dtype::of_policy ? each.layer_dtype : options.dtype;
+  }
+
+  /// Keras's `layer`.
+  [[nodiscard]] constexpr Each const& wrapped() const { return each; }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (in[0].rank() < 2) return in.error(1041, "expects an input of shape (steps, ...), but got ", in[0]);
+    parameter_list weights;
+    auto const found = rules(in, weights);
+    if (found.losses > 0 || !detail::activity_regularizer_of(each).empty())
+      return in.error(1101,
+                      "distributes a layer that adds to the loss; add a layer behind it that does so, such as "
+                      "activity_regularization");
+    shape result(in[0][0]);
+    for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
+      if (weights.entries[i].between_batches)
+        return in.error(1089,
+                        "distributes a layer that is stateful over the steps of a sequence, which are samples to it");
+    if (found.output.rank() == shape::max_rank)
+      return in.error(1041, "gives more than ", shape::max_rank - 1, " axes for each step");
+    for (int const length : found.output) result.push_back(length);
+    return result;
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const { rules(in, weights); }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
+    parameter_list weights;
+    return in[0][0] * rules(in, weights).flops;
+  }
+
+  /// The shape of one step.
+  [[nodiscard]] static constexpr shape of_step(shape const& sequence) {
+    shape result;
+    for (int axis = 1; axis < sequence.rank(); ++axis) result.push_back(sequence[axis]);
+    return result;
+  }
+
+ private:
+  constexpr auto rules(layer_inputs const& in, parameter_list& weights) const {
+    shape const step = of_step(in[0]);
+    return detail::rules_of_layer<Each>(each, in.with_shapes(&step, 1), in.layer_name(), weights, in.problem());
+  }
+};
+
+/// What is no layer cannot be distributed: E1072.
+template <class Other>
+  requires(!Layer<Other>)
+struct time_distributed<Other> : layer<time_distributed<Other>> {
+  static constexpr std::string_view class_name = "TimeDistributed";
+
+  constexpr explicit time_distributed(Other const&, time_distributed_options const& = {}) {
+    static_assert(detail::report<problem<Other>>());
+  }
+  [[nodiscard]] static constexpr shape output_shape(layer_inputs const& in) { return in[0]; }
+
+ private:
+  template <class T>
+  static constexpr diagnostics::diagnostic problem = [] {
+    diagnostics::diagnostic found;
+    found.report(1072, "time_distributed is given '", detail::type_name<T>(),
+                 "', which is not a layer; of a model, give each layer a time_distributed of its own");
+    return found;
+  }();
+};
+
+template <class Each>
+time_distributed(Each) -> time_distributed<Each>;
+template <class Each>
+time_distributed(Each, time_distributed_options) -> time_distributed<Each>;
 
 }  // namespace stagecraft::layers
 
@@ -18097,7 +18145,8 @@ class product_joins {
 namespace stagecraft::operations {
 
 /// Both steps of a differentiated trace. What is cheap (maps, movement, random numbers) is computed again in the
-/// backward step; sums, products, rows of tables and the states of loops are kept.
+/// backward step; sums, products, rows of tables and the states of loops are kept, or what becomes of them if the
+/// backward step reads that alone and it is not larger.
 class steps {
  public:
   tracing::growing_array<int> forward, backward;  ///< operations in their order
@@ -18115,9 +18164,15 @@ class steps {
     tracing::growing_array<char> live(count, 0);
     find_output();
     if (trains) {
-      for (int const id : traced.gradients)
-        if (id >= 0) need(id, live, true);
-      close_loops(live, true);
+      results_.assign(traced.forward_count, 0);
+      find_backward(live);
+      if (find_results(live)) {
+        live.assign(count, 0);
+        kept.clear();
+        old_weights.clear();
+        backward_reads_output = false;
+        find_backward(live);
+      }
       for (int id = 0; id < traced.list.size(); ++id)
         if (live[id] == computed) backward.push_back(id);
     }
@@ -18144,6 +18199,43 @@ class steps {
   /// What a step does with an operation, if anything.
   static constexpr char computed = 1, read = 2;
 
+  constexpr void find_backward(tracing::growing_array<char>& live) {
+    for (int const id : traced_->gradients)
+      if (id >= 0) need(id, live, true);
+    close_loops(live, true);
+  }
+  /// How many operands of an operation a step reads. A group is its result; the tensors that it is a function of are
+  /// those of what is inside. An update reads the copy for the backward step alone.
+  [[nodiscard]] static constexpr int reads_of(node const& of) {
+    return of.what.is<composite>() ? 1 : of.what.is<update>() ? 2 : of.operand_count;
+  }
+  /// Finds what is kept in place of a value that the backward step reads for it alone. Returns whether there is any.
+  constexpr bool find_results(tracing::growing_array<char> const& live) {
+    auto const& list = traced_->list;
+    tracing::growing_array<int> readers(traced_->forward_count, 0), reader(traced_->forward_count, -1);
+    for (int id = 0; id < list.size(); ++id) {
+      if (id < traced_->forward_count && list.node_of(id).what.is<loop>()) return false;
+      if (live[id] != computed) continue;
+      for (int i = 0; i < reads_of(list.node_of(id)); ++i)
+        if (int const read_one = list.operand(id, i); read_one < traced_->forward_count) {
+          ++readers[read_one];
+          reader[read_one] = id;
+        }
+    }
+    bool found = false;
+    for (int const id : kept) {
+      int result = id;
+      for (int at = id; readers[at] == 1 && reader[at] < traced_->forward_count;) {
+        at = reader[at];
+        if (list.node_of(at).shape.size() > list.node_of(id).shape.size()) break;
+        if (!is_alias(list.node_of(at).what)) result = at;
+      }
+      if (result == id) continue;
+      results_[result] = 1;
+      found = true;
+    }
+    return found;
+  }
   /// What has the output's elements in the same order, if something computes them.
   constexpr void find_output() {
     is_output_.assign(traced_->forward_count, 0);
@@ -18183,7 +18275,7 @@ class steps {
         backward_reads_output = true;
         continue;
       }
-      if (is_backward && next < traced_->forward_count && is_worth_keeping(next)) {
+      if (is_backward && next < traced_->forward_count && (results_[next] != 0 || is_worth_keeping(next))) {
         live[next] = read;
         kept.push_back(next);
         continue;
@@ -18193,10 +18285,7 @@ class steps {
         kept.push_back(copy);
         continue;
       }
-      auto const& node = traced_->list.node_of(next);
-      // A group is its result; the tensors that it is a function of are those of what is inside. An update reads the
-      // copy for the backward step alone.
-      int const reads = node.what.is<composite>() ? 1 : node.what.is<update>() ? 2 : node.operand_count;
+      int const reads = reads_of(traced_->list.node_of(next));
       for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }
@@ -18219,7 +18308,7 @@ class steps {
   }
 
   trace const* traced_;
-  tracing::growing_array<char> is_output_;
+  tracing::growing_array<char> is_output_, results_;
 };
 
 }  // namespace stagecraft::operations
@@ -19293,12 +19382,23 @@ constexpr operations::tensor call_loss(L const& loss, operations::tracer& ops, o
     return loss.call(ops, target, output);
 }
 
-/// A row of `columns` outputs, and its loss, or what it counts in a metric: `call(ops, target, output)`. Targets that
-/// are class numbers are one in each row. E1070.
+/// Targets of a row of a loss of so many columns: as many, or a class number, or one for each vector of a sample.
+template <class L>
+constexpr int target_columns_of(L const& loss, int columns) {
+  if constexpr (!L::sparse_targets)
+    return columns;
+  else if constexpr (requires { loss.class_numbers(); })
+    return loss.class_numbers();
+  else
+    return 1;
+}
+
+/// A row of `columns` outputs and `target_columns` targets, and its loss, or what it counts in a metric: `call(ops,
+/// target, output)`. E1070.
 template <class Call>
-constexpr operations::trace trace_row(Call const& call, int columns, bool sparse_targets, std::string_view kind,
+constexpr operations::trace trace_row(Call const& call, int columns, int target_columns, std::string_view kind,
                                       std::string_view name) {
-  operations::extents const row{1, columns}, inputs[]{{1, sparse_targets ? 1 : columns}, row};
+  operations::extents const row{1, columns}, inputs[]{{1, target_columns}, row};
   return operations::trace_call(
       [&](operations::tracer& ops, std::span<operations::tensor const> in) {
         ops.list().kind = kind;
@@ -19312,7 +19412,7 @@ constexpr operations::trace trace_row(Call const& call, int columns, bool sparse
 template <HasLossCall L>
 constexpr operations::trace trace_loss(L const& loss, int columns) {
   return trace_row([&](auto& ops, auto target, auto output) { return call_loss(loss, ops, target, output); }, columns,
-                   loss.sparse_targets, "loss", loss.name);
+                   target_columns_of(loss, columns), "loss", loss.name);
 }
 
 }  // namespace detail
@@ -19400,11 +19500,12 @@ constexpr bool has_sample_as_row(int axis, shape const& sample) {
 }
 
 /// A sample's loss, or what a sample counts in a metric: the mean over its vectors along an axis, or their sum where
-/// that is the reduction. The sample is (outer, length, inner), and the axis the one in the middle.
+/// that is the reduction. The sample is (outer, length, inner), and the axis the one in the middle. Targets that are
+/// class numbers are (outer, inner).
 template <class Loss>
 struct along_axis {
   static constexpr std::string_view name = Loss::name;
-  static constexpr bool sparse_targets = false;
+  static constexpr bool sparse_targets = Loss::sparse_targets;
 
   Loss of;                      ///< the loss of one vector
   losses::reduction reduction;  ///< that of the loss
@@ -19423,10 +19524,14 @@ struct along_axis {
     auto const vectors = [&](auto x) {
       return ops.reshape(ops.transpose(ops.reshape(x, {outer, length, inner}), {0, 2, 1}), {outer * inner, length});
     };
-    auto const each = ops.mean(stagecraft::detail::call_loss(of, ops, vectors(target), vectors(output)), -1);
+    auto const targets = sparse_targets ? ops.reshape(target, {outer * inner, 1}) : vectors(target);
+    auto const each = ops.mean(stagecraft::detail::call_loss(of, ops, targets, vectors(output)), -1);
     auto const all = ops.reshape(each, {1, outer * inner});
     return is_summed(of) ? ops.sum(all, -1) : ops.mean(all, -1);
   }
+
+  /// Class numbers of a sample.
+  [[nodiscard]] constexpr int class_numbers() const { return outer * inner; }
 
   friend constexpr bool operator==(along_axis const&, along_axis const&) = default;
 };
@@ -19783,12 +19888,14 @@ struct poisson {
 
 namespace stagecraft::losses {
 
-/// -log p[y] with y an integer class number, one per row; prediction (rows, classes).
+/// -log p[y] with y an integer class number, one per row; prediction (rows, classes). Along another axis than the last
+/// one, targets have the output's shape without that axis.
 /// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
 /// Keras clips to [1e-7, 1 - 1e-7] and normalises again (softmax of the logarithms). A number that is no class makes
 /// the loss of its row and the gradient NaN.
 struct sparse_categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
+  int axis = -1;                     ///< along which the classes lie; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
@@ -20053,6 +20160,16 @@ inline constexpr bool loss_takes_samples = [] {
     return losses::detail::has_sample_as_row(axis, Job::graph.call(Job::graph.ends[End]).shape);
   }
 }();
+/// The axis of a sample along which it is.
+template <class Job, std::size_t End>
+inline constexpr int class_axis_of = [] {
+  shape const& sample = Job::graph.call(Job::graph.ends[End]).shape;
+  if constexpr (loss_takes_samples<Job, End>)
+    return losses::detail::axis_of_sample(losses::detail::axis_of(losses::loss_of_output<End>(Job::training.loss)),
+                                          sample);
+  else
+    return sample.rank() - 1;
+}();
 /// The columns of a row of it.
 template <class Job, std::size_t End>
 inline constexpr int loss_columns_of =
@@ -20091,7 +20208,7 @@ namespace stagecraft::plan {
   return is_half(type) ? (numbers + 1) / 2 : numbers;
 }
 
-/// The plan of one call. Offsets are floats into the program's block; -1 where there is nothing.
+/// The plan of one call.
 struct planned_call {
   call_needs needs;
   int root = 0;                            ///< the call whose memory holds the output: itself, unless it is a view
@@ -20114,16 +20231,14 @@ struct planned_call {
   bool is_left_out = false;
   /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
-  long long value = -1;
-  long long gradient = -1;
-  long long saved = -1;
 };
 
 }  // namespace stagecraft::plan
 
 // ---- stagecraft/plan/program.hpp
-// The plan that every execution policy carries out: which calls need a gradient, who writes it first, which tensors are
-// alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
+// The plan that every execution policy carries out: which calls need a gradient, who writes it first, and what is done
+// in one step. Where tensors lie is said by the plans of passes. Made by the compiler, one constant per model, batch
+// and mode.
 
 namespace stagecraft::plan {
 
@@ -20135,32 +20250,18 @@ struct program {
   std::array<planned_call, Calls> calls{};
   /// For each input of each call: whether its backward step adds to a gradient that an earlier step has written.
   std::array<bool, Edges> adds_gradient{};
-  /// Where the backward step writes the gradient of that input instead, to be added afterwards: its sum must not depend
-  /// on how the step adds up. -1 where it writes or adds to the gradient itself.
-  std::array<long long, Edges> own_gradient{};
-  /// The same for the loss of each output.
+  /// Whether it writes a gradient of its own instead, to be added afterwards: the sum must not depend on how the step
+  /// adds up.
+  std::array<bool, Edges> writes_own_gradient{};
+  /// Whether the loss of each output adds to a gradient.
   std::array<bool, Outputs> loss_adds_gradient{};
-  /// Room for a loss's gradient that must be added; -1 where it is not needed.
-  long long loss_gradient = -1;
-  long long floats = 0;  ///< size of the block
 };
 
 }  // namespace stagecraft::plan
 
 namespace stagecraft::detail {
 
-/// A plan whose buffers have no place yet, but lifetimes. Slots are indices of `buffers`, or -1.
-template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
-struct program_draft {
-  program<Calls, Edges, Outputs> result;
-  std::array<buffer_request, 3 * Calls + Edges + 1> buffers{};
-  int buffer_count = 0;
-  std::array<int, Calls> value{}, gradient{}, saved{};
-  std::array<int, Edges> own_gradient{};
-  int loss_gradient = -1;
-};
-
-/// Makes the plan of a graph whose calls' needs are known, up to the places of buffers.
+/// Makes the plan of a graph whose calls' needs are known.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
@@ -20180,8 +20281,7 @@ class planner {
     }
   }
 
-  constexpr program_draft<Calls, Edges, Outputs> const& make() {
-    result_.own_gradient.fill(-1);
+  constexpr program<Calls, Edges, Outputs> const& make() {
     find_roots_and_gradients();
     find_exact_numbers();
     if (is_half(stored_.narrow)) find_stored_types();
@@ -20190,13 +20290,11 @@ class planner {
       find_activations_in_consumers();
     }
     if (!is_half(stored_.narrow)) find_epilogues();  // what is in between would have to be rounded
-    find_lifetimes();
-    return draft_;
+    return result_;
   }
 
  private:
   constexpr planned_call& call(int index) { return result_.calls[index]; }
-  [[nodiscard]] constexpr int backward_step(int index) const { return 2 * count_ - index; }
 
   /// A call that no loss depends on, such as an output of a nested model that nobody uses, has no gradient.
   constexpr void find_roots_and_gradients() {
@@ -20251,7 +20349,7 @@ class planner {
         auto& root = written[call(input).root];
         bool const adds = root != 0 && call(input).needs_gradient;
         result_.adds_gradient[edge] = adds && call(i).needs.adds_exactly;
-        result_.own_gradient[edge] = adds && !call(i).needs.adds_exactly ? 0 : -1;
+        result_.writes_own_gradient[edge] = adds && !call(i).needs.adds_exactly;
         root = 1;
       }
     }
@@ -20311,71 +20409,11 @@ class planner {
            (next.needs_gradient && next.needs.input);
   }
 
-  [[nodiscard]] constexpr long long floats_of(int index) const {
-    return stored_floats(static_cast<long long>(result_.batch) * graph_.call(index).shape.size(),
-                         result_.calls[index].stored);
-  }
-
-  constexpr void find_lifetimes() {
-    auto& buffers = draft_.buffers;
-    auto &value = draft_.value, &gradient = draft_.gradient, &saved = draft_.saved;
-    value.fill(-1);
-    gradient.fill(-1);
-    saved.fill(-1);
-    draft_.own_gradient.fill(-1);
-    auto const request = [&](int& slot, int first, int last, long long size) {
-      slot = draft_.buffer_count++;
-      buffers[slot] = {first, last, size};
-    };
-    auto const extend = [&](int slot, int step) {
-      if (slot < 0) return;  // what is never stored
-      if (buffers[slot].last < step) buffers[slot].last = step;
-      if (buffers[slot].first > step) buffers[slot].first = step;
-    };
-    for (int i = 0; i < count_; ++i) {
-      auto const& own = call(i);
-      if (own.is_left_out) continue;
-      if (own.root == i) {
-        int const filled = graph_.call(i).is_input ? -1 : own.epilogue_of >= 0 ? own.epilogue_of : i;
-        if (own.epilogue < 0) request(value[i], filled, i, floats_of(i));
-        if (own.needs_gradient) request(gradient[i], backward_step(i), backward_step(i), floats_of(i));
-      }
-      // A layer keeps its values while training, even if no backward step will read them.
-      if (own.needs.saved > 0) request(saved[i], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
-      if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[own.root], backward_step(i));
-      for (int const input : graph_.inputs_of(i)) {
-        int const root = call(input).root;
-        extend(value[root], i);
-        if (!own.needs_gradient || own.needs.view) continue;
-        if (own.needs.input) extend(value[root], backward_step(i));
-        if (gradient[root] >= 0) extend(gradient[root], backward_step(i));
-      }
-      auto const& node = graph_.call(i);
-      for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
-        if (result_.own_gradient[edge] >= 0)
-          request(draft_.own_gradient[edge], backward_step(i), backward_step(i),
-                  floats_of(call(graph_.inputs[edge]).root));
-    }
-    int const loss_step = count_;
-    int largest_added_loss = -1;
-    auto const outputs = graph_.ends;
-    for (std::size_t k = 0; k < Outputs; ++k) {
-      int const root = call(outputs[k]).root;
-      if (call(outputs[k]).is_left_out) continue;
-      extend(value[root], loss_step);
-      if (gradient[root] >= 0) extend(gradient[root], loss_step);
-      if (result_.loss_adds_gradient[k] && (largest_added_loss < 0 || floats_of(root) > floats_of(largest_added_loss)))
-        largest_added_loss = root;
-    }
-    if (largest_added_loss >= 0) request(draft_.loss_gradient, loss_step, loss_step, floats_of(largest_added_loss));
-  }
-
   graph_view const& graph_;
   bool trains_;
   stored_types stored_;
   int count_;
-  program_draft<Calls, Edges, Outputs> draft_;
-  program<Calls, Edges, Outputs>& result_ = draft_.result;
+  program<Calls, Edges, Outputs> result_;
 };
 
 template <class M, int Call, bool LeavesActivation>
@@ -20425,52 +20463,13 @@ inline constexpr call_needs needs_of_call =
 
 template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties,
           std::size_t... Call>
-constexpr auto draft_program(std::index_sequence<Call...>) {
+constexpr auto plan_program(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
                                          leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
   return planner<graph.calls.size(), graph.inputs.size(), graph.ends.size()>(graph, needs, Batch, Mode, Logits, Stored,
                                                                              LeavesPenalties)
       .make();
-}
-
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
-inline constexpr auto draft_of = draft_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(
-    std::make_index_sequence<graph_of<M>.calls.size()>{});
-
-template <std::size_t Count>
-struct placed_buffers {
-  std::array<buffer_request, Count> buffers{};
-  long long floats = 0;
-
-  constexpr explicit placed_buffers(buffer_request const* requests) {
-    for (std::size_t i = 0; i < Count; ++i) buffers[i] = requests[i];
-    floats = place(buffers);
-  }
-};
-
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
-inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>.buffer_count> placed_of{
-    draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>.buffers.data()};
-
-template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties>
-constexpr auto plan_program() {
-  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
-  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
-  auto result = draft.result;
-  auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[slot].offset; };
-  result.floats = placed.floats;
-  for (std::size_t i = 0; i < result.calls.size(); ++i) {
-    auto& own = result.calls[i];
-    auto const root = static_cast<std::size_t>(own.root);
-    own.value = offset(draft.value[root]);
-    own.gradient = offset(draft.gradient[root]);
-    own.saved = offset(draft.saved[i]);
-  }
-  for (std::size_t edge = 0; edge < result.own_gradient.size(); ++edge)
-    result.own_gradient[edge] = offset(draft.own_gradient[edge]);
-  result.loss_gradient = offset(draft.loss_gradient);
-  return result;
 }
 
 }  // namespace stagecraft::detail
@@ -20481,7 +20480,8 @@ namespace stagecraft::plan {
 /// `LeavesPenalties`: what only penalties need has no step.
 template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {},
           bool LeavesPenalties = false>
-inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>();
+inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(
+    std::make_index_sequence<graph_of<M>.calls.size()>{});
 
 /// The program of a job.
 template <class Job>
@@ -20490,6 +20490,18 @@ inline constexpr auto const& program_for = program_of<typename Job::model, Job::
                                                       detail::stored_types_of<Job>, detail::leaves_out_penalties<Job>>;
 
 }  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
+
+/// Floats of a call's value, or of its gradient.
+template <class Job>
+constexpr long long stored_floats_of(int call) {
+  constexpr auto const& program = program_for<Job>;
+  return stored_floats(static_cast<long long>(program.batch) * Job::graph.call(call).shape.size(),
+                       program.calls[call].stored);
+}
+
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/plan/pipeline_flow.hpp
 // How values and gradients flow between a model's stages: who writes a gradient first, who adds to it, and whose part
@@ -21823,8 +21835,6 @@ inline constexpr diagnostic schedule_problem = [] {
   }
   return problem;
 }();
-template <class Job>
-inline constexpr diagnostic const& inference_problem = schedule_problem<typename Job::in_inference>;
 
 /// Whether a training description says how the weights of a model are updated, so that it can be trained.
 template <class Job>
@@ -21985,13 +21995,9 @@ constexpr timetable plan_timetable() {
 template <class Job>
 inline constexpr timetable planning_timetable = plan_timetable<Job>();
 
-template <class Job, std::size_t... Stage>
-constexpr auto list_recomputations(std::index_sequence<Stage...>) {
-  return std::array{recomputation_of<Job, static_cast<int>(Stage)>...};
-}
 template <class Job>
-inline constexpr auto recomputations_of =
-    list_recomputations<Job>(std::make_index_sequence<devices_of_stages<typename Job::model>.size()>{});
+inline constexpr auto recomputations_of = array_of_each<devices_of_stages<typename Job::model>.size()>(
+    []<int Stage>() { return recomputation_of<Job, Stage>; });
 
 }  // namespace stagecraft::detail
 
@@ -22040,10 +22046,7 @@ class device_buffer_planner {
  private:
   static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
-  static constexpr long long floats_of(std::size_t call) {
-    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
-                         program.calls[call].stored);
-  }
+  static constexpr long long floats_of(std::size_t call) { return stored_floats_of<Job>(static_cast<int>(call)); }
   /// Whether a stage finds what it has kept in remote memory. The last one needs it at once.
   static constexpr bool offloads_stage(int stage) { return offloads && stage + 1 < flow.stages; }
 
@@ -22163,6 +22166,38 @@ struct pass_scratch {
   int last = 0;
 };
 
+/// How long the lists of a pass are.
+struct pass_sizes {
+  std::size_t steps = 0;
+  std::size_t fetches = 0;
+  std::size_t transfers = 0;
+  std::size_t additions = 0;
+  std::size_t waits = 0;
+  std::size_t scratch = 0;
+};
+
+/// One pass; `places` says where each tensor lies in this pass, by calls and edges of the graph.
+template <class Places, pass_sizes Sizes>
+struct pass_plan {
+  Places places;
+  std::array<pass_step, Sizes.steps> steps;
+  std::array<pass_transfer, Sizes.fetches> fetches;      ///< from remote memory, before the steps
+  std::array<pass_transfer, Sizes.transfers> transfers;  ///< behind the steps
+  std::array<pass_addition, Sizes.additions> additions;  ///< in the order of their steps
+  std::array<pass_wait, Sizes.waits> waits;
+  std::array<pass_scratch, Sizes.scratch> scratch;
+
+  template <class Draft>
+  constexpr explicit pass_plan(Draft const& draft)
+      : places(draft.places),
+        steps(detail::array_of<Sizes.steps>(draft.steps)),
+        fetches(detail::array_of<Sizes.fetches>(draft.fetches)),
+        transfers(detail::array_of<Sizes.transfers>(draft.transfers)),
+        additions(detail::array_of<Sizes.additions>(draft.additions)),
+        waits(detail::array_of<Sizes.waits>(draft.waits)),
+        scratch(detail::array_of<Sizes.scratch>(draft.scratch)) {}
+};
+
 }  // namespace stagecraft::plan
 
 namespace stagecraft::detail {
@@ -22180,7 +22215,7 @@ struct pass_places {
   long long remote_floats = 0;
 };
 
-/// A pass in the making: everything in vectors.
+/// A pass in the making: everything in vectors (frozen.hpp).
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct pass_draft {
   pass_places<Calls, Edges, Outputs> places;
@@ -22189,10 +22224,16 @@ struct pass_draft {
   growing_array<pass_addition> additions;
   growing_array<pass_wait> waits;
   growing_array<pass_scratch> scratch;
+
+  [[nodiscard]] constexpr pass_sizes sizes() const {
+    return {steps.size(), fetches.size(), transfers.size(), additions.size(), waits.size(), scratch.size()};
+  }
+  template <pass_sizes Sizes>
+  using frozen = pass_plan<pass_places<Calls, Edges, Outputs>, Sizes>;
 };
 
 template <class Job>
-class pass_planner {
+class pass_planner : protected buffer_lifetimes {
  protected:
   static constexpr auto const& graph = Job::graph;
   static constexpr auto const& program = program_for<Job>;
@@ -22210,10 +22251,7 @@ class pass_planner {
   }
 
   static constexpr int root(int call) { return program.calls[call].root; }
-  static constexpr long long floats_of(std::size_t call) {
-    return stored_floats(static_cast<long long>(Job::training.batch_size) * graph.calls[call].shape.size(),
-                         program.calls[call].stored);
-  }
+  static constexpr long long floats_of(std::size_t call) { return stored_floats_of<Job>(static_cast<int>(call)); }
   [[nodiscard]] constexpr bool runs(std::size_t call) const {
     return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view &&
            !program.calls[call].is_left_out;
@@ -22238,27 +22276,16 @@ class pass_planner {
       if (table.place(before) < table.place(pass)) wait(before, 0);
   }
 
-  /// A buffer of this pass alone, alive from one step to another; more uses make it longer.
-  constexpr void use(int& slot, int step, long long floats) {
-    if (slot < 0) {
-      slot = static_cast<int>(requests_.size());
-      requests_.push_back({step, step, floats});
-      return;
-    }
-    auto& request = requests_[slot];
-    if (request.first > step) request.first = step;
-    if (request.last < step) request.last = step;
-  }
-  constexpr void place_scratch() { draft_.places.scratch_floats = place(requests_); }
+  constexpr void place_scratch() { draft_.places.scratch_floats = place_all(); }
   /// Says what the buffers with these slots are for.
   template <std::size_t Count>
   constexpr void list_scratch(scratch_kind kind, std::array<int, Count> const& slots) {
     for (std::size_t i = 0; i < Count; ++i)
       if (slots[i] >= 0)
-        draft_.scratch.push_back({kind, static_cast<int>(i), requests_[slots[i]].first, requests_[slots[i]].last});
+        draft_.scratch.push_back({kind, static_cast<int>(i), request(slots[i]).first, request(slots[i]).last});
   }
   constexpr buffer_place scratch(int slot) const {
-    return slot < 0 ? buffer_place{} : buffer_place{here().floats + requests_[slot].offset};
+    return slot < 0 ? buffer_place{} : buffer_place{here().floats + offset(slot)};
   }
 
   /// What the backward pass of this stage finds in remote memory, in an order that both passes know: values and what
@@ -22292,7 +22319,6 @@ class pass_planner {
 
   int stage_, device_;
   buffers const* const* devices_;
-  growing_array<buffer_request> requests_;
   pass_draft<calls, edges, outputs> draft_;
 };
 
@@ -22521,8 +22547,10 @@ struct metric {
   diagnostics::own_options options = {};                    ///< and its members
   metric_result const* result = nullptr;                    ///< of one whose result is no mean over rows
   std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
-  number_list numbers = {};                     ///< confusion only: thresholds, and behind them weights of labels
-  int parts = 0;                                ///< numbers that it reports, if those are several: `part_of`
+  /// Of confusion: thresholds, and behind them weights of labels. Of a `call` with `ops`: what its columns are
+  /// multiplied with, if anything.
+  number_list numbers = {};
+  int parts = 0;  ///< numbers that it reports, if those are several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
@@ -22732,6 +22760,7 @@ struct sparse_categorical_crossentropy {
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
   static constexpr bool sparse_targets = true;
   int from_logits = 0;
+  int axis = -1;
 
   constexpr auto call(auto& ops, auto target, auto output) const {
     return losses::sparse_categorical_crossentropy{.from_logits = from_logits != 0}.call(ops, target, output);
@@ -22740,14 +22769,17 @@ struct sparse_categorical_crossentropy {
 
 }  // namespace detail
 
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits. Its
+/// axis is that of the loss, whose class numbers it takes.
 struct sparse_categorical_crossentropy {
   bool from_logits = false;  ///< true: predictions are unnormalised
+  int axis = -1;             ///< along which the classes lie; 1 is the first one of a sample. E1103
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
 
   constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(detail::sparse_categorical_crossentropy{from_logits ? 1 : 0});
+    return stagecraft::detail::option_of_own<metric>(
+        detail::sparse_categorical_crossentropy{from_logits ? 1 : 0, axis});
   }
 };
 
@@ -23674,18 +23706,40 @@ struct mape : own_metric<mape> {
 
 namespace stagecraft::metrics {
 
+namespace detail {
+
+/// With one number for all columns, which is multiplied with.
+struct mean_relative_error {
+  static constexpr std::string_view name = "mean_relative_error";
+  float factor = 1;
+
+  constexpr auto call(auto target, auto output) const { return abs(output - target) * factor; }
+};
+/// With one for each, which are the metric's `numbers`.
+struct mean_relative_errors {
+  static constexpr std::string_view name = "mean_relative_error";
+
+  constexpr auto call(auto& /*ops*/, auto target, auto output) const { return abs(output - target); }
+};
+
+}  // namespace detail
+
 /// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
 /// columns).
 struct mean_relative_error {
-  /// By what differences are divided. In Keras a tensor; here one number for all columns.
-  float normalizer = 1;
+  /// By what differences are divided: one number, or one for each column, of which there are up to 32. E1102.
+  number_list normalizer = 1;
 
   static constexpr std::string_view name = "mean_relative_error";
 
-  constexpr auto call(auto target, auto output) const {
-    return abs(output - target) * (normalizer != 0 ? 1 / normalizer : 0.0F);
+  constexpr operator metric() const noexcept {
+    using stagecraft::detail::option_of_own;
+    auto const factor = [](float divisor) { return divisor != 0 ? 1 / divisor : 0.0F; };
+    if (normalizer.count <= 1) return option_of_own<metric>(detail::mean_relative_error{factor(normalizer.numbers[0])});
+    metric result = option_of_own<metric>(detail::mean_relative_errors{});
+    for (float const divisor : normalizer) result.numbers.append(factor(divisor));
+    return result;
   }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 };
 
 }  // namespace stagecraft::metrics
@@ -24655,8 +24709,8 @@ namespace stagecraft::optimizers {
 
 /// `als_optimizer{sgd{0.01}}`: the loss's gradient is multiplied where it enters the backward pass, and the gradients
 /// of weights are divided by the same factor where they are used. Of these gradients, still multiplied, those overflow
-/// that are not below float16's largest number, 65504. No update is left out. The trainer's `loss_scale()` says what
-/// the factor is. Devices wait for each other before any weight changes.
+/// that are not below `histogram_bin_edge`. No update is left out. The trainer's `loss_scale()` says what the factor
+/// is. Devices wait for each other before any weight changes.
 ///
 /// Gradients are those of a weight update, of all its micro-batches and replicas, whatever their type; Graphcore's are
 /// those of float16 alone. Its guide changes the factor every `update_frequency` updates, and so does this; its code
@@ -24680,6 +24734,8 @@ struct als_optimizer {
   float ratio_threshold = 10e-6F;
   /// Whether only gradients count that layers::capture_upstream_gradients keeps, or those of weights as well.
   bool captured_grads_only = false;
+  /// Gradients overflow that are not below it; above 0, and at most float16's largest number, 65504.
+  float histogram_bin_edge = 8192;
   /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
@@ -24701,9 +24757,8 @@ struct als_optimizer {
   friend constexpr bool operator==(als_optimizer const&, als_optimizer const&) = default;
 
  private:
-  static constexpr void count(auto& ops, operations::tensor gradient) {
-    constexpr float largest_half = 65504;
-    ops.count_overflows(gradient, largest_half);
+  constexpr void count(auto& ops, operations::tensor gradient) const {
+    ops.count_overflows(gradient, histogram_bin_edge);
   }
   static constexpr operations::tensor none(operations::tensor of) { return operations::number(*of.list, 0); }
   static constexpr bool is_power_of_two(float x) {
@@ -24720,6 +24775,8 @@ struct als_optimizer {
     else if (initial_loss_scaling_factor * increase_factor >= max_loss_scaling_factor)
       wrong("a max_loss_scaling_factor that the first increase would reach");
     if (!(ratio_threshold > 0 && ratio_threshold < 1)) wrong("a ratio_threshold that is not between 0 and 1");
+    if (!(histogram_bin_edge > 0 && histogram_bin_edge <= 65504))
+      wrong("a histogram_bin_edge that is not above 0 and at most 65504");
   }
 };
 
@@ -26746,6 +26803,269 @@ inline void bias_gradient(float const* dy, float* db, share part = {}) {
 
 }  // namespace stagecraft::kernels
 
+// ---- stagecraft/kernels/simd/amx_tiles.hpp
+// The registers of AMX, each of which holds a tile of a matrix: what a block of a product does with them, one
+// instruction after the other. The kernel, product/bfloat16_tiles.hpp, takes any type with these members.
+
+namespace stagecraft::kernels {
+
+/// Rows of a tile, and 32-bit numbers in one of them, at most.
+inline constexpr int most_tile_side = 16;
+
+/// How many rows of how many bytes each tile has: the 64 bytes that LDTILECFG reads. A tile without rows is not used.
+struct tile_shapes {
+  std::uint8_t palette = 1;
+  std::uint8_t start_row = 0;
+  std::uint8_t reserved[14] = {};
+  std::uint16_t row_bytes[16] = {};
+  std::uint8_t rows[16] = {};
+};
+static_assert(sizeof(tile_shapes) == 64);
+
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__)
+
+/// Whether an architecture has instructions for products of tiles of bfloat16.
+template <class Arch>
+inline constexpr bool multiplies_bfloat16_tiles = has_avx512<Arch>;
+
+/// The tiles of a block of a product, which has up to two rows of tiles by two columns: 0 to 3 are the sums, 4 and 5
+/// the left factor, 6 and 7 the right one. A stride is the number of bytes from a row to the next. processor_check.hpp
+/// asks Linux to let the program use them.
+class amx_tiles {
+ public:
+  explicit amx_tiles(tile_shapes const& shapes) noexcept { _tile_loadconfig(written(&shapes)); }
+  amx_tiles(amx_tiles const&) = delete;
+  amx_tiles& operator=(amx_tiles const&) = delete;
+  ~amx_tiles() { _tile_release(); }
+
+  template <int Row, int Column>
+  void zero() noexcept {
+    if constexpr (Row == 0 && Column == 0) _tile_zero(0);
+    if constexpr (Row == 0 && Column == 1) _tile_zero(1);
+    if constexpr (Row == 1 && Column == 0) _tile_zero(2);
+    if constexpr (Row == 1 && Column == 1) _tile_zero(3);
+  }
+  template <int Row>
+  void load_left(float const* from, long stride) noexcept {
+    if constexpr (Row == 0) _tile_loadd(4, written(from), stride);
+    if constexpr (Row == 1) _tile_loadd(5, written(from), stride);
+  }
+  template <int Column>
+  void load_right(float const* from, long stride) noexcept {
+    if constexpr (Column == 0) _tile_loadd(6, written(from), stride);
+    if constexpr (Column == 1) _tile_loadd(7, written(from), stride);
+  }
+  /// sums(Row, Column) += left(Row) * right(Column), of pairs of bfloat16.
+  template <int Row, int Column>
+  void add_products() noexcept {
+    if constexpr (Row == 0 && Column == 0) _tile_dpbf16ps(0, 4, 6);
+    if constexpr (Row == 0 && Column == 1) _tile_dpbf16ps(1, 4, 7);
+    if constexpr (Row == 1 && Column == 0) _tile_dpbf16ps(2, 5, 6);
+    if constexpr (Row == 1 && Column == 1) _tile_dpbf16ps(3, 5, 7);
+  }
+  template <int Row, int Column>
+  void store(float* to, long stride) noexcept {
+    if constexpr (Row == 0 && Column == 0) _tile_stored(0, to, stride);
+    if constexpr (Row == 0 && Column == 1) _tile_stored(1, to, stride);
+    if constexpr (Row == 1 && Column == 0) _tile_stored(2, to, stride);
+    if constexpr (Row == 1 && Column == 1) _tile_stored(3, to, stride);
+  }
+
+ private:
+  /// The same address, behind which everything has been written: GCC 12's loads of tiles do not say that they read.
+  template <class T>
+  [[nodiscard, gnu::always_inline]] static inline T const* written(T const* p) noexcept {
+    asm volatile("" : "+r"(p) : : "memory");
+    return p;
+  }
+};
+
+#else
+
+template <class Arch>
+inline constexpr bool multiplies_bfloat16_tiles = false;
+
+class amx_tiles;  // the flags do not allow it
+
+#endif
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/product/bfloat16_tiles.hpp
+// Products of matrices of bfloat16 where the processor multiplies tiles of them (AMX): blocks of the result stay in the
+// processor's tiles while all products are summed. Matrices lie as in bfloat16_pairs.hpp, which calls this.
+
+namespace stagecraft::kernels::detail {
+
+/// Columns of a tile: all of them are of one panel.
+[[nodiscard]] consteval int tile_columns(int panel_columns) {
+  int columns = most_tile_side;
+  while (panel_columns % columns != 0) columns /= 2;
+  return columns;
+}
+
+/// Rows of a block of a result with so many rows: even parts, so that the last one is hardly lower. It begins with rows
+/// that the block before it has, and they are not stored twice: one shape of tiles is enough.
+[[nodiscard]] consteval int block_rows(int rows) {
+  int const blocks = (rows + 2 * most_tile_side - 1) / (2 * most_tile_side);
+  return (rows + blocks - 1) / blocks;
+}
+
+/// A block of Rows rows, and up to two tiles of Width columns.
+template <int Rows, int Width>
+struct tile_block {
+  /// Rows of the upper tiles; of the lower ones, if there are any.
+  static constexpr int upper = Rows > most_tile_side ? (Rows + 1) / 2 : Rows, lower = Rows - upper;
+  static constexpr int sums_stride = 2 * Width;
+
+  static constexpr tile_shapes shapes = [] {
+    tile_shapes result;
+    for (int tile = 0; tile < 8; ++tile) {
+      bool const is_sum = tile < 4, is_left = tile == 4 || tile == 5, is_upper = tile < 2 || tile == 4;
+      result.rows[tile] = static_cast<std::uint8_t>(is_sum || is_left ? (is_upper ? upper : lower) : most_tile_side);
+      result.row_bytes[tile] = static_cast<std::uint16_t>(4 * (is_left ? most_tile_side : Width));
+      if (result.rows[tile] == 0) result.row_bytes[tile] = 0;
+    }
+    return result;
+  }();
+
+  /// sums = left * right: `Steps` pairs of each row of left, and rows of right, Columns tiles of them.
+  template <int Steps, int Columns, int LeftStride, int RightStride, class Tiles>
+  static void multiply(Tiles& tiles, float const* left, float const* right, float* sums) {
+    each_sum<Columns>([&]<int Row, int Column>() { tiles.template zero<Row, Column>(); });
+    constexpr int whole = Steps / most_tile_side * most_tile_side, rest = Steps - whole;
+    for (int step = 0; step < whole; step += most_tile_side)
+      add<Columns, LeftStride, RightStride>(tiles, left + step, right + std::ptrdiff_t{step} * RightStride);
+    if constexpr (rest > 0) {  // zeros for the others: what lies behind may be NaN
+      alignas(64) float last_left[Rows * most_tile_side] = {}, last_right[most_tile_side * sums_stride] = {};
+      for (int row = 0; row < Rows; ++row)
+        std::memcpy(last_left + row * most_tile_side, left + std::ptrdiff_t{row} * LeftStride + whole,
+                    rest * sizeof(float));
+      for (int step = 0; step < rest; ++step)
+        std::memcpy(last_right + step * sums_stride, right + std::ptrdiff_t{whole + step} * RightStride,
+                    Columns * Width * sizeof(float));
+      add<Columns, most_tile_side, sums_stride>(tiles, last_left, last_right);
+    }
+    each_sum<Columns>([&]<int Row, int Column>() {
+      tiles.template store<Row, Column>(sums + Row * upper * sums_stride + Column * Width, 4L * sums_stride);
+    });
+  }
+
+ private:
+  template <int Columns, class Function>
+  static void each_sum(Function const& function) {
+    function.template operator()<0, 0>();
+    if constexpr (Columns > 1) function.template operator()<0, 1>();
+    if constexpr (lower > 0) function.template operator()<1, 0>();
+    if constexpr (lower > 0 && Columns > 1) function.template operator()<1, 1>();
+  }
+  /// The products of as many pairs as a tile has in a row.
+  template <int Columns, int LeftStride, int RightStride, class Tiles>
+  static void add(Tiles& tiles, float const* left, float const* right) {
+    tiles.template load_left<0>(left, 4L * LeftStride);
+    tiles.template load_right<0>(right, 4L * RightStride);
+    tiles.template add_products<0, 0>();
+    if constexpr (Columns > 1) {
+      tiles.template load_right<1>(right + Width, 4L * RightStride);
+      tiles.template add_products<0, 1>();
+    }
+    if constexpr (lower > 0) {
+      tiles.template load_left<1>(left + std::ptrdiff_t{upper} * LeftStride, 4L * LeftStride);
+      tiles.template add_products<1, 0>();
+      if constexpr (Columns > 1) tiles.template add_products<1, 1>();
+    }
+  }
+};
+
+/// A result of Rows x Columns in panels of PanelColumns: gives store.operator()<lanes that count>(sum, row, column)
+/// each register of it. `left(row)` is where the rows from that one on begin, LeftStride pairs apart, and is asked once
+/// for each block of rows; `right(panel, column)` where the rows of the right factor begin, from that column of the
+/// panel on, RightStride pairs apart. Items of `part`: blocks, one row of them after the other.
+template <int Rows, int Steps, int Columns, int PanelColumns, int LeftStride, int RightStride, class Arch, class Tiles,
+          class Left, class Right, class Store>
+inline void multiply_in_blocks(share part, Left const& left, Right const& right, Store const& store) {
+  constexpr int height = block_rows(Rows), width = tile_columns(PanelColumns), block_columns = 2 * width;
+  constexpr int rows_of_blocks = (Rows + height - 1) / height;
+  constexpr int of_panel = (PanelColumns + block_columns - 1) / block_columns;
+  constexpr int whole = Columns / PanelColumns, rest = Columns % PanelColumns;
+  constexpr int of_row = whole * of_panel + (rest + block_columns - 1) / block_columns;
+  constexpr int last_lanes = Columns % lanes<Arch>;
+  using block = tile_block<height, width>;
+  auto const [first, last] = part.of(std::int64_t{rows_of_blocks} * of_row);
+  if (first == last) return;
+  Tiles tiles(block::shapes);
+  alignas(64) float sums[height * block::sums_stride];
+  int block_row = -1, begin = 0;
+  float const* rows = nullptr;
+  for (auto number = static_cast<int>(first); number < last; ++number) {
+    if (number / of_row != block_row) {
+      block_row = number / of_row;
+      begin = block_row * height + height <= Rows ? block_row * height : Rows - height;
+      rows = left(begin);
+    }
+    int const panel = number % of_row / of_panel, within = number % of_row % of_panel * block_columns;
+    int const column = panel * PanelColumns + within;
+    int const columns = Columns - column < PanelColumns - within ? Columns - column : PanelColumns - within;
+    auto const multiply = [&]<int Count>() {
+      block::template multiply<Steps, Count, LeftStride, RightStride>(tiles, rows, right(panel, within), sums);
+    };
+    if (columns > width)
+      multiply.template operator()<2>();
+    else
+      multiply.template operator()<1>();
+    int const count = columns < block_columns ? columns : block_columns;
+    for (int row = block_row * height; row < begin + height; ++row) {
+      float const* const of = sums + (row - begin) * block::sums_stride;
+      for (int j = 0; j < count; j += lanes<Arch>) {
+        auto const sum = batch<Arch>::load_aligned(of + j);
+        if (last_lanes == 0 || j + lanes<Arch> <= count)
+          store.template operator()<lanes<Arch>>(sum, row, column + j);
+        else
+          store.template operator()<last_lanes == 0 ? lanes<Arch> : last_lanes>(sum, row, column + j);
+      }
+    }
+  }
+}
+
+/// y = output(x * w) in floats, as `multiply`: M rows of K pairs; w: a packed_matrix<K, N, Arch> of pairs.
+template <int M, int K, int N, class Arch, class Tiles, class Output>
+inline void multiply_in_tiles(float const* x, float const* w, float* y, Output const& output, share part) {
+  using layout = packed_matrix<K, N, Arch>;
+  multiply_in_blocks<M, K, N, layout::panel_columns, K, layout::panel_columns, Arch, Tiles>(
+      part, [=](int row) { return x + std::ptrdiff_t{row} * K; },
+      [=](int panel, int column) { return w + std::ptrdiff_t{panel} * layout::panel_stride + column; },
+      [&]<int Lanes>(batch<Arch> const& sum, int row, int column) {
+        output.template store<Lanes>(sum, y, column, std::int64_t{row} * N + column);
+      });
+}
+
+/// dw (+)= transposed(x) * dy in floats, a packed_matrix<K, N, Arch> whose padding becomes 0: M rows of K pairs, and of
+/// N, up to a register behind whose ends may be read.
+template <int M, int K, int N, bool Accumulate, class Arch, class Tiles>
+inline void weight_gradient_in_tiles(float const* x, float const* dy, float* dw, share part) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int width = lanes<Arch>, panel_columns = layout::panel_columns, height = block_rows(K);
+  constexpr int stride = (M + width - 1) / width * width, rows = (height + width - 1) / width * width;
+  alignas(64) float transposed[rows * stride];
+  multiply_in_blocks<K, M, N, panel_columns, stride, N, Arch, Tiles>(
+      part,
+      [&](int first) -> float const* {
+        for (int k = 0; k < height; k += width)
+          for (int m = 0; m < M; m += width)
+            transpose_block<Arch>(x + std::ptrdiff_t{m} * K + first + k, K, M - m, transposed + k * stride + m, stride);
+        return transposed;
+      },
+      [=](int panel, int column) { return dy + panel * panel_columns + column; },
+      [=]<int Lanes>(batch<Arch> sum, int row, int column) {
+        float* const to = dw + layout::index(row, column);
+        sum = keep_lanes<Lanes, Arch>(sum);
+        if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(to);
+        sum.store_unaligned(to);
+      });
+}
+
+}  // namespace stagecraft::kernels::detail
+
 // ---- stagecraft/kernels/simd/bfloat16.hpp
 // The upper halves of floats, which are kept as std::uint16_t: to and from floats. Only memory holds them; arithmetic
 // is done in floats, but for products of pairs. Keras counterpart: tf.cast between tf.float32 and tf.bfloat16.
@@ -26834,7 +27154,7 @@ inline void store_bfloat16(xsimd::batch<float, Arch> const& x, std::uint16_t* p)
 // ---- stagecraft/kernels/product/bfloat16_pairs.hpp
 // Products of matrices of bfloat16, where the processor multiplies pairs of them: two numbers that are summed one after
 // the other lie in the place of a float, the first in its lower half, and each step of a product adds both. All else is
-// as for floats. Keras counterpart: tf.matmul of tf.bfloat16.
+// as for floats, but where the processor multiplies tiles of pairs. Keras counterpart: tf.matmul of tf.bfloat16.
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
@@ -26951,12 +27271,17 @@ inline void pair_rows(std::uint16_t const* x, float* pairs, share part = {}) {
   }
 }
 
-/// y = epilogue(x * w) in floats. x: M x K numbers of bfloat16, row by row; w: `pack_row_pairs` of K x N.
+/// y = epilogue(x * w) in floats. x: M x K numbers of bfloat16, row by row; w: `pack_row_pairs` of K x N. A single row
+/// would leave 15 of a tile's 16 rows empty, and reading w is all its work.
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
 inline void matmul_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
                             share part = {}) {
-  detail::multiply<M, K / 2, N, Arch, detail::bfloat16_pair_terms>(reinterpret_cast<float const*>(x), w, y,
-                                                                   detail::store_output<Epilogue>{epilogue}, part);
+  auto const* const pairs = reinterpret_cast<float const*>(x);
+  detail::store_output<Epilogue> const output{epilogue};
+  if constexpr (multiplies_bfloat16_tiles<Arch> && M > 1)
+    detail::multiply_in_tiles<M, K / 2, N, Arch, amx_tiles>(pairs, w, y, output, part);
+  else
+    detail::multiply<M, K / 2, N, Arch, detail::bfloat16_pair_terms>(pairs, w, y, output, part);
 }
 
 /// dw (+)= transposed(x) * dy in floats, as `matmul_weight_gradient`, of pairs of rows: x of M / 2 x K, dy of M / 2 x
@@ -26964,15 +27289,18 @@ inline void matmul_of_pairs(std::uint16_t const* x, float const* w, float* y, Ep
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
 inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw, share part = {}) {
   constexpr int rows = M / 2 < detail::most_copied_rows ? M / 2 : detail::most_copied_rows;
-  using terms = detail::bfloat16_pair_terms;
-  matmul_weight_gradient<rows, K, N, Accumulate, Arch, terms>(x, dy, dw, store_gradient{dw}, part);
+  auto const add = [&]<int Rows, bool Adds>(std::int64_t from) {
+    if constexpr (multiplies_bfloat16_tiles<Arch>)
+      detail::weight_gradient_in_tiles<Rows, K, N, Adds, Arch, amx_tiles>(x + from * K, dy + from * N, dw, part);
+    else
+      matmul_weight_gradient<Rows, K, N, Adds, Arch, detail::bfloat16_pair_terms>(x + from * K, dy + from * N, dw,
+                                                                                  store_gradient{dw}, part);
+  };
+  add.template operator()<rows, Accumulate>(0);
   std::int64_t from = rows;
   if constexpr (M / 2 >= 2 * rows)
-    for (; from + rows <= M / 2; from += rows)
-      matmul_weight_gradient<rows, K, N, true, Arch, terms>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
-  if constexpr (M / 2 % rows != 0)
-    matmul_weight_gradient<M / 2 % rows, K, N, true, Arch, terms>(x + from * K, dy + from * N, dw, store_gradient{dw},
-                                                                  part);
+    for (; from + rows <= M / 2; from += rows) add.template operator()<rows, true>(from);
+  if constexpr (M / 2 % rows != 0) add.template operator()<M / 2 % rows, true>(from);
 }
 
 }  // namespace stagecraft::kernels
@@ -27985,70 +28313,23 @@ class forward_pass_planner : pass_planner<Job> {
 // The program of a pipeline: what each device does in each pass and what it holds meanwhile, made by the compiler. One
 // constant per device and per pass.
 
-namespace stagecraft::plan {
-
-/// One pass; `places` says where each tensor lies in this pass, by calls and edges of the graph.
-template <class Places, std::size_t Steps, std::size_t Fetches, std::size_t Transfers, std::size_t Additions,
-          std::size_t Waits, std::size_t Scratch>
-struct pass_plan {
-  Places places;
-  std::array<pass_step, Steps> steps{};
-  std::array<pass_transfer, Fetches> fetches{};      ///< from remote memory, before the steps
-  std::array<pass_transfer, Transfers> transfers{};  ///< behind the steps
-  std::array<pass_addition, Additions> additions{};  ///< in the order of their steps
-  std::array<pass_wait, Waits> waits{};
-  std::array<pass_scratch, Scratch> scratch{};
-};
-
-}  // namespace stagecraft::plan
-
 namespace stagecraft::detail {
 
-template <class Job, std::size_t... Device>
-constexpr auto list_device_buffers(std::index_sequence<Device...>) {
-  return std::array{&device_buffers_of<Job, static_cast<int>(Device)>...};
-}
 template <class Job>
 inline constexpr auto all_device_buffers =
-    list_device_buffers<Job>(std::make_index_sequence<planning_timetable<Job>.devices()>{});
+    array_of_each<planning_timetable<Job>.devices()>([]<int Device>() { return &device_buffers_of<Job, Device>; });
 
 template <class Job, int Pass>
-constexpr auto draft_pass() {
-  constexpr auto const& table = planning_timetable<Job>;
-  constexpr auto const& devices = all_device_buffers<Job>;
-  if constexpr (table.is_backward(Pass))
-    return backward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
-  else
-    return forward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
-}
-
-struct pass_sizes {
-  std::size_t steps, fetches, transfers, additions, waits, scratch;
+struct make_pass {
+  constexpr auto operator()() const {
+    constexpr auto const& table = planning_timetable<Job>;
+    constexpr auto const& devices = all_device_buffers<Job>;
+    if constexpr (table.is_backward(Pass))
+      return backward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
+    else
+      return forward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
+  }
 };
-
-template <class Job, int Pass>
-inline constexpr pass_sizes sizes_of_pass = [] {
-  auto const draft = draft_pass<Job, Pass>();
-  return pass_sizes{draft.steps.size(),     draft.fetches.size(), draft.transfers.size(),
-                    draft.additions.size(), draft.waits.size(),   draft.scratch.size()};
-}();
-
-template <class Job, int Pass>
-constexpr auto plan_pass() {
-  constexpr auto sizes = sizes_of_pass<Job, Pass>;
-  auto const draft = draft_pass<Job, Pass>();
-  pass_plan<decltype(draft.places), sizes.steps, sizes.fetches, sizes.transfers, sizes.additions, sizes.waits,
-            sizes.scratch>
-      plan;
-  plan.places = draft.places;
-  for (std::size_t i = 0; i < sizes.steps; ++i) plan.steps[i] = draft.steps[i];
-  for (std::size_t i = 0; i < sizes.fetches; ++i) plan.fetches[i] = draft.fetches[i];
-  for (std::size_t i = 0; i < sizes.transfers; ++i) plan.transfers[i] = draft.transfers[i];
-  for (std::size_t i = 0; i < sizes.additions; ++i) plan.additions[i] = draft.additions[i];
-  for (std::size_t i = 0; i < sizes.waits; ++i) plan.waits[i] = draft.waits[i];
-  for (std::size_t i = 0; i < sizes.scratch; ++i) plan.scratch[i] = draft.scratch[i];
-  return plan;
-}
 
 }  // namespace stagecraft::detail
 
@@ -28056,99 +28337,149 @@ namespace stagecraft::plan {
 
 /// The plan of a pass; passes count as in `timetable`.
 template <class Job, int Pass>
-inline constexpr auto pass_plan_of = detail::plan_pass<Job, Pass>();
+inline constexpr auto const& pass_plan_of = detail::frozen<detail::make_pass<Job, Pass>>;
 
 }  // namespace stagecraft::plan
 
 // ---- stagecraft/plan/whole_pass.hpp
-// The passes of a model without stages, whose tensors share one block as its program says: nothing else works between
+// The passes of a model without stages, whose tensors share one block by their lifetimes: nothing else works between
 // the forward and the backward pass of a micro-batch.
 
 namespace stagecraft::detail {
 
-template <class Job, bool Backward>
-constexpr bool has_step(std::size_t call) {
-  constexpr auto const& program = program_for<Job>;
-  auto const& planned = program.calls[call];
-  return !Job::graph.calls[call].is_input && !planned.needs.view && !planned.is_left_out &&
-         (!Backward || planned.needs_gradient);
-}
-
-template <class Job, bool Backward>
-inline constexpr std::size_t steps_of_whole_pass = [] {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < Job::graph.calls.size(); ++i) count += has_step<Job, Backward>(i) ? 1 : 0;
-  return count;
-}();
-
-/// What is written to places of its own, and added afterwards.
+/// Places the tensors of both passes. Forward steps run in the order of the calls, then the losses, then the backward
+/// steps in the opposite order.
 template <class Job>
-inline constexpr std::size_t additions_of_whole_pass = [] {
-  std::size_t count = 0;
-  for (long long const own : program_for<Job>.own_gradient) count += own >= 0 ? 1 : 0;
-  return count;
-}();
+class whole_pass_planner : buffer_lifetimes {
+  static constexpr auto const& graph = Job::graph;
+  static constexpr auto const& program = program_for<Job>;
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
+  static constexpr int count = static_cast<int>(calls), loss_step = count;
 
-template <class Job>
-constexpr auto place_whole_pass() {
-  constexpr auto const& graph = Job::graph;
-  constexpr auto const& program = program_for<Job>;
-  pass_places<graph.calls.size(), graph.inputs.size(), graph.ends.size()> result;
-  for (std::size_t i = 0; i < graph.calls.size(); ++i) {
-    auto const& planned = program.calls[i];
-    result.value[i] = {planned.value};
-    result.saved[i] = {planned.saved};
-    result.gradient[i] = {planned.gradient};
-    result.epilogue[i] = planned.epilogue;
+ public:
+  constexpr auto make() {
+    value_.fill(-1);
+    gradient_.fill(-1);
+    saved_.fill(-1);
+    own_.fill(-1);
+    for (int i = 0; i < count; ++i)
+      if (!program.calls[i].is_left_out) use_call(i);
+    use_outputs();
+    result_.scratch_floats = place_all();
+    for (int i = 0; i < count; ++i) {
+      auto const& planned = program.calls[i];
+      result_.value[i] = {offset(value_[planned.root])};
+      result_.gradient[i] = {offset(gradient_[planned.root])};
+      result_.saved[i] = {offset(saved_[i])};
+      result_.epilogue[i] = planned.epilogue;
+    }
+    for (std::size_t edge = 0; edge < edges; ++edge) {
+      result_.input_gradient[edge] =
+          own_[edge] >= 0 ? buffer_place{offset(own_[edge])} : result_.gradient[graph.inputs[edge]];
+      result_.adds_gradient[edge] = program.adds_gradient[edge];
+    }
+    for (std::size_t k = 0; k < outputs; ++k) result_.loss_gradient[k] = result_.gradient[graph.ends[k]];
+    result_.loss_scratch = {offset(loss_)};
+    return result_;
   }
-  for (std::size_t edge = 0; edge < graph.inputs.size(); ++edge) {
-    auto const own = program.own_gradient[edge];
-    result.input_gradient[edge] = {own >= 0 ? own : program.calls[graph.inputs[edge]].gradient};
-    result.adds_gradient[edge] = program.adds_gradient[edge];
-  }
-  for (std::size_t k = 0; k < result.loss_gradient.size(); ++k)
-    result.loss_gradient[k] = {program.calls[graph.ends[k]].gradient};
-  result.loss_scratch = {program.loss_gradient};
-  return result;
-}
 
-template <class Job, bool Backward>
-constexpr auto plan_whole_pass() {
-  constexpr auto const& graph = Job::graph;
-  constexpr auto const& program = program_for<Job>;
-  constexpr std::size_t steps = steps_of_whole_pass<Job, Backward>,
-                        additions = Backward ? additions_of_whole_pass<Job> : 0;
-  auto const places = place_whole_pass<Job>();
-  pass_plan<decltype(place_whole_pass<Job>()), steps, 0, 0, additions, 0, 0> plan;
-  plan.places = places;
-  std::size_t step = 0, added = 0;
-  for (std::size_t i = 0; i < graph.calls.size(); ++i) {
-    auto const call = Backward ? graph.calls.size() - 1 - i : i;
-    if (!has_step<Job, Backward>(call)) continue;
-    plan.steps[step++] = {static_cast<int>(call), Backward};
-    if constexpr (additions > 0) {
-      auto const& node = graph.calls[call];
-      for (int k = node.first_input; k < node.first_input + node.input_count; ++k) {
-        auto const edge = static_cast<std::size_t>(k);
-        if (program.own_gradient[edge] < 0) continue;
-        int const root = program.calls[graph.inputs[edge]].root;
-        plan.additions[added++] = {static_cast<int>(step), places.input_gradient[edge], places.gradient[root],
-                                   stored_floats(static_cast<long long>(program.batch) * graph.call(root).shape.size(),
-                                                 program.calls[root].stored),
-                                   root};
+ private:
+  static constexpr int backward_step(int call) { return 2 * count - call; }
+
+  constexpr void use_call(int i) {
+    auto const& own = program.calls[i];
+    bool const backward = own.needs_gradient && !own.needs.view;
+    if (own.root == i) {
+      if (own.epilogue < 0) {
+        use(value_[i],
+            graph.call(i).is_input ? -1
+            : own.epilogue_of >= 0 ? own.epilogue_of
+                                   : i,
+            stored_floats_of<Job>(i));
+        extend(value_[i], i);
       }
+      if (own.needs_gradient) use(gradient_[i], backward_step(i), stored_floats_of<Job>(i));
+    }
+    // A layer keeps its values while training, even if no backward step will read them.
+    if (own.needs.saved > 0) {
+      use(saved_[i], i, own.needs.saved);
+      if (own.needs_gradient) extend(saved_[i], backward_step(i));
+    }
+    if (backward && own.needs.output) extend(value_[own.root], backward_step(i));
+    auto const& node = graph.call(i);
+    for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
+      int const root = program.calls[graph.inputs[edge]].root;
+      extend(value_[root], i);
+      if (backward && own.needs.input) extend(value_[root], backward_step(i));
+      if (backward) extend(gradient_[root], backward_step(i));
+      if (program.writes_own_gradient[edge]) use(own_[edge], backward_step(i), stored_floats_of<Job>(root));
     }
   }
-  return plan;
-}
+
+  constexpr void use_outputs() {
+    long long added = 0;  // floats of the largest gradient that a loss adds
+    for (std::size_t k = 0; k < outputs; ++k) {
+      if (program.calls[graph.ends[k]].is_left_out) continue;
+      int const root = program.calls[graph.ends[k]].root;
+      extend(value_[root], loss_step);
+      extend(gradient_[root], loss_step);
+      if (program.loss_adds_gradient[k] && stored_floats_of<Job>(root) > added) added = stored_floats_of<Job>(root);
+    }
+    if (added > 0) use(loss_, loss_step, added);
+  }
+
+  std::array<int, calls> value_{}, gradient_{}, saved_{};
+  std::array<int, edges> own_{};
+  int loss_ = -1;
+  pass_places<calls, edges, outputs> result_;
+};
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::plan {
 
-/// The forward or the backward pass of a model without stages that has a device for itself.
+/// Where the tensors of a model without stages lie that has a device for itself: `scratch_floats` is all.
+template <class Job>
+inline constexpr auto whole_places_of = detail::whole_pass_planner<Job>().make();
+
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
+
 template <class Job, bool Backward>
-inline constexpr auto whole_pass_of = detail::plan_whole_pass<Job, Backward>();
+struct make_whole_pass {
+  constexpr auto operator()() const {
+    constexpr auto const& graph = Job::graph;
+    constexpr auto const& program = program_for<Job>;
+    constexpr auto const& places = whole_places_of<Job>;
+    constexpr int count = static_cast<int>(graph.calls.size());
+    pass_draft<graph.calls.size(), graph.inputs.size(), graph.ends.size()> draft;
+    draft.places = places;
+    for (int i = 0; i < count; ++i) {
+      int const call = Backward ? count - 1 - i : i;
+      auto const& planned = program.calls[call];
+      auto const& node = graph.call(call);
+      if (node.is_input || planned.needs.view || planned.is_left_out || (Backward && !planned.needs_gradient)) continue;
+      draft.steps.push_back({call, Backward});
+      if (!Backward) continue;
+      for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
+        int const root = program.calls[graph.inputs[edge]].root;
+        if (program.writes_own_gradient[edge])
+          draft.additions.push_back({static_cast<int>(draft.steps.size()), places.input_gradient[edge],
+                                     places.gradient[root], stored_floats_of<Job>(root), root});
+      }
+    }
+    return draft;
+  }
+};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
+
+/// The forward or the backward pass of such a model.
+template <class Job, bool Backward>
+inline constexpr auto const& whole_pass_of = detail::frozen<detail::make_whole_pass<Job, Backward>>;
 
 }  // namespace stagecraft::plan
 
@@ -30432,7 +30763,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   float const* from = b.begin;
   for (int k = 0, row = 0; k < b.depth; ++row) {
     if (row < Rows) {
-      if (adds) call_near(y + (Rows + row) * y_stride);
+      call_near(y + (adds ? Rows + row : row) * y_stride);
       if (finish.added.stride != 0) call_near(finish.added.begin + row * finish.added.stride);
       if (finish.copied.stride != 0) call_near(finish.copied.begin + row * finish.copied.stride);
     }
@@ -30485,13 +30816,20 @@ struct product_left {
 
   float const* begin = nullptr;
   std::int64_t row_step = 0, inner_step = 1;
-  int depth = 0;  ///< of packed rows, else 0
+  std::int64_t tile = 0;  ///< floats from a tile of packed rows to the next; else 0
 
   [[nodiscard]] float const* row(int index) const {
-    if (depth == 0) return begin + index * row_step;
-    return begin + std::int64_t{index / tile_rows} * tile_rows * depth + index % tile_rows;
+    if (tile == 0) return begin + index * row_step;
+    return begin + index / tile_rows * tile + index % tile_rows;
   }
 };
+
+/// Floats from a tile of packed rows to the next. All tiles are written side by side: they begin in different sets of
+/// a cache.
+template <class Arch>
+[[nodiscard]] constexpr std::int64_t packed_tile_floats(int depth) {
+  return std::int64_t{product_tile_rows<Arch>} * depth + 16;
+}
 
 /// The first `rows` rows of y, along the columns of a panel. Compiled once, as what packs panels is: inlined into each
 /// caller, GCC 12 keeps less of it in registers.
@@ -30509,7 +30847,7 @@ template <int Vectors, bool Whole, class Arch>
   };
   // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
   constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
-  bool const ends_low = a.depth == 0 && rows % most == rest && rows > most;
+  bool const ends_low = a.tile == 0 && rows % most == rest && rows > most;
   some.template operator()<most>(ends_low ? rows - 2 * low : rows);
   if constexpr (low == 6) some.template operator()<low>(ends_low ? rows : 0);
   some.template operator()<4>(rows);
@@ -30558,8 +30896,9 @@ template <class Arch>
   constexpr int copied = 8, tile_rows = product_tile_rows<Arch>;
   int const last = rows_behind < copied ? 0 : rows_behind - copied + 1;
   int const quick = ((rows < last ? rows : last) + tile_rows - 1) / tile_rows * tile_rows;
-  std::int64_t const tile = std::int64_t{tile_rows} * depth;
+  std::int64_t const tile = packed_tile_floats<Arch>(depth);
   for (int k = 0; k < depth; ++k, from += shape.rows) {
+    for (int i = 0; i < rows; i += 16) __builtin_prefetch(from + 16 * std::int64_t{shape.rows} + i);
     float* to = packed + k * tile_rows;
     int row = 0;
     if (k + 1 < depth)
@@ -30567,7 +30906,7 @@ template <class Arch>
     for (; row < rows; row += tile_rows, to += tile)
       for (int r = 0; r < tile_rows && row + r < rows; ++r) to[r] = from[row + r];
   }
-  return {packed, 1, tile_rows, depth};
+  return {packed, 1, tile_rows, tile};
 }
 
 /// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
@@ -30586,9 +30925,11 @@ template <class Arch>
 }
 
 /// Floats for the rows of a transposed a that are worked on.
+template <class Arch>
 [[nodiscard]] constexpr std::int64_t packed_left_floats(product_shape const& shape) {
   if (!shape.transpose_a) return 0;
-  return std::int64_t{product_rows_at_once} * (shape.inner < product_depth ? shape.inner : product_depth);
+  return product_rows_at_once / product_tile_rows<Arch> *
+         packed_tile_floats<Arch>(shape.inner < product_depth ? shape.inner : product_depth);
 }
 
 /// y = a b, in blocks of terms: `fill(panel, first, column, row)` says where the elements of a panel are, for the rows
@@ -30639,7 +30980,7 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 [[nodiscard]] constexpr std::int64_t product_workspace(product_shape shape) {
   if (shape.inner > detail::product_depth) shape.inner = detail::product_depth;
-  return packed_product_floats<Arch>(shape) + detail::packed_left_floats(shape);
+  return packed_product_floats<Arch>(shape) + detail::packed_left_floats<Arch>(shape);
 }
 
 /// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
@@ -30650,7 +30991,7 @@ inline void product(product_shape const& shape, float const* a, float const* b, 
   bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
   // A panel is packed just before its first rows, and forgotten where they are all.
   bool const keeps = shape.rows > detail::product_rows_at_once;
-  float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats(shape));
+  float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats<Arch>(shape));
   detail::product_of_panels<Arch>(
       shape, a, y, left_rows, columns, finish, [&](detail::product_panel& panel, int first, int column, int row) {
         if (packs) {
@@ -32392,10 +32733,11 @@ namespace stagecraft::kernels {
 template <auto Loss, int Columns, class Arch, class Type>
   requires(stagecraft::detail::HasLossCall<Type> && !stagecraft::detail::HasPlainLossCall<Type>)
 struct loss_row<Loss, Columns, Arch, Type> {
-  /// A class number is a float to it.
+  /// Class numbers are floats to it.
   static float evaluate(std::int32_t const* target, float const* prediction, float scale, float* gradient) {
-    auto const number = static_cast<float>(*target);
-    return evaluate(&number, prediction, scale, gradient);
+    std::array<float, stagecraft::detail::target_columns_of(Loss, Columns)> numbers;
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(target[i]);
+    return evaluate(numbers.data(), prediction, scale, gradient);
   }
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
     constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
@@ -33430,7 +33772,8 @@ using target_type = std::conditional_t<Loss.sparse_targets, std::int32_t, float>
 
 /// Returns sum over rows of scale[row] * loss(row), and writes the gradient of that sum by the predictions.
 ///
-/// - `target`: (Rows) class numbers for sparse losses, (Rows, Columns) floats otherwise;
+/// - `target`: (Rows) class numbers for sparse losses, or so many for each row as the loss says, (Rows, Columns) floats
+///   otherwise;
 /// - `prediction`: (Rows, Columns); probabilities, or logits if `Loss.from_logits`;
 /// - `scale`: (Rows). As in Keras, a row with scale 0 whose loss is NaN gives NaN, since 0 times NaN does;
 /// - `gradient`: (Rows, Columns), written; null if it is not wanted. May be `prediction`;
@@ -33443,7 +33786,7 @@ using target_type = std::conditional_t<Loss.sparse_targets, std::int32_t, float>
 template <auto Loss, int Rows, int Columns, class Arch = default_architecture>
 inline float loss(target_type<Loss> const* target, float const* prediction, float const* scale, float* gradient,
                   float* row_loss = nullptr, std::int64_t valid_rows = Rows) {
-  constexpr int target_columns = Loss.sparse_targets ? 1 : Columns;
+  constexpr int target_columns = stagecraft::detail::target_columns_of(Loss, Columns);
   using row_type = loss_row<Loss, Columns, Arch>;
   double total = 0;
   std::int64_t row = 0;
@@ -33508,6 +33851,20 @@ struct session_shape {
         return rows[output];
       }(std::make_index_sequence<end_count>{});
   }
+  /// The axis of a sample of an output along which it has a number for each class: the last one, or its loss's.
+  [[nodiscard]] static constexpr int class_axis(std::size_t output) {
+    if constexpr (!has_losses)
+      return output_shape(output).rank() - 1;
+    else
+      return [output]<std::size_t... End>(std::index_sequence<End...>) {
+        constexpr int axes[]{class_axis_of<Job, End>...};
+        return axes[output];
+      }(std::make_index_sequence<end_count>{});
+  }
+  /// Class numbers of a sample of an output.
+  [[nodiscard]] static constexpr int class_numbers(std::size_t output) {
+    return output_shape(output).size() / output_shape(output)[class_axis(output)];
+  }
   /// Whether the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
     if constexpr (!has_losses)
@@ -33518,7 +33875,7 @@ struct session_shape {
         return sparse[output];
       }(std::make_index_sequence<end_count>{});
   }
-  /// Targets of an output: class numbers (batch, rows per sample) if its loss is sparse, else floats.
+  /// Targets of an output: class numbers (batch, class_numbers) if its loss is sparse, else floats.
   template <std::size_t Output>
   using target_type = decltype([] {
     if constexpr (!has_losses)
@@ -34305,12 +34662,17 @@ namespace stagecraft {
 class error : public std::runtime_error {
  public:
   [[gnu::cold]] error(std::string_view code, std::string const& text)
-      : std::runtime_error(text + " [" + std::string(code) + "]"), code_(code) {}
+      : std::runtime_error(with_code(code, text)), code_(code) {}
 
   /// The stable code, for example "E4001".
   [[nodiscard]] std::string_view code() const noexcept { return code_; }
 
  private:
+  // One function for all strings, and no operator of theirs, which compilers instantiate for each mix of types.
+  [[gnu::cold, gnu::noinline]] static std::string with_code(std::string_view code, std::string text) {
+    return text.append(" [").append(code).append("]");
+  }
+
   std::string code_;
 };
 
@@ -34845,17 +35207,6 @@ struct ipu_types {
     return too_large;
   }
 };
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/emulation/runs_on_tiles.hpp
-// Whether an emulated IPU computes tile by tile.
-
-namespace stagecraft::tiles {
-
-/// Whether the steps of a plan run tile by tile, and not by kernels for the host.
-template <class Plan>
-inline constexpr bool runs_on_tiles = Plan::machine::checked;
 
 }  // namespace stagecraft::tiles
 
@@ -38236,12 +38587,6 @@ struct non_linearity {
     return 5 + (shared_branch() != 0 ? 1 : 9) +
            rows * (5 + (is_half() ? 5 : 2) + 2 + of_vectors(vectors) + (is_half() ? 4 : 2) + of_rest(rest) + 1);
   }
-  [[nodiscard]] constexpr std::int64_t gradient_worker_cycles_2d(ipu_target const& target,
-                                                                 std::int64_t rows) const noexcept {
-    std::int64_t const vectors = elements / target.vector_width(data);
-    std::int64_t const rest = elements % target.vector_width(data);
-    return 5 + 12 + rows * (9 + gradient_of_vectors(vectors) + (is_half() ? 4 : 2) + gradient_of_rest(rest) + 1);
-  }
 
   [[nodiscard]] constexpr std::int64_t flops() const noexcept {
     switch (type) {
@@ -39211,7 +39556,7 @@ constexpr lowered_step lower_loss() {
     constexpr loss_type loss = computed_loss_of<typename Job::described, Output>;
     int const prediction = step.tensor(tensor_role::input, 0, type, elements);
     int const targets =
-        step.tensor(tensor_role::target, 0, dtype::float32, loss_type::sparse_targets ? rows : elements);
+        step.tensor(tensor_role::target, 0, dtype::float32, rows * detail::target_columns_of(loss, columns));
     int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, rows);
     int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
     auto role = detail::gradient_role::none;
@@ -39373,6 +39718,8 @@ struct lowered_call_variant {
   static constexpr int batch = Job::training.batch_size;
   static constexpr int input_count = graph.call(Call).input_count;
   static constexpr bool trains = Job::trains;
+  /// Whether what the layer adds to the loss is found.
+  static constexpr bool finds_losses = !detail::leaves_out_penalties<Job>;
   static constexpr bool has_running_mean = Variant.has_running_mean;
   /// The type of values and gradients, and of copies of weights that are multiplied with them.
   static constexpr dtype type = detail::computed_type_of<Job, Call>;
@@ -39488,17 +39835,6 @@ struct lowered_call_variant {
 
 namespace stagecraft::detail {
 
-/// A model without its stages: its calls are lowered alike, whatever stages they are in.
-template <class M>
-struct model_without_stages {
-  using type = M;
-};
-template <class M>
-  requires requires { typename M::unstaged; }
-struct model_without_stages<M> {
-  using type = typename M::unstaged;
-};
-
 /// A machine with the same tiles, but one IPU: the steps are the same for any number of them.
 template <class Machine>
 struct machine_with_one_ipu {
@@ -39570,11 +39906,11 @@ constexpr step_variant find_step_variant() {
 
 namespace stagecraft::tiles {
 
-/// A call in a pass (pipeline_program.hpp), which decides only where gradients are added to others, and which options
-/// of Poplar hold.
+/// A call in a pass (pipeline_program.hpp) of the model without its stages: its calls are lowered alike, whatever
+/// stages they are in. The pass decides only where gradients are added to others, and which options of Poplar hold.
 template <class Job, int Pass, int Call>
 using lowered_call =
-    lowered_call_variant<typename Job::template of<typename detail::model_without_stages<typename Job::model>::type>::
+    lowered_call_variant<typename Job::template of<typename detail::traced_model<typename Job::model>::type>::
                              template on<detail::machine_of_pass<Job, Pass>>,
                          detail::find_step_variant<Job, Pass, Call>(), Call, detail::machine_of_weights<Job, Call>>;
 
@@ -41975,7 +42311,6 @@ struct repeated_field {
 
   /// Elements of a row of the result.
   [[nodiscard]] constexpr std::int64_t row_length() const noexcept { return columns * across * channels; }
-  [[nodiscard]] constexpr std::int64_t result_elements() const noexcept { return images * rows * down * row_length(); }
 
   /// The element of the input that an element of the result is. Rows of all images count on, and so do their sources.
   [[nodiscard]] constexpr std::int64_t source_of(std::int64_t element) const noexcept {
@@ -44564,7 +44899,7 @@ struct make_lowered_plan {
   constexpr operations::traced_plan operator()() const {
     growing_array<shape> shapes;
     for (int i = 0; i < Call::input_count; ++i) shapes.push_back(Call::input_shape(i));
-    auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::trains);
+    auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::trains, Call::finds_losses);
     return operations::traced_plan(std::move(traced), Call::trains, wanted_gradients<Call>);
   }
 };
@@ -45381,7 +45716,7 @@ namespace stagecraft::detail {
 
 template <class Job>
 constexpr auto find_planned_weights() {
-  using unstaged = typename Job::template of<typename model_without_stages<typename Job::model>::type>;
+  using unstaged = typename Job::template of<typename traced_model<typename Job::model>::type>;
   constexpr auto const& graph = Job::graph;
   std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
   [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
@@ -45405,7 +45740,7 @@ inline constexpr auto planned_weights_of_machine = find_planned_weights<Job>();
 template <class Job>
 using model_of_planned_weights =
     std::conditional_t<Job::options.forward_propagation_stages_poplar_options.given(), typename Job::model,
-                       typename model_without_stages<typename Job::model>::type>;
+                       typename traced_model<typename Job::model>::type>;
 
 /// By the graph's weights; null for those that are mapped linearly. Once for all numbers of IPUs.
 template <class Job>
@@ -45763,17 +46098,18 @@ class ipu_arithmetic {
   /// Tiles round what they store themselves.
   using types = ipu_types<Plan>;
   template <int Call>
-  static constexpr bool rounds = !runs_on_tiles<Plan> && types::template computes_halves<Call>;
+  static constexpr bool rounds = !Plan::machine::checked && types::template computes_halves<Call>;
   static constexpr bool sums_floats = !Plan::accumulates_halves && Plan::options.accumulation_steps() > 1;
 
  public:
   /// Whether `step` adds gradients of weights to accumulators in half precision. Otherwise what it runs does that.
-  static constexpr bool accumulates_at_random = Plan::accumulates_halves && halves::at_random && !runs_on_tiles<Plan>;
+  static constexpr bool accumulates_at_random =
+      Plan::accumulates_halves && halves::at_random && !Plan::machine::checked;
 
   /// Floats that a device keeps aside while a backward step writes gradients of weights, to be rounded on their own.
   [[nodiscard]] static constexpr long long held_floats() {
     long long most = 0;
-    if constexpr (!runs_on_tiles<Plan> && sums_floats)
+    if constexpr (!Plan::machine::checked && sums_floats)
       for (std::size_t call = 0; call < graph.calls.size(); ++call)
         if (types::is_half(static_cast<int>(call))) most = std::max(most, floats_of_layer(static_cast<int>(call)));
     return most;
@@ -45797,7 +46133,7 @@ class ipu_arithmetic {
       if constexpr (Backward) results.look_at_result(gradients_of<Call>(memory), floats_of_layer(Call));
       if (results.suspects(too_large)) look_at_operands<Call, Backward>(call{memory}, results);
     }
-    if constexpr (!runs_on_tiles<Plan> && (rounds<Call> || detail::has_own_types<typename Plan::job>))
+    if constexpr (!Plan::machine::checked && (rounds<Call> || detail::has_own_types<typename Plan::job>))
       for_each_result<Call, Backward>(memory, [&](float* x, long long n, rounded_value what, int index) {
         if (what == rounded_value::input_gradient ? types::template rounds_input_gradient<Call>(index) : rounds<Call>)
           too_large |= halves::round(x, n, halves::key(memory, what, Call, index));
@@ -45805,7 +46141,7 @@ class ipu_arithmetic {
     if constexpr (Backward && rounds<Call>) too_large |= round_gradients<Call>(memory);
     if constexpr (Backward && accumulates_at_random)
       too_large |= accumulate<Call>(memory);
-    else if constexpr (Backward && Plan::accumulates_halves && !runs_on_tiles<Plan>)
+    else if constexpr (Backward && Plan::accumulates_halves && !Plan::machine::checked)
       too_large |=
           halves::limit(memory.halves + (gradients_of<Call>(memory) - memory.gradients), floats_of_layer(Call));
     if constexpr (!Backward && Plan::trains) too_large |= round_layer_state<Call>(memory);
@@ -45836,7 +46172,7 @@ class ipu_arithmetic {
       if constexpr (std::is_same_v<target_type, float>)
         results.look_at_operand(static_cast<float const*>(targets), floats);
     }
-    if constexpr (!runs_on_tiles<Plan> && types::is_half(session::ends[Output]))
+    if constexpr (!Plan::machine::checked && types::is_half(session::ends[Output]))
       if (gradient.to != nullptr)
         too_large |= halves::round(gradient.to, floats, halves::key(memory, rounded_value::loss_gradient, number, 0));
     results.check(too_large, {.kind = "loss of output",
@@ -45859,7 +46195,7 @@ class ipu_arithmetic {
     results.end();
     bool too_large = stores.overflowed();
     results.look_at_result(value, floats);
-    if constexpr (!runs_on_tiles<Plan> && types::is_half(call))
+    if constexpr (!Plan::machine::checked && types::is_half(call))
       too_large |= halves::round(value, floats, halves::key(memory, rounded_value::output, call, 1));
     results.check(too_large, {.kind = "layer",
                               .layer = graph.layer_of(call).name,
@@ -46784,13 +47120,13 @@ inline double dot(float const* a, float const* b, std::int64_t n) {
 inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, float gain, random_key const& key) {
   std::int64_t const length = rows > columns ? rows : columns;
   std::int64_t const count = rows > columns ? columns : rows;
-  auto const vectors = std::make_unique<float[]>(static_cast<std::size_t>(length * count));
+  threads::places<float> vectors(static_cast<std::size_t>(length * count));
   for (std::int64_t j = 0; j < count; ++j) {
-    float* const vector = vectors.get() + j * length;
+    float* const vector = vectors.begin() + j * length;
     for (std::int64_t i = 0; i < length; ++i) vector[i] = random_normal(key, static_cast<std::uint64_t>(i * count + j));
     for (int pass = 0; pass < 2; ++pass) {
       for (std::int64_t k = 0; k < j; ++k) {
-        float const* const other = vectors.get() + k * length;
+        float const* const other = vectors.begin() + k * length;
         auto const share = static_cast<float>(dot(vector, other, length));
         for (std::int64_t i = 0; i < length; ++i)
           vector[i] = static_cast<float>(vector[i] - static_cast<double>(share) * other[i]);
@@ -48324,14 +48660,14 @@ namespace stagecraft::detail {
 
 /// The plan of a layer's steps on inputs of these shapes, once for all calls that are alike. Bit i of `Wanted`: the
 /// gradient of input i is wanted, and of `Written`, that it may be written where it belongs; then come those of the
-/// weights.
-template <class Layer, int Batch, bool TrainsModel, bool Trains, std::uint64_t Wanted, std::uint64_t Written,
-          shape... Inputs>
+/// weights. `FindsLosses`: not for predictions alone.
+template <class Layer, int Batch, bool FindsLosses, bool TrainsModel, bool Trains, std::uint64_t Wanted,
+          std::uint64_t Written, shape... Inputs>
 class plan_of_layer {
   struct make {
     constexpr operations::traced_plan operator()() const {
       shape const shapes[]{Inputs...};
-      auto traced = trace_layer(Layer::value, shapes, Batch, TrainsModel);
+      auto traced = trace_layer(Layer::value, shapes, Batch, TrainsModel, FindsLosses);
       bool wanted[64]{}, written[64]{};
       for (std::size_t i = 0; i < std::size(wanted); ++i) {
         wanted[i] = (Wanted >> i & 1U) != 0;
@@ -48383,7 +48719,8 @@ template <LayerIsArgument Call>
 layer_of_calls<anonymous(Call::layer)> layer_of_plan(Call const*);
 
 template <class Call, std::size_t... Input>
-plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch, Call::plan::trains, Call::trains,
+plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch,
+              !leaves_out_penalties<typename Call::plan::job>, Call::plan::trains, Call::trains,
               gradient_bits<Call>(wants_gradient<Call>), gradient_bits<Call>(writes_gradient<Call>),
               Call::input_shape(Input)...>
     plan_type_of_call(std::index_sequence<Input...>);
@@ -49304,10 +49641,12 @@ inline void transfer_elements(Source const& source, float* y, share part = {}) {
 namespace stagecraft::detail {
 
 /// The walks of a layer's calls that are alike.
-template <class Layer, int Batch, bool TrainsModel, shape... Inputs>
+template <class Layer, int Batch, bool FindsLosses, bool TrainsModel, shape... Inputs>
 class transfers_of_layer {
   static constexpr shape shapes[]{Inputs...};
-  static constexpr operations::trace trace_it() { return trace_layer(Layer::value, shapes, Batch, TrainsModel); }
+  static constexpr operations::trace trace_it() {
+    return trace_layer(Layer::value, shapes, Batch, TrainsModel, FindsLosses);
+  }
   /// Elements of all places along a sample's first axis.
   static constexpr std::int64_t row_of(operations::extents const& of) {
     return of.rank > 2 ? of.size() / of[0] / of[1] : 0;
@@ -49341,8 +49680,8 @@ class transfers_of_layer {
 };
 
 template <class Call, std::size_t... Input>
-transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch, Call::plan::trains,
-                   Call::input_shape(Input)...>
+transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch,
+                   !leaves_out_penalties<typename Call::plan::job>, Call::plan::trains, Call::input_shape(Input)...>
     transfers_type(std::index_sequence<Input...>);
 /// The walks of a host_call, or of what has its interface.
 template <class Call>
@@ -50753,13 +51092,13 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   auto const rule = loss_rule::of(operation);
   auto const columns = operation.sizes[1];
   bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
-  bool const is_sparse = rule.kind == loss_kind::sparse_categorical_crossentropy;
+  std::int64_t const target_columns = rule.plan != nullptr ? rule.plan->nodes[0].shape[-1] : columns;
   float factor = operation.scalars[1] * values.loss_scale;
   if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(values.accumulated + 1);
   row_losses losses(rule, columns, with_gradient);
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
-    loss_row_view const view{operands[0], operands[1], row, columns, is_sparse ? 1 : columns};
+    loss_row_view const view{operands[0], operands[1], row, columns, target_columns};
     float const scale = operands[2][row];
     if (row < valid_rows)
       sum += static_cast<double>(scale) * static_cast<double>(losses.evaluate(view, scale * factor));
@@ -51326,7 +51665,6 @@ class tile_step {
   using call_type = host_call<Plan, Call>;
   using model = typename Plan::model;
   using layout = weight_layout<model, typename Plan::architecture>;
-  using machine_type = typename Plan::machine;
   /// Recomputed forward steps are those of the stage's forward pass.
   static constexpr int pass =
       Backward ? Plan::pass_number : detail::planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);
@@ -51659,13 +51997,9 @@ struct variables_on_tiles {
   }
 };
 
-template <class Job, std::size_t... Call>
-constexpr auto list_saved_on_tiles(std::index_sequence<Call...>) {
-  return std::array{saved_on_tiles_of<Job, static_cast<int>(Call)>...};
-}
 template <class Job>
 inline constexpr auto all_saved_on_tiles =
-    list_saved_on_tiles<Job>(std::make_index_sequence<Job::graph.calls.size()>{});
+    array_of_each<Job::graph.calls.size()>([]<int Call>() { return saved_on_tiles_of<Job, Call>; });
 
 /// Bytes of a tile that the targets and the scales of an output take.
 template <class Job, std::size_t Output>
@@ -51674,6 +52008,15 @@ constexpr std::int64_t batch_bytes_of_output(tensor_role role) {
   for (int i = 0; i < step.tensor_count; ++i)
     if (step.tensors[i].role == role) return stagecraft::tiles::bytes_on_tile(step.tensors[i], Job::machine::target);
   return 0;
+}
+
+/// Bytes of a tile that a call's value takes, or its gradient.
+template <class Job>
+constexpr std::int64_t value_bytes(std::size_t call) {
+  return values_on_ipus<Job>[call]
+             ? bytes_on_tile(std::int64_t{Job::training.batch_size} * Job::graph.calls[call].shape.size(),
+                             value_types_of<Job>[call], Job::machine::target)
+             : 0;
 }
 
 template <class Job, int Device>
@@ -51696,12 +52039,6 @@ class device_tile_planner {
   }
 
  private:
-  static constexpr std::int64_t value_bytes(std::size_t call) {
-    return values_on_ipus<Job>[call]
-               ? bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
-                               value_types_of<Job>[call], Job::machine::target)
-               : 0;
-  }
   static constexpr bool is_here(layer_info const& layer) {
     return layer.call_count > 0 && !layer.is_on_host && table.device_of_stage(flow.stage[layer.first_call]) == Device;
   }
@@ -51742,11 +52079,11 @@ class device_tile_planner {
   constexpr void place_rings() {
     auto const before = all_.bytes();
     for (std::size_t i = 0; i < calls; ++i) {
-      result_.value[i] = ring(rings.value[i], rings.value[i].exists() ? value_bytes(i) : 0);
+      result_.value[i] = ring(rings.value[i], rings.value[i].exists() ? value_bytes<Job>(i) : 0);
       result_.saved[i] = ring(rings.saved[i], all_saved_on_tiles<Job>[i].bytes);
-      result_.gradient[i] = ring(rings.gradient[i], rings.gradient[i].exists() ? value_bytes(i) : 0);
+      result_.gradient[i] = ring(rings.gradient[i], rings.gradient[i].exists() ? value_bytes<Job>(i) : 0);
       for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
-        result_.part[edge] = ring(rings.part[edge], rings.part[edge].exists() ? value_bytes(i) : 0);
+        result_.part[edge] = ring(rings.part[edge], rings.part[edge].exists() ? value_bytes<Job>(i) : 0);
     }
     result_.ring_bytes = all_.bytes() - before;
   }
@@ -51840,12 +52177,6 @@ class pass_tile_planner {
 
  private:
   static constexpr int root(int call) { return program.calls[call].root; }
-  static constexpr std::int64_t value_bytes(std::size_t call) {
-    return values_on_ipus<Job>[call]
-               ? bytes_on_tile(std::int64_t{Job::training.batch_size} * graph.calls[call].shape.size(),
-                               value_types_of<Job>[call], Job::machine::target)
-               : 0;
-  }
 
   constexpr void request(tile_place* owner, int first, int last, std::int64_t bytes) {
     requests_.push_back({first, last, bytes});
@@ -51865,9 +52196,9 @@ class pass_tile_planner {
     auto const index = scratch.index;
     switch (scratch.kind) {
       case scratch_kind::saved: return all_saved_on_tiles<Job>[index].bytes;
-      case scratch_kind::input_gradient: return value_bytes(root(graph.inputs[index]));
+      case scratch_kind::input_gradient: return value_bytes<Job>(root(graph.inputs[index]));
       case scratch_kind::loss_scratch: return 0;  // a loss's step has a temporary tensor for it
-      default: return value_bytes(index);
+      default: return value_bytes<Job>(index);
     }
   }
 
@@ -52120,7 +52451,7 @@ class ipu_loss {
   template <class HostLoss>
   static float run(host_memory const& memory, float const* prediction, void const* targets, float const* scales,
                    detail::loss_gradient const& gradient, HostLoss const& host_loss) {
-    if constexpr (runs_on_tiles<Plan>) {
+    if constexpr (Plan::machine::checked) {
       using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(step, [&](tile_tensor const& tensor) {
         return places::template of_loss<Output>(tensor, memory.micro_batch);
@@ -52170,7 +52501,7 @@ class ipu_output {
  public:
   template <class HostStep>
   static void run(host_memory const& memory, [[maybe_unused]] float* value, HostStep const& host_step) {
-    if constexpr (runs_on_tiles<Plan>) {
+    if constexpr (Plan::machine::checked) {
       static constexpr lowered_step const& step = lowered_output_of<typename Plan::job, Output>;
       using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(step, [&](tile_tensor const& tensor) {
@@ -52189,239 +52520,6 @@ class ipu_output {
       *memory.counted += output_cost_of<typename Plan::job, Output>.cost;
       host_step();
     }
-  }
-};
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/emulation/ipu_squares.hpp
-// What a weight contributes to norms over all weights, on an emulated IPU.
-
-namespace stagecraft::tiles {
-
-/// What it costs is added to `memory.counted`. As in the update, checked IPUs carry it out tile by tile unless
-/// gradients are accumulated in halves or replicas share the work, and find the gradient in the place of the first
-/// call's.
-template <class Plan, std::size_t Parameter>
-class ipu_squares {
-  using model = typename Plan::model;
-  using machine = typename Plan::machine;
-  using layout = weight_layout<model, typename Plan::architecture>;
-  static constexpr lowered_step const& step = lowered_squares_of<typename Plan::job, Parameter>;
-  static constexpr long long offset = Plan::weights.offset[Parameter];
-
- public:
-  template <class OnHost>
-  static void run(host_memory const& memory, [[maybe_unused]] detail::optimizer_state const& state, bool is_shared,
-                  [[maybe_unused]] double* sums, OnHost const& on_host) {
-    constexpr bool on_tiles = runs_on_tiles<Plan> && !Plan::accumulates_halves;
-    if (!on_tiles || is_shared) {
-      on_host();
-      *memory.counted += squares_cost_of<typename Plan::job, Parameter>.cost;
-    } else if constexpr (on_tiles) {
-      using places = tile_places<typename Plan::job>;
-      auto const offsets =
-          offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
-      *memory.counted += run_step(
-          *memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
-          {.update = static_cast<std::int64_t>(memory.update),
-           .learning_rate = memory.learning_rate,
-           .loss_scale = memory.loss_scale},
-          [&](tile_tensor const& tensor, float* to) {
-            switch (tensor.role) {
-              case tensor_role::weight: layout::template unpack<Parameter>(memory.weights + offset, to); return true;
-              case tensor_role::optimizer_state:
-                layout::template unpack<Parameter>(state.slots + tensor.index * state.stride, to);
-                return true;
-              case tensor_role::accumulator:
-                if (tensor.index == 0) layout::template unpack<Parameter>(memory.gradients + offset, to);
-                return true;
-              default: return false;
-            }
-          },
-          [&](tile_tensor const& tensor, float const* from) {
-            if (tensor.role == tensor_role::norm) sums[tensor.index] = static_cast<double>(*from);
-          },
-          [](tile_operation const&) {});
-    }
-  }
-};
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/emulation/ipu_step.hpp
-// A layer's step on an emulated IPU: by the host's kernels on the pieces of all tiles at once, which stand one behind
-// the other in the device's block, or tile by tile.
-
-namespace stagecraft::tiles {
-
-/// What it costs is added to `memory.counted`.
-template <class Plan, int Call, bool Backward>
-struct ipu_step {
-  using steps = tile_step<Plan, Call, Backward>;
-
-  template <class HostStep>
-  static void run(host_memory const& memory, HostStep const& host_step) {
-    if constexpr (detail::is_on_host(Plan::graph, Call)) {
-      host_step(memory);
-    } else if constexpr (runs_on_tiles<Plan>) {
-      using places = tile_places<typename Plan::job>;
-      auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
-        return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
-      });
-      *memory.counted +=
-          steps::run(memory, *memory.tiles, offsets.data(), places::template end_of_step<Plan::pass_number>(number));
-    } else {
-      host_step(memory);
-      *memory.counted += steps::cost;
-    }
-  }
-
- private:
-  /// Of the step in its pass.
-  static constexpr int number = [] {
-    int result = 0;
-    for (auto const& step : Plan::pass.steps) {
-      if (step.call == Call && step.backward == Backward) break;
-      ++result;
-    }
-    return result;
-  }();
-};
-
-/// A map on the gradient's tiles.
-template <class Plan>
-void count_addition(host_memory const& memory, pass_addition const& added) {
-  lowered_step step;
-  auto const type = detail::value_types_of<typename Plan::job>[added.call];
-  int const sum = step.temporary(added.floats, type), part = step.temporary(added.floats, type);
-  append_map(step, map_function::add, sum, {{sum}, {part}});
-  *memory.counted += cost_of(step, step.operations[0], Plan::machine::target);
-}
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/emulation/ipu_update.hpp
-// The update of a weight on an emulated IPU.
-
-namespace stagecraft::tiles {
-
-/// What it costs is added to `memory.counted`. The gradients of a layer's calls have been added up before, and those of
-/// replicas; checked IPUs find the sum in the place of the first call's, and zeros in those of the others.
-template <class Plan, std::size_t Parameter>
-class ipu_update {
-  using model = typename Plan::model;
-  using machine = typename Plan::machine;
-  using layout = weight_layout<model, typename Plan::architecture>;
-  static constexpr lowered_step const& step = lowered_update_of<typename Plan::job, Parameter>;
-  static constexpr long long size = Plan::weights.size[Parameter], offset = Plan::weights.offset[Parameter];
-
- public:
-  template <class State, class Range, class OnHost>
-  static void run(host_memory const& memory, State const& state, Range const& elements, OnHost const& on_host) {
-    // A part of a weight stands in the order of the host's layout, and half precision sums are kept in float32 here.
-    constexpr bool on_tiles = runs_on_tiles<Plan> && !Plan::accumulates_halves;
-    if (!on_tiles || elements.last - elements.first != size) {
-      on_host();
-      *memory.counted += update_cost_of<typename Plan::job, Parameter>.cost;
-    } else if constexpr (on_tiles) {
-      using places = tile_places<typename Plan::job>;
-      auto const offsets =
-          offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
-      step_values values{.update = static_cast<std::int64_t>(memory.update),
-                         .learning_rate = memory.learning_rate,
-                         .loss_scale = memory.loss_scale};
-      for (int i = 0; i < detail::norms_of<Plan::training.optimizer>.count; ++i)
-        values.norms[i] = static_cast<float>(memory.norms[i]);
-      *memory.counted += run_step(
-          *memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(), values,
-          [&](tile_tensor const& tensor, float* to) {
-            switch (tensor.role) {
-              case tensor_role::weight: layout::template unpack<Parameter>(memory.weights + offset, to); break;
-              case tensor_role::optimizer_state:
-                layout::template unpack<Parameter>(state.slots + tensor.index * state.stride, to);
-                break;
-              case tensor_role::accumulator:
-                if (tensor.index == 0) layout::template unpack<Parameter>(memory.gradients + offset, to);
-                break;
-              default: return false;
-            }
-            return true;
-          },
-          [&](tile_tensor const& tensor, float const* from) {
-            if (tensor.role == tensor_role::weight) layout::template pack<Parameter>(from, memory.weights + offset);
-            if (tensor.role == tensor_role::optimizer_state)
-              layout::template pack<Parameter>(from, state.slots + tensor.index * state.stride);
-          },
-          [](tile_operation const&) {});
-    }
-  }
-};
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/emulation/ipu_weight_step.hpp
-// Functions of a weight on an emulated IPU: its constraint, or what a penalty of the user's own adds to its gradient.
-
-namespace stagecraft::tiles {
-
-/// What it costs is added to `memory.counted`. Checked IPUs carry it out tile by tile, unless replicas share weights or
-/// state, or gradients are accumulated in halves: then they have another layout, or another type.
-template <class Plan, std::size_t Parameter, bool IsConstraint>
-class ipu_weight_step {
-  using model = typename Plan::model;
-  using machine = typename Plan::machine;
-  using layout = weight_layout<model, typename Plan::architecture>;
-  static constexpr lowered_step const& step = []() -> lowered_step const& {
-    if constexpr (IsConstraint)
-      return lowered_constraint_of<typename Plan::job::described, Parameter>;
-    else
-      return lowered_penalty_of<typename Plan::job, Parameter>;
-  }();
-  static constexpr step_cost const& cost = []() -> step_cost const& {
-    if constexpr (IsConstraint)
-      return constraint_cost_of<typename Plan::job, Parameter>;
-    else
-      return penalty_cost_of<typename Plan::job, Parameter>;
-  }();
-  /// The factor of a loss that changes is known to the host.
-  static constexpr bool scales_penalty =
-      !IsConstraint && detail::loss_scale_rule_of(Plan::training.optimizer).growth_steps > 0;
-  static constexpr long long offset = Plan::weights.offset[Parameter];
-
- public:
-  template <class OnHost>
-  static void run(host_memory const& memory, [[maybe_unused]] bool is_shared, OnHost const& on_host) {
-    if constexpr (runs_on_tiles<Plan> && !Plan::accumulates_halves && !scales_penalty) {
-      if (!is_shared) {
-        using places = tile_places<typename Plan::job>;
-        auto const offsets =
-            offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
-        *memory.counted += run_step(
-            *memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
-            {.update = static_cast<std::int64_t>(memory.update)},
-            [&](tile_tensor const& tensor, float* to) {
-              float* const from = stored(memory, tensor);
-              if (from != nullptr) layout::template unpack<Parameter>(from, to);
-              return from != nullptr;
-            },
-            [&](tile_tensor const& tensor, float const* from) {
-              if (tensor.role == (IsConstraint ? tensor_role::weight : tensor_role::accumulator))
-                layout::template pack<Parameter>(from, stored(memory, tensor));
-            },
-            [](tile_operation const&) {});
-        return;
-      }
-    }
-    on_host();
-    *memory.counted += cost.cost;
-  }
-
- private:
-  /// Null of a tensor of the step alone.
-  static float* stored(host_memory const& memory, tile_tensor const& tensor) {
-    if (tensor.role == tensor_role::weight) return memory.weights + offset;
-    return tensor.role == tensor_role::accumulator ? memory.gradients + offset : nullptr;
   }
 };
 
@@ -52621,6 +52719,11 @@ struct pass_profile {
   std::int64_t sent_bytes = 0;                  ///< to other IPUs of the replica
   std::int64_t peak_bytes = 0;                  ///< of a tile
   int peak_step = 0;                            ///< in profiled_steps_of
+
+  /// What comes from and goes to the host and streaming memory.
+  [[nodiscard]] constexpr std::int64_t transferred_bytes() const noexcept {
+    return host_bytes + fetched_bytes + stored_bytes;
+  }
 
   /// What is computed, without what comes and goes: what a run counts. `predict` computes no losses.
   [[nodiscard]] constexpr operation_cost work(bool with_losses = true) const noexcept {
@@ -52905,14 +53008,10 @@ class pass_profiler {
   std::int64_t fetched_ahead_ = 0;
 };
 
-template <class Job, std::size_t... Pass>
-constexpr auto list_profiled_steps(std::index_sequence<Pass...>) {
-  return std::array{std::span<profiled_step const>(profiled_steps_of<Job, static_cast<int>(Pass)>)...};
-}
 /// The profiled steps of all passes.
 template <class Job>
-inline constexpr auto profiled_steps =
-    list_profiled_steps<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
+inline constexpr auto profiled_steps = array_of_each<planning_timetable<Job>.passes()>(
+    []<int Pass>() { return std::span<profiled_step const>(profiled_steps_of<Job, Pass>); });
 
 }  // namespace stagecraft::detail
 
@@ -52921,6 +53020,153 @@ namespace stagecraft::tiles {
 /// What a pass costs, over one micro-batch.
 template <class Job, int Pass>
 inline constexpr pass_profile pass_profile_of = detail::pass_profiler<Job, Pass>().make();
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/emulation/ipu_step.hpp
+// A layer's step on an emulated IPU: by the host's kernels on the pieces of all tiles at once, which stand one behind
+// the other in the device's block, or tile by tile.
+
+namespace stagecraft::tiles {
+
+/// What it costs is added to `memory.counted`.
+template <class Plan, int Call, bool Backward>
+struct ipu_step {
+  using steps = tile_step<Plan, Call, Backward>;
+
+  template <class HostStep>
+  static void run(host_memory const& memory, HostStep const& host_step) {
+    if constexpr (detail::is_on_host(Plan::graph, Call)) {
+      host_step(memory);
+    } else if constexpr (Plan::machine::checked) {
+      using places = tile_places<typename Plan::job>;
+      auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
+        return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
+      });
+      *memory.counted +=
+          steps::run(memory, *memory.tiles, offsets.data(), places::template end_of_step<Plan::pass_number>(number));
+    } else {
+      host_step(memory);
+      *memory.counted += steps::cost;
+    }
+  }
+
+ private:
+  /// Of the step in its pass.
+  static constexpr int number = [] {
+    int result = 0;
+    for (auto const& step : Plan::pass.steps) {
+      if (step.call == Call && step.backward == Backward) break;
+      ++result;
+    }
+    return result;
+  }();
+};
+
+/// A map on the gradient's tiles.
+template <class Plan>
+void count_addition(host_memory const& memory, pass_addition const& added) {
+  auto const type = detail::value_types_of<typename Plan::job>[added.call];
+  *memory.counted += detail::cost_of_addition(added.floats, type, Plan::machine::target);
+}
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/emulation/ipu_weight_step.hpp
+// What becomes of a weight on an emulated IPU behind the passes: its norms, its update, and functions of the user's
+// own.
+
+namespace stagecraft::tiles {
+
+/// What each costs is added to `memory.counted`. The gradients of a layer's calls have been added up before, and those
+/// of replicas. Checked IPUs carry it out tile by tile, and find the sum in the place of the first call's, and zeros in
+/// those of the others; unless replicas share weights or state, or gradients are accumulated in halves: a part of a
+/// weight stands in the order of the host's layout, and sums in halves are kept in float32 here.
+template <class Plan, std::size_t Parameter>
+class ipu_weight_step {
+  using job = typename Plan::job;
+  using layout = weight_layout<typename Plan::model, typename Plan::architecture>;
+  using state_type = detail::optimizer_state;
+  static constexpr bool on_tiles = Plan::machine::checked && !Plan::accumulates_halves;
+  static constexpr long long size = Plan::weights.size[Parameter], offset = Plan::weights.offset[Parameter];
+  /// The factor of a loss that changes is known to the host.
+  static constexpr bool scales_penalties = detail::loss_scale_rule_of(Plan::training.optimizer).growth_steps > 0;
+
+ public:
+  /// The optimizer's step on a range of the weight's elements.
+  template <class Range, class OnHost>
+  static void update(host_memory const& memory, state_type const& state, Range const& elements, OnHost const& on_host) {
+    run<on_tiles>(lowered_update_of<job, Parameter>, update_cost_of<job, Parameter>, memory, state,
+                  elements.last - elements.first != size, on_host, [&](tile_tensor const& tensor, float const* from) {
+                    if (tensor.role == tensor_role::weight || tensor.role == tensor_role::optimizer_state)
+                      layout::template pack<Parameter>(from, stored(memory, state, tensor));
+                  });
+  }
+  /// What the weight contributes to norms over all weights.
+  template <class OnHost>
+  static void squares(host_memory const& memory, state_type const& state, bool is_shared, double* sums,
+                      OnHost const& on_host) {
+    run<on_tiles>(lowered_squares_of<job, Parameter>, squares_cost_of<job, Parameter>, memory, state, is_shared,
+                  on_host, [&](tile_tensor const& tensor, float const* from) {
+                    if (tensor.role == tensor_role::norm) sums[tensor.index] = static_cast<double>(*from);
+                  });
+  }
+  /// Its constraint.
+  template <class OnHost>
+  static void constraint(host_memory const& memory, bool is_shared, OnHost const& on_host) {
+    run<on_tiles>(lowered_constraint_of<typename job::described, Parameter>, constraint_cost_of<job, Parameter>, memory,
+                  {}, is_shared, on_host, pack_into<tensor_role::weight>(memory));
+  }
+  /// What a penalty of the user's own adds to its gradient.
+  template <class OnHost>
+  static void penalty(host_memory const& memory, bool is_shared, OnHost const& on_host) {
+    constexpr bool can_run = on_tiles && !scales_penalties;
+    run<can_run>(lowered_penalty_of<job, Parameter>, penalty_cost_of<job, Parameter>, memory, {}, is_shared, on_host,
+                 pack_into<tensor_role::accumulator>(memory));
+  }
+
+ private:
+  template <bool OnTiles, class OnHost, class Store>
+  static void run(lowered_step const& step, step_cost const& cost, host_memory const& memory, state_type const& state,
+                  bool is_shared, OnHost const& on_host, Store const& store) {
+    if (!OnTiles || is_shared) {
+      on_host();
+      *memory.counted += cost.cost;
+    } else if constexpr (OnTiles) {
+      using places = tile_places<job>;
+      auto const offsets =
+          offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
+      step_values values{.update = static_cast<std::int64_t>(memory.update),
+                         .learning_rate = memory.learning_rate,
+                         .loss_scale = memory.loss_scale};
+      for (int i = 0; memory.norms != nullptr && i < detail::norms_of<Plan::training.optimizer>.count; ++i)
+        values.norms[i] = static_cast<float>(memory.norms[i]);
+      auto const load = [&](tile_tensor const& tensor, float* to) {
+        float const* const from = stored(memory, state, tensor);
+        if (from != nullptr && (tensor.role != tensor_role::accumulator || tensor.index == 0))
+          layout::template unpack<Parameter>(from, to);
+        return from != nullptr;
+      };
+      *memory.counted += run_step(*memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
+                                  values, load, store, [](tile_operation const&) {});
+    }
+  }
+  template <tensor_role Role>
+  static auto pack_into(host_memory const& memory) {
+    return [&memory](tile_tensor const& tensor, float const* from) {
+      if (tensor.role == Role) layout::template pack<Parameter>(from, stored(memory, {}, tensor));
+    };
+  }
+  /// Null of a tensor of the step alone.
+  static float* stored(host_memory const& memory, state_type const& state, tile_tensor const& tensor) {
+    switch (tensor.role) {
+      case tensor_role::weight: return memory.weights + offset;
+      case tensor_role::optimizer_state: return state.slots + tensor.index * state.stride;
+      case tensor_role::accumulator: return memory.gradients + offset;
+      default: return nullptr;
+    }
+  }
+};
 
 }  // namespace stagecraft::tiles
 
@@ -52987,8 +53233,7 @@ inline constexpr auto pass_time_of = [] {
   if constexpr (overlaps_io) {
     result.infeed = pass.infeed_cycles;
     result.outfeed -= pass.infeed_cycles;
-    auto const bytes = pass.host_bytes + pass.fetched_bytes + pass.stored_bytes;
-    if (bytes > 0)
+    if (auto const bytes = pass.transferred_bytes(); bytes > 0)
       result.own.work += exchange_cycles(Job::machine::target, ceil_div(bytes, Job::machine::io_tiles)) +
                          sync_cycles(Job::machine::target);
   }
@@ -53004,12 +53249,9 @@ inline constexpr auto pass_time_of = [] {
   return result;
 }();
 
-template <class Job, std::size_t... Pass>
-constexpr auto list_pass_times(std::index_sequence<Pass...>) {
-  return std::array{pass_time_of<Job, static_cast<int>(Pass)>...};
-}
 template <class Job>
-inline constexpr auto pass_times = list_pass_times<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
+inline constexpr auto pass_times =
+    array_of_each<planning_timetable<Job>.passes()>([]<int Pass>() { return pass_time_of<Job, Pass>; });
 
 /// A timetable with so few micro-batches that its slots can be looked at, and what is between it and the whole one: a
 /// number of blocks of slots in its middle that are all alike, since in each of them the same passes follow each other
@@ -53102,13 +53344,10 @@ inline constexpr auto few_slot_times = [] {
   return result;
 }();
 
-template <class Job, std::size_t... Part>
-constexpr auto list_slot_times(std::index_sequence<Part...>) {
-  return std::array{&few_slot_times<Job, static_cast<int>(Part) * slots_at_once>...};
-}
 template <class Job>
-inline constexpr auto slot_times = list_slot_times<Job>(
-    std::make_index_sequence<ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once)>{});
+inline constexpr auto slot_times =
+    array_of_each<ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once)>(
+        []<int Part>() { return &few_slot_times<Job, Part * slots_at_once>; });
 
 }  // namespace stagecraft::detail
 
@@ -53229,15 +53468,10 @@ inline constexpr weight_profile weight_profile_of = detail::profile_weight<Job, 
 
 namespace stagecraft::detail {
 
-template <class Job, std::size_t... Weight>
-constexpr auto list_weight_profiles(std::index_sequence<Weight...>) {
-  return std::array<weight_profile, sizeof...(Weight)>{weight_profile_of<Job, Weight>...};
-}
-
 /// What the update of each weight costs, in the order of the graph's weights.
 template <class Job>
-inline constexpr auto weight_profiles =
-    list_weight_profiles<Job>(std::make_index_sequence<Job::graph.parameters.size()>{});
+inline constexpr auto weight_profiles = array_of_each<Job::graph.parameters.size()>(
+    []<int Weight>() -> weight_profile { return weight_profile_of<Job, Weight>; });
 
 template <class Job, int Device>
 constexpr update_profile profile_update() {
@@ -53281,14 +53515,10 @@ inline constexpr update_profile update_profile_of = detail::profile_update<Job, 
 
 namespace stagecraft::detail {
 
-template <class Job, std::size_t... Device>
-constexpr auto list_update_profiles(std::index_sequence<Device...>) {
-  return std::array<update_profile, sizeof...(Device)>{update_profile_of<Job, static_cast<int>(Device)>...};
-}
 /// What an update costs on each device of a replica.
 template <class Job>
-inline constexpr auto update_profiles =
-    list_update_profiles<Job>(std::make_index_sequence<planning_timetable<typename Job::in_training>.devices()>{});
+inline constexpr auto update_profiles = array_of_each<planning_timetable<typename Job::in_training>.devices()>(
+    []<int Device>() { return update_profile_of<Job, Device>; });
 
 /// What IPUs tell each other of norms: in each round, the sums of squares of all of them come to the first one and go
 /// back to the others. Of norms over all weights one number from each IPU; where replicas share the work, also of each
@@ -53426,13 +53656,9 @@ constexpr auto add_slots(int first, int last) {
   return sum;
 }
 
-template <class Job, std::size_t... Pass>
-constexpr auto list_pass_profiles(std::index_sequence<Pass...>) {
-  return std::array<pass_profile const*, sizeof...(Pass)>{&pass_profile_of<Job, static_cast<int>(Pass)>...};
-}
 template <class Job>
 inline constexpr auto pass_profiles =
-    list_pass_profiles<Job>(std::make_index_sequence<planning_timetable<Job>.passes()>{});
+    array_of_each<planning_timetable<Job>.passes()>([]<int Pass>() { return &pass_profile_of<Job, Pass>; });
 
 template <class Job>
 class time_profiler {
@@ -53588,6 +53814,7 @@ struct device_memory_profile {
   tile_memory_profile tile;
   memory_peak peak;
   std::int64_t streaming_bytes = 0;  ///< in streaming memory: what is offloaded
+  std::int64_t io_bytes = 0;         ///< on all I/O tiles together: what comes and goes while the others compute
 };
 
 }  // namespace stagecraft::tiles
@@ -53599,6 +53826,7 @@ class memory_profiler {
   using variables = variables_on_tiles<Job>;
   static constexpr auto const& graph = Job::graph;
   static constexpr auto const& table = planning_timetable<Job>;
+  static constexpr auto const& table_of_machine = unchecked_timetable<typename Job::planned>;
   static constexpr auto const& tiles = device_tiles_of<Job, Device>;
 
  public:
@@ -53613,6 +53841,7 @@ class memory_profiler {
     for (int pass = 0; pass < table.passes(); ++pass) {
       auto const& own = *pass_profiles<Job>[pass];
       if (own.device != Device) continue;
+      if (table_of_machine.overlaps_io()) result_.io_bytes += own.transferred_bytes();
       if (own.peak_bytes <= highest) continue;
       highest = own.peak_bytes;
       result_.peak = {pass, own.peak_step, -1};
@@ -53701,13 +53930,6 @@ namespace stagecraft::tiles {
 template <class Job, int Device>
 inline constexpr device_memory_profile device_memory_profile_of = detail::memory_profiler<Job, Device>().make();
 
-/// The end of the highest memory that a tensor takes on the fullest tile of an IPU, in training, if there is one, and
-/// in inference.
-template <class Job, int Device>
-inline constexpr std::int64_t bytes_of_tile = detail::larger(
-    device_memory_profile_of<typename Job::template in<Job::described::mode>, Device>.tile.high_water_mark(),
-    device_memory_profile_of<typename Job::in_inference, Device>.tile.high_water_mark());
-
 }  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/profile/memory_check.hpp
@@ -53715,14 +53937,9 @@ inline constexpr std::int64_t bytes_of_tile = detail::larger(
 
 namespace stagecraft::detail {
 
-template <class Job, std::size_t... Device>
-constexpr auto list_memory_profiles(std::index_sequence<Device...>) {
-  return std::array<device_memory_profile, sizeof...(Device)>{
-      device_memory_profile_of<Job, static_cast<int>(Device)>...};
-}
 template <class Job>
-inline constexpr auto memory_profiles =
-    list_memory_profiles<Job>(std::make_index_sequence<planning_timetable<Job>.devices()>{});
+inline constexpr auto memory_profiles = array_of_each<planning_timetable<Job>.devices()>(
+    []<int Device>() { return device_memory_profile_of<Job, Device>; });
 
 /// The layer whose step needs most memory; empty if all is there all the time.
 template <class Job, int Device>
@@ -53769,6 +53986,11 @@ constexpr void append_largest_parts(diagnostic& problem, tile_memory_profile con
   }
 }
 
+/// What data may take of an IPU's I/O tiles, if these work while the others compute; the rest is for code.
+template <class Machine>
+inline constexpr auto bytes_of_io_tiles = static_cast<std::int64_t>(
+    double{Machine::config.io_tiles.available_memory_proportion} * Machine::io_tiles * Machine::target.bytes_per_tile);
+
 template <class Job, int Device>
 constexpr void check_memory_of_device(diagnostic& problem) {
   constexpr auto const& memory = device_memory_profile_of<Job, Device>;
@@ -53791,10 +54013,17 @@ constexpr void check_memory_of_device(diagnostic& problem) {
     problem.report(
         3012, "model '", Job::graph.name(), "' on IPU ", Device, ": ", static_cast<long long>(memory.streaming_bytes),
         " bytes are offloaded, but its streaming memory has ", static_cast<long long>(target.streaming_memory_bytes));
+  } else if (memory.io_bytes > bytes_of_io_tiles<typename Job::machine>) {
+    problem.report(3046, "model '", Job::graph.name(), "' on IPU ", Device, ": ",
+                   static_cast<long long>(memory.io_bytes), " bytes come and go while it computes, but data may take ",
+                   static_cast<long long>(bytes_of_io_tiles<typename Job::machine>), " bytes of its ",
+                   Job::machine::io_tiles,
+                   " I/O tiles; raise io_tiles.num_io_tiles or io_tiles.available_memory_proportion, or leave "
+                   "place_ops_on_io_tiles out");
   }
 }
 
-/// E3010, E3012: a tile, or the streaming memory of an IPU, is too small.
+/// E3010, E3012, E3046: a tile, the streaming memory of an IPU, or its I/O tiles are too small.
 template <class Job>
 inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;
@@ -53822,13 +54051,13 @@ struct ipu_policy : host_policy {
   static constexpr bool joins_epilogues = false;
   /// On tiles, accumulating operations begin.
   template <class Plan>
-  static constexpr bool clears_accumulators = !runs_on_tiles<Plan>;
+  static constexpr bool clears_accumulators = !Plan::machine::checked;
   template <class Plan>
   static constexpr bool accumulates_halves = Plan::accumulates_halves && !ipu_arithmetic<Plan>::accumulates_at_random;
 
   template <class Sizes>
   using replica_memory = emulated_devices<Sizes>;
-  /// E3010 or E3012 where a training, or what can be evaluated only, needs more memory than there is.
+  /// E3010, E3012 or E3046 where a training, or what can be evaluated only, needs more memory than there is.
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
     return detail::memory_problem<typename Job::template in<detail::main_mode<Job>>>;
@@ -53873,13 +54102,13 @@ struct ipu_policy : host_policy {
   }
   template <class Plan, std::size_t Parameter, class OnHost>
   static void penalty_gradient(host_memory const& memory, bool is_shared, OnHost const& on_host) {
-    ipu_weight_step<Plan, Parameter, false>::run(memory, is_shared, on_host);
+    ipu_weight_step<Plan, Parameter>::penalty(memory, is_shared, on_host);
   }
   template <class Plan, std::size_t Parameter, int Round, class OnHost>
   static void squares(host_memory const& memory, detail::optimizer_state const& state, bool is_shared, double* sums,
                       OnHost const& on_host) {
     if constexpr (Round == 0 && detail::norms_of<Plan::training.optimizer>.has_global())
-      ipu_squares<Plan, Parameter>::run(memory, state, is_shared, sums, on_host);
+      ipu_weight_step<Plan, Parameter>::squares(memory, state, is_shared, sums, on_host);
     else
       on_host();
   }
@@ -53887,13 +54116,13 @@ struct ipu_policy : host_policy {
   static void update(host_memory const& memory, detail::optimizer_state const& state, Range const& elements,
                      OnHost const& on_host) {
     ipu_arithmetic<Plan>::template update<Parameter>(
-        memory, state, elements, [&] { ipu_update<Plan, Parameter>::run(memory, state, elements, on_host); });
+        memory, state, elements, [&] { ipu_weight_step<Plan, Parameter>::update(memory, state, elements, on_host); });
   }
   template <class Plan, std::size_t Parameter, class OnHost>
   static void constraint(host_memory const& memory, bool is_shared, OnHost const& on_host) {
     ipu_arithmetic<Plan>::template update<Parameter>(
         memory, detail::optimizer_state{}, kernels::share::range{0, Plan::weights.size[Parameter]},
-        [&] { ipu_weight_step<Plan, Parameter, true>::run(memory, is_shared, on_host); });
+        [&] { ipu_weight_step<Plan, Parameter>::constraint(memory, is_shared, on_host); });
   }
 
   template <class Plan>
@@ -54159,12 +54388,9 @@ template <class Job, int Call>
 inline constexpr call_cost call_cost_of = find_call_cost<Job, Call>();
 
 /// The costs of all calls, in Keras's order.
-template <class Job, std::size_t... Position>
-constexpr auto list_call_costs(std::index_sequence<Position...>) {
-  return std::array{call_cost_of<Job, Job::graph.order[Position]>...};
-}
 template <class Job>
-inline constexpr auto call_costs_of = list_call_costs<Job>(std::make_index_sequence<Job::graph.order.size()>{});
+inline constexpr auto call_costs_of = array_of_each<Job::graph.order.size()>(
+    []<int Position>() { return call_cost_of<Job, Job::graph.order[Position]>; });
 
 /// The lists of partition_costs for a number of stages.
 template <class Job, int Stages>
@@ -54896,54 +55122,6 @@ using auto_pipeline =
 
 }  // namespace stagecraft
 
-// ---- stagecraft/description/output_masks.hpp
-// Which rows of an output do not count: those of steps that the model's inputs mask. Keras counterpart: the masks in
-// compile_utils.LossesContainer and MetricsContainer.
-
-namespace stagecraft::detail {
-
-/// Whether the steps that an output's mask leaves out can be told by the inputs alone, which is so where the layers
-/// that make masks read inputs. Errors: E4093.
-constexpr bool is_mask_of_inputs(graph_view const& graph, int output) {
-  auto const* const mask = graph.mask_of(output);
-  if (mask == nullptr) return true;
-  auto const& rows = graph.call(output).shape;
-  for (int i = 0; i < mask->masks.count; ++i) {
-    if (mask->sources[i] < 0) return false;
-    auto const& source = graph.call(mask->sources[i]);
-    if (!source.is_input || rows.rank() < 2 || source.shape.rank() < 1 || source.shape[0] != rows[0]) return false;
-  }
-  return true;
-}
-
-/// Where a row's weight in the loss is this, its step is masked: no weight that is given is -0.
-inline constexpr float masked_weight = -0.0F;
-[[nodiscard]] inline bool is_masked(float weight) noexcept { return weight == 0 && __builtin_signbit(weight) != 0; }
-
-/// Masks the weights of the rows of `samples` samples. `input(call)` is what the call of an input gives.
-template <Model M, std::size_t Output, class Input>
-void mask_rows(Input const& input, std::size_t samples, float* weights) {
-  constexpr auto const& graph = graph_of<M>;
-  constexpr int output = outputs_of<M>[Output];
-  if constexpr (graph.mask_of(output) != nullptr) {
-    constexpr auto const& mask = *graph.mask_of(output);
-    constexpr auto steps = static_cast<std::size_t>(graph.call(output).shape[0]);
-    constexpr auto rows = static_cast<std::size_t>(graph.call(output).shape.size() / graph.call(output).shape.back());
-    for (int i = 0; i < mask.masks.count; ++i) {
-      auto const& rule = mask.masks.rules[i];
-      float const* const source = input(mask.sources[i]);
-      auto const features = static_cast<std::size_t>(graph.call(mask.sources[i]).shape.size()) / steps;
-      for (std::size_t step = 0; step < samples * steps; ++step) {
-        bool counts = false;
-        for (std::size_t k = 0; k < features; ++k) counts = counts || source[step * features + k] != rule.value;
-        for (std::size_t k = 0; k < rows / steps && !counts; ++k) weights[step * (rows / steps) + k] = masked_weight;
-      }
-    }
-  }
-}
-
-}  // namespace stagecraft::detail
-
 // ---- stagecraft/models/output_names.hpp
 // What the outputs of a model are called in logs: Keras's `model.output_names`.
 
@@ -55086,7 +55264,8 @@ struct metric_call {
   constexpr operations::tensor call(operations::tracer& ops, operations::tensor target, operations::tensor output) const
     requires(Metric.rules -> takes_ops)
   {
-    return of.rules->call(of.options, ops, target, output);
+    auto const each = of.rules->call(of.options, ops, target, output);
+    return of.numbers.empty() ? each : each * of.numbers.as_tensor(ops);
   }
 
   friend constexpr bool operator==(metric_call const&, metric_call const&) = default;
@@ -55132,8 +55311,8 @@ class plan_of_metric {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/description/training_checks.hpp
-// The rules that a training description must follow, alone and with its model; each has a code.
+// ---- stagecraft/description/metric_checks.hpp
+// The rules that the losses and metrics of a training description must follow; each has a code.
 
 namespace stagecraft::detail {
 
@@ -55208,6 +55387,7 @@ constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_vi
 template <class Job, std::size_t Output>
 constexpr void check_metrics_of_output(diagnostic& problem) {
   constexpr bool sparse = losses::loss_of_output<Output>(Job::training.loss).sparse_targets;
+  constexpr int axis_of_loss = losses::detail::axis_of(losses::loss_of_output<Output>(Job::training.loss));
   constexpr int call = outputs_of<typename Job::model>[Output];
   auto const width = Job::graph.call(call).shape.back();
   for (auto const& each : reported_metrics<Job>)
@@ -55219,7 +55399,18 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
     if (each.output != Output) continue;
     if (each.metric.kind == metrics::metric_kind::confusion)
       check_numbers_of_metric(each.metric, Job::graph.layer_of(call).name, width, problem);
+    else if (!each.metric.numbers.empty() && each.metric.numbers.count != width)
+      problem.report(1102, "metric '", each.metric.name(), "' has ", each.metric.numbers.count,
+                     " numbers in its normalizer for the ", width, " values of output '",
+                     Job::graph.layer_of(call).name, "'; give it one for each, or one for all");
     check_axis_of_loss<Job, Output>(each.metric.along - 1, "metric", each.metric.name(), problem);
+    using losses::detail::axis_of_sample;
+    shape const& sample = Job::graph.call(call).shape;
+    int const along = each.metric.along - 1;
+    if (sparse && !problem.failed() && axis_of_sample(along, sample) != axis_of_sample(axis_of_loss, sample))
+      problem.report(1103, "metric '", each.metric.name(), "' has axis ", along, ", but the loss of output '",
+                     Job::graph.layer_of(call).name, "' takes class numbers along axis ", axis_of_loss,
+                     "; both take the same ones");
   }
 }
 
@@ -55248,22 +55439,10 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
       return each.metric.rules->call(each.metric.options, ops, target, output);
     };
     int const columns = Job::graph.call(Job::graph.outputs_of(0)[each.output]).shape.back();
-    problem = each.metric.result != nullptr
-                  ? trace_metric_sums(each.metric, sparse[each.output], 2, columns).list.problem
-                  : trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
-  }
-}
-
-/// E1070: an initializer, a constraint or a regularizer that does not fit a weight.
-template <class M>
-constexpr void check_functions_of_weights(diagnostic& problem) {
-  for (auto const& weight : graph_of<M>.parameters) {
-    if (!problem.failed() && !weight.constraint.empty() && weight.trainable)
-      problem = trace_constraint(weight.constraint, weight.shape).list.problem;
-    if (!problem.failed() && weight.initializer.rules != nullptr)
-      problem = trace_initializer(weight.initializer, weight.shape).list.problem;
-    if (!problem.failed() && weight.regularizer.is_own())
-      problem = trace_penalty(weight.regularizer, weight.shape, false).list.problem;
+    problem =
+        each.metric.result != nullptr
+            ? trace_metric_sums(each.metric, sparse[each.output], 2, columns).list.problem
+            : trace_row(call, columns, sparse[each.output] ? 1 : columns, "metric", each.metric.name()).list.problem;
   }
 }
 
@@ -55279,6 +55458,74 @@ constexpr void check_names_of_metrics(diagnostic& problem) {
                        "'; names of metrics are unique");
         return;
       }
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/description/output_masks.hpp
+// Which rows of an output do not count: those of steps that the model's inputs mask. Keras counterpart: the masks in
+// compile_utils.LossesContainer and MetricsContainer.
+
+namespace stagecraft::detail {
+
+/// Whether the steps that an output's mask leaves out can be told by the inputs alone, which is so where the layers
+/// that make masks read inputs. Errors: E4093.
+constexpr bool is_mask_of_inputs(graph_view const& graph, int output) {
+  auto const* const mask = graph.mask_of(output);
+  if (mask == nullptr) return true;
+  auto const& rows = graph.call(output).shape;
+  for (int i = 0; i < mask->masks.count; ++i) {
+    if (mask->sources[i] < 0) return false;
+    auto const& source = graph.call(mask->sources[i]);
+    if (!source.is_input || rows.rank() < 2 || source.shape.rank() < 1 || source.shape[0] != rows[0]) return false;
+  }
+  return true;
+}
+
+/// Where a row's weight in the loss is this, its step is masked: no weight that is given is -0.
+inline constexpr float masked_weight = -0.0F;
+[[nodiscard]] inline bool is_masked(float weight) noexcept { return weight == 0 && __builtin_signbit(weight) != 0; }
+
+/// Masks the weights of the rows of `samples` samples. `input(call)` is what the call of an input gives.
+template <Model M, std::size_t Output, class Input>
+void mask_rows(Input const& input, std::size_t samples, float* weights) {
+  constexpr auto const& graph = graph_of<M>;
+  constexpr int output = outputs_of<M>[Output];
+  if constexpr (graph.mask_of(output) != nullptr) {
+    constexpr auto const& mask = *graph.mask_of(output);
+    constexpr auto steps = static_cast<std::size_t>(graph.call(output).shape[0]);
+    constexpr auto rows = static_cast<std::size_t>(graph.call(output).shape.size() / graph.call(output).shape.back());
+    for (int i = 0; i < mask.masks.count; ++i) {
+      auto const& rule = mask.masks.rules[i];
+      float const* const source = input(mask.sources[i]);
+      auto const features = static_cast<std::size_t>(graph.call(mask.sources[i]).shape.size()) / steps;
+      for (std::size_t step = 0; step < samples * steps; ++step) {
+        bool counts = false;
+        for (std::size_t k = 0; k < features; ++k) counts = counts || source[step * features + k] != rule.value;
+        for (std::size_t k = 0; k < rows / steps && !counts; ++k) weights[step * (rows / steps) + k] = masked_weight;
+      }
+    }
+  }
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/description/training_checks.hpp
+// The rules that a training description must follow, alone and with its model; each has a code.
+
+namespace stagecraft::detail {
+
+/// E1070: an initializer, a constraint or a regularizer that does not fit a weight.
+template <class M>
+constexpr void check_functions_of_weights(diagnostic& problem) {
+  for (auto const& weight : graph_of<M>.parameters) {
+    if (!problem.failed() && !weight.constraint.empty() && weight.trainable)
+      problem = trace_constraint(weight.constraint, weight.shape).list.problem;
+    if (!problem.failed() && weight.initializer.rules != nullptr)
+      problem = trace_initializer(weight.initializer, weight.shape).list.problem;
+    if (!problem.failed() && weight.regularizer.is_own())
+      problem = trace_penalty(weight.regularizer, weight.shape, false).list.problem;
+  }
 }
 
 /// The rules of numbers that a training and an inference have.
@@ -55594,8 +55841,9 @@ namespace stagecraft::tiles {
 /// results in a ring. Sums of gradients that are offloaded are fetched for the first micro-batch, too.
 ///
 /// Memory. Every tile keeps room for what tile 0, the fullest, has of a tensor. Assumptions on code are in tile_code.
+/// I/O tiles hold each tensor that comes or goes once.
 ///
-/// Errors: those of the training and its machine, E3010 and E3012 (`fits`), E3011.
+/// Errors: those of the training and its machine, E3010, E3012 and E3046 (`fits`), E3011.
 template <class Job>
 class model_profile {
   static constexpr bool valid = detail::has_profile<Job>();
@@ -55630,12 +55878,12 @@ class model_profile {
   [[nodiscard]] static constexpr int micro_batches() { return table().micro_batches(); }
 
   // Whether it fits.
-  /// True, or the build stops with E3010, which says what is too large.
+  /// True, or the build stops with E3010, E3012 or E3046, which say what is too large.
   [[nodiscard]] static constexpr bool fits() {
     if constexpr (valid) static_assert(detail::report<detail::memory_problem<Job>>());
     return true;
   }
-  /// The same as a question: whether a tile, or streaming memory, is too small.
+  /// The same as a question: whether a tile, streaming memory, or the I/O tiles are too small.
   [[nodiscard]] static constexpr bool out_of_memory() {
     if constexpr (valid)
       return detail::memory_problem<Job>.failed();
@@ -55729,6 +55977,9 @@ class model_profile {
   // Memory.
   /// Of tile 0, which is the fullest of an IPU.
   [[nodiscard]] static constexpr tile_memory_profile const& memory(int ipu) { return device(ipu).tile; }
+  /// Bytes that lie on an IPU's I/O tiles, where these work while the others compute: what comes from and goes to the
+  /// host and streaming memory, of all its passes.
+  [[nodiscard]] static constexpr std::int64_t io_bytes(int ipu) { return device(ipu).io_bytes; }
   /// Bytes that an IPU keeps in streaming memory.
   [[nodiscard]] static constexpr std::int64_t streaming_bytes(int ipu) { return device(ipu).streaming_bytes; }
   [[nodiscard]] static constexpr memory_peak peak(int ipu) { return device(ipu).peak; }
@@ -56409,6 +56660,8 @@ namespace detail {
 /// Set by <stagecraft/datasets/gzip.hpp>, before main; the library itself needs no zlib.
 inline constinit decompressor gzip_decompressor = nullptr;
 
+// Templates, so that only programs that read such files compile them.
+
 [[noreturn]] inline void refuse_unreadable(std::string const& path) {
   char const* const reason = std::strerror(errno);
   (complaint(path) << "a readable file, found: " << reason).raise("E5001");
@@ -56427,7 +56680,8 @@ class open_file {
   explicit operator bool() const { return file_ != nullptr; }
 
   /// Appends up to `count` bytes to `bytes`, in pieces, so that memory grows with what has really been read.
-  void read(std::vector<unsigned char>& bytes, std::size_t count, std::string const& path) {
+  template <class Bytes>
+  void read(Bytes& bytes, std::size_t count, std::string const& path) {
     constexpr std::size_t piece = std::size_t{1} << 20;
     while (count > 0) {
       std::size_t const begin = bytes.size();
@@ -56455,28 +56709,30 @@ inline bool is_gzip(std::span<unsigned char const> bytes) {
 inline std::size_t bytes_to_read(idx_header const& header) { return header.header_bytes + header.data_bytes + 1; }
 
 /// The IDX file inside a gzip file.
-inline std::vector<unsigned char> gunzip_idx(std::span<unsigned char const> compressed, std::string const& name) {
+template <class Bytes = std::vector<unsigned char>>
+Bytes gunzip_idx(std::span<unsigned char const> compressed, std::string const& name) {
   if (gzip_decompressor == nullptr) {
     complaint text(name);
     text << "a plain IDX file, found a gzip file: include <stagecraft/datasets/gzip.hpp> in the program and link zlib "
             "(CMake: stagecraft::zlib), or decompress the file with gunzip";
     text.raise("E5008");
   }
-  std::vector<unsigned char> bytes;
+  Bytes bytes;
   bool const is_whole = gzip_decompressor(compressed, bytes, idx_max_header_bytes, name);
   if (!is_whole) gzip_decompressor(compressed, bytes, bytes_to_read(parse_idx_header(bytes, name)), name);
   return bytes;
 }
 
 /// The bytes of an IDX file, decompressed if need be, and not many more than its header promises.
-inline std::vector<unsigned char> read_idx_bytes(std::string const& path) {
+template <class Bytes = std::vector<unsigned char>>
+Bytes read_idx_bytes(std::string const& path) {
   open_file file(path);
   if (!file) refuse_unreadable(path);
-  std::vector<unsigned char> bytes;
+  Bytes bytes;
   file.read(bytes, idx_max_header_bytes, path);
   if (is_gzip(bytes)) {
     file.read(bytes, static_cast<std::size_t>(-1), path);
-    return gunzip_idx(bytes, path);
+    return gunzip_idx<Bytes>(bytes, path);
   }
   idx_header const header = parse_idx_header(bytes, path);
   if (bytes_to_read(header) > bytes.size()) file.read(bytes, bytes_to_read(header) - bytes.size(), path);
@@ -56572,18 +56828,20 @@ inline std::string find_mnist_file(std::string const& folder, char const* part, 
 /// Throws file_error, which names the file, what was expected and what was found: E5001 not readable, E5002 not IDX,
 /// E5003 truncated, E5004 too long, E5005 not images or not labels, E5006 counts differ, E5007 label out of range,
 /// E5008 gzipped but gzip.hpp is not included, E5009 damaged gzip file.
-inline labelled_data read_idx_pair(std::string const& images, std::string const& labels, int classes = 10) {
+template <class Bytes = std::vector<unsigned char>>
+labelled_data read_idx_pair(std::string const& images, std::string const& labels, int classes = 10) {
   // The small file first, so that a wrong one is noticed before the large one is read.
-  std::vector<unsigned char> const label_bytes = detail::read_idx_bytes(labels);
+  Bytes const label_bytes = detail::read_idx_bytes<Bytes>(labels);
   idx_view const label_view = parse_idx(label_bytes, labels);
-  std::vector<unsigned char> const image_bytes = detail::read_idx_bytes(images);
+  Bytes const image_bytes = detail::read_idx_bytes<Bytes>(images);
   return detail::make_labelled_data(parse_idx(image_bytes, images), images, label_view, labels, classes);
 }
 
 namespace detail {
 
 /// The samples of `part`, "train" or "t10k".
-inline labelled_data read_mnist_part(std::string const& folder, char const* part) {
+template <class Bytes>
+labelled_data read_mnist_part(std::string const& folder, char const* part) {
   std::string const images = find_mnist_file(folder, part, "images");
   std::string const labels = find_mnist_file(folder, part, "labels");
   if (images.empty() || labels.empty()) {
@@ -56594,7 +56852,7 @@ inline labelled_data read_mnist_part(std::string const& folder, char const* part
                                : "neither");
     text.raise("E5010");
   }
-  labelled_data data = read_idx_pair(images, labels);
+  labelled_data data = read_idx_pair<Bytes>(images, labels);
   if (data.x.shape()[1] != 28 || data.x.shape()[2] != 28) {
     complaint text(images);
     text << "images of 28 x 28 pixels, found " << data.x.shape()[1] << " x " << data.x.shape()[2];
@@ -56615,11 +56873,13 @@ inline labelled_data read_mnist_part(std::string const& folder, char const* part
 /// Where the folder has no train files, the t10k files are split: the first 85 % of their samples (8,500 of 10,000) are
 /// `train`, the rest (the last 1,500) is `test`.
 /// Throws file_error as read_idx_pair does, and E5010 if files are missing.
-inline labelled_split mnist(std::string const& folder) {
+template <class Bytes = std::vector<unsigned char>>
+labelled_split mnist(std::string const& folder) {
   bool const has_train_files = !detail::find_mnist_file(folder, "train", "images").empty() ||
                                !detail::find_mnist_file(folder, "train", "labels").empty();
-  if (has_train_files) return {detail::read_mnist_part(folder, "train"), detail::read_mnist_part(folder, "t10k")};
-  labelled_data const all = detail::read_mnist_part(folder, "t10k");
+  if (has_train_files)
+    return {detail::read_mnist_part<Bytes>(folder, "train"), detail::read_mnist_part<Bytes>(folder, "t10k")};
+  labelled_data const all = detail::read_mnist_part<Bytes>(folder, "t10k");
   std::size_t const samples = all.y.size();
   std::size_t const cut = samples - samples * 15 / 100;
   return {detail::copy_samples(all, 0, cut), detail::copy_samples(all, cut, samples)};
@@ -59544,10 +59804,11 @@ class logs {
 
  private:
   [[gnu::cold, gnu::noinline]] double& append(std::string_view name) {
-    return entries_.emplace_back(entry{std::string(name), 0}).value;
+    entries_.push_back({std::string(name), 0});
+    return entries_.back().value;
   }
 
-  std::vector<entry> entries_;
+  tracing::growing_array<entry> entries_;
 };
 
 }  // namespace stagecraft
@@ -59704,14 +59965,16 @@ template <class Float>
   bool const tiny = sizeof(Float) == sizeof(float) ? magnitude != 0 && magnitude < 1e-4 : exponent < -4;
   if (tiny || exponent >= 16) return text;
 
-  std::string const sign = text[0] == '-' ? "-" : "";
-  std::string digits;
-  for (std::size_t i = sign.size(); i < e; ++i)
-    if (text[i] != '.') digits += text[i];
-  if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  std::string digits, plain;
+  for (std::size_t i = 0; i < e; ++i)
+    if (text[i] == '-')
+      plain.push_back('-');
+    else if (text[i] != '.')
+      digits.push_back(text[i]);
+  if (exponent < 0) return plain.append("0.").append(static_cast<std::size_t>(-exponent - 1), '0').append(digits);
   auto const whole = static_cast<std::size_t>(exponent) + 1;
-  if (digits.size() <= whole) return sign + digits + std::string(whole - digits.size(), '0') + ".0";
-  return sign + digits.substr(0, whole) + "." + digits.substr(whole);
+  if (digits.size() <= whole) return plain.append(digits).append(whole - digits.size(), '0').append(".0");
+  return plain.append(digits, 0, whole).append(".").append(digits, whole);
 }
 
 }  // namespace stagecraft::detail
@@ -59784,7 +60047,7 @@ class csv_logger : public callback {
       // Sorted while they come: there are few.
       std::size_t at = columns_.size();
       while (at > 0 && e.name < columns_[at - 1]) --at;
-      columns_.insert(columns_.begin() + static_cast<std::ptrdiff_t>(at), e.name);
+      columns_.insert(columns_.begin() + at, e.name);
     }
   }
 
@@ -59798,7 +60061,7 @@ class csv_logger : public callback {
   csv_logger_options options_;
   file file_;
   bool write_header_ = true;
-  std::vector<std::string> columns_;
+  tracing::growing_array<std::string> columns_;
 };
 
 }  // namespace stagecraft::callbacks
@@ -60099,7 +60362,7 @@ class learning_rate_scheduler : public callback {
     if (options_.verbose == 0) return;
     char text[80];
     std::snprintf(text, sizeof(text), "\nEpoch %05d: LearningRateScheduler setting learning rate to ", epoch + 1);
-    options_.output(text + stagecraft::detail::python_repr(rate) + ".\n");
+    options_.output(std::string(text).append(stagecraft::detail::python_repr(rate)).append(".\n"));
   }
 
   void on_epoch_end(int, logs& values) override { values["lr"] = static_cast<double>(model().learning_rate()); }
@@ -60227,7 +60490,7 @@ class progress_bar {
   [[gnu::cold, gnu::noinline]] shown_value& find_or_append(std::string_view name) {
     for (std::size_t i = 0; i < value_count_; ++i)
       if (values_[i].name == name) return values_[i];
-    if (value_count_ == values_.size()) values_.emplace_back();
+    if (value_count_ == values_.size()) values_.push_back({});
     shown_value& added = values_[value_count_++];
     added.name = name;
     added.sum = added.weight = 0;
@@ -60344,7 +60607,7 @@ class progress_bar {
 
   progress_bar_options options_;
   bool dynamic_ = false;
-  std::vector<shown_value> values_;
+  tracing::growing_array<shown_value> values_;
   std::size_t value_count_ = 0;
   std::size_t total_width_ = 0;
   int seen_so_far_ = 0;
@@ -60742,6 +61005,12 @@ class sample_source {
  public:
   /// No data.
   sample_source() = default;
+  // Each in one place: compilers would put them into all functions that take data.
+  [[gnu::noinline]] sample_source(sample_source const& other) = default;
+  [[gnu::noinline]] sample_source(sample_source&& other) noexcept = default;
+  [[gnu::noinline]] sample_source& operator=(sample_source const& other) = default;
+  [[gnu::noinline]] sample_source& operator=(sample_source&& other) noexcept = default;
+  [[gnu::noinline]] ~sample_source() = default;
 
   /// Throws data_error E4016 for a single number, or for samples of more than six dimensions.
   template <class Data>
@@ -60901,7 +61170,13 @@ namespace stagecraft {
 /// arrays need no memory of their own, so that a set can be made in each step.
 class sample_set {
  public:
-  sample_set() = default;
+  // Each in one place: compilers would put them into all functions that take a set.
+  [[gnu::noinline]] sample_set() {}
+  [[gnu::noinline]] sample_set(sample_set const& other) = default;
+  [[gnu::noinline]] sample_set(sample_set&& other) noexcept = default;
+  [[gnu::noinline]] sample_set& operator=(sample_set const& other) = default;
+  [[gnu::noinline]] sample_set& operator=(sample_set&& other) noexcept = default;
+  [[gnu::noinline]] ~sample_set() = default;
   sample_set(trainers::sample_source source) { add(std::move(source)); }
   explicit sample_set(std::vector<trainers::sample_source> sources) {
     for (trainers::sample_source& source : sources) add(std::move(source));
@@ -60955,14 +61230,14 @@ class sample_set {
       few_[size_++] = std::move(source);
       return;
     }
-    if (size_ == few_.size()) many_.assign(few_.begin(), few_.end());
+    if (size_ == few_.size()) many_.append(few_.begin(), few_.end());
     many_.push_back(std::move(source));
     ++size_;
   }
 
  private:
   std::array<trainers::sample_source, 4> few_;
-  std::vector<trainers::sample_source> many_;  ///< all of them, when they are more
+  tracing::growing_array<trainers::sample_source> many_;  ///< all of them, when they are more
   std::size_t size_ = 0;
 };
 
@@ -61087,6 +61362,10 @@ namespace stagecraft {
 struct export_options {
   /// Samples of a batch. 0: what the model's inputs say; if they do not, E5092.
   int batch_size = 0;
+  /// Sizes of batches, TensorFlow Serving's allowed_batch_sizes: increasing, up to the batch size (E5148), of a model
+  /// without stages. A batch has the least of them that holds the samples that wait; each is a program of its own.
+  /// None: the batch size alone.
+  std::vector<int> allowed_batch_sizes = {};
   /// Names of the outputs; none: "output_0", "output_1" and so on. Another number than the outputs', and equal
   /// ones, are E5093.
   std::vector<std::string> output_names = {};
@@ -61222,7 +61501,8 @@ namespace stagecraft::trainers {
 class callback_list {
  public:
   callback_list() = default;
-  explicit callback_list(std::vector<callback*> callbacks) : callbacks_(std::move(callbacks)) {}
+  explicit callback_list(std::vector<callback*> const& callbacks)
+      : callbacks_(callbacks.data(), callbacks.data() + callbacks.size()) {}
 
   void append(callback& added) { callbacks_.push_back(&added); }
   /// Puts the run's progress bar before all others, as Keras does: what they print or write into the logs at the end of
@@ -61291,7 +61571,7 @@ class callback_list {
   }
 
  private:
-  std::vector<callback*> callbacks_;
+  tracing::growing_array<callback*> callbacks_;
 };
 
 }  // namespace stagecraft::trainers
@@ -62355,15 +62635,16 @@ class batch_loader {
     y_ = y;
     std::array<shape, outputs> targets;
     for (std::size_t i = 0; i < outputs; ++i) {
-      targets[i] = Session::output_shape(i);
-      if (Session::sparse_targets(i)) --targets[i].dimension_count;
+      for (int axis = 0; axis < Session::output_shape(i).rank(); ++axis)
+        if (!Session::sparse_targets(i) || axis != Session::class_axis(i))
+          targets[i].push_back(Session::output_shape(i)[axis]);
     }
     check_shapes(names.y, y, targets);
     check_lengths(names.x, x, names.y, y);
     for (std::size_t i = 0; i < outputs; ++i)
       if (Session::sparse_targets(i))
         check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
-                     y[static_cast<int>(i)], Session::output_shape(i).back());
+                     y[static_cast<int>(i)], Session::output_shape(i)[Session::class_axis(i)]);
     check_sample_weight(names.sample_weight, sample_weight, x.count());
     if (!class_weight.empty()) check_classes(class_weight);
     weights_ = row_weights(sample_weight, class_weight, y[0]);
@@ -62412,8 +62693,8 @@ class batch_loader {
     auto* const target = to.template target<Output>();
     y_[static_cast<int>(Output)].gather(rows, target);
     constexpr auto per_sample = static_cast<std::size_t>(Session::scales_per_sample(Output));
-    constexpr auto width =
-        Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
+    constexpr auto width = static_cast<std::size_t>(
+        Session::sparse_targets(Output) ? Session::class_numbers(Output) : Session::output_shape(Output).size());
     if (rows.size() < batch)
       std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
 
@@ -62759,8 +63040,9 @@ struct mean_of_scores {
     if constexpr (Metric.kind == call) {
       using row = kernels::loss_row<call_of_row<sparse>(), Width, kernels::default_architecture>;
       if constexpr (sparse) {
-        auto const label = static_cast<float>(*target);
-        return row::evaluate(&label, prediction, 1, nullptr);
+        std::array<float, static_cast<std::size_t>(target_columns_of(call_of_row<true>(), Width))> labels;
+        for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<float>(target[i]);
+        return row::evaluate(labels.data(), prediction, 1, nullptr);
       } else {
         return row::evaluate(target, prediction, 1, nullptr);
       }
@@ -63049,7 +63331,14 @@ class metric_state {
 
   template <class Target, class Weight>
   void add(float const* predictions, Target const* targets, int rows, Weight const& weight) noexcept {
-    constexpr int target_width = std::is_same_v<Target, float> ? Width : 1;
+    constexpr int target_width = [] {
+      if constexpr (std::is_same_v<Target, float>)
+        return Width;
+      else if constexpr (Sample.rank() > 0)
+        return Width / Sample[losses::detail::axis_of_sample(Metric.along - 1, Sample)];
+      else
+        return 1;
+    }();
     if constexpr (requires { counter::add_rows(predictions, targets, rows, weight, std::span(sums_)); }) {
       counter::add_rows(predictions, targets, rows, weight, std::span(sums_));
       for (int row = 0; row < rows; ++row) weight_ += static_cast<double>(weight(row));
@@ -63119,16 +63408,20 @@ class step_results {
   static constexpr std::size_t count = losses + metrics;
   using values_type = std::array<double, count>;
 
-  [[nodiscard]] static std::string name(std::size_t index) {
-    if (index == 0) return "loss";
-    if (index < losses) return output_name(index - 1) + "_loss";
-    if constexpr (metrics > 0) {
+  [[nodiscard, gnu::cold, gnu::noinline]] static std::string name(std::size_t index) {
+    std::string text;
+    if (index == 0) {
+      text.append("loss");
+    } else if (index < losses) {
+      text.append(output_name(index - 1)).append("_loss");
+    } else if constexpr (metrics > 0) {
       auto const& each = reported.items[index - losses];
-      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name()) +
-                                 (each.part < 0 ? "" : "_threshold_" + std::to_string(each.part));
-      return outputs == 1 ? metric : output_name(each.output) + "_" + metric;
+      if (outputs > 1) text.append(output_name(each.output)).append("_");
+      if (each.says_so) text.append("weighted_");
+      text.append(each.metric.name());
+      if (each.part >= 0) text.append("_threshold_").append(fixed_text<20>().append(each.part).view());
     }
-    return {};
+    return text;
   }
 
   /// Says of how many steps the next execution consists.
@@ -63179,8 +63472,8 @@ class step_results {
   }
 
  private:
-  [[nodiscard]] static std::string output_name(std::size_t output) {
-    return std::string(output_names<typename job::model>[output].view());
+  [[nodiscard]] static std::string_view output_name(std::size_t output) {
+    return output_names<typename job::model>[output].view();
   }
 
   /// Keras's mean over the steps counts a loss for each row, each times the samples, where losses are not reduced.
@@ -63309,7 +63602,7 @@ class replica_results {
   }
 
   /// Logs with all names, to be filled again and again.
-  [[nodiscard]] static logs make_logs() {
+  [[nodiscard, gnu::cold, gnu::noinline]] static logs make_logs() {
     logs result;
     for (std::size_t i = 0; i < logged; ++i) result[name(i)] = 0;
     return result;
@@ -63323,9 +63616,9 @@ class replica_results {
   }
   void write(logs& values_of_step) const { write(values(), values_of_step); }
   /// Into any logs, each name with a prefix.
-  void write(logs& values_of_epoch, std::string const& prefix) const {
+  [[gnu::cold]] void write(logs& values_of_epoch, std::string_view prefix) const {
     values_of_all const all = values();
-    for (std::size_t i = 0; i < logged; ++i) values_of_epoch[prefix + name(i)] = value(all, i);
+    for (std::size_t i = 0; i < logged; ++i) values_of_epoch[std::string(prefix).append(name(i))] = value(all, i);
   }
 
  private:
@@ -63335,7 +63628,8 @@ class replica_results {
   [[nodiscard]] static std::string name(std::size_t index) {
     if (index < count) return results_of_one::name(index);
     auto const listed = index - count;
-    return results_of_one::name(listed / replicas) + "_replica_" + std::to_string(listed % replicas);
+    auto text = results_of_one::name(listed / replicas);
+    return text.append("_replica_").append(fixed_text<20>().append(static_cast<long long>(listed % replicas)).view());
   }
   [[nodiscard]] static double value(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
     if (index < count) return reduce(all, index, replica);
@@ -63405,7 +63699,7 @@ class step_runner {
   /// All steps, from the first one on. `look(view, step)` sees each step of each replica, perhaps of several replicas
   /// at the same time.
   template <class Look>
-  void run(results_type& results, logs& values, Look const& look) {
+  [[gnu::cold]] void run(results_type& results, logs& values, Look const& look) {
     model_.session().begin_run();
     // In this order: callbacks and batches end before the model is at rest again, whatever ends the run.
     [[maybe_unused]] auto const beside_steps = begin_callbacks_beside_steps();
@@ -63614,7 +63908,7 @@ auto run_streamed_prediction(Trained& model, Data const& data, typename Data::pr
 }  // namespace stagecraft::detail
 
 // ---- stagecraft/kernels/reduction/collectives.hpp
-// Arrays of which each replica has a version become one: reduce-scatter, all-gather and all-reduce in one memory.
+// Arrays of which each replica has a version become one: reduce-scatter and all-reduce in one memory.
 // Counterpart: cross-replica sums of the IPU (Graphcore Communication Library).
 //
 // A replica's array is given by its address, `replicas[r]`, and all have the same size. Each worker does a range of the
@@ -63696,20 +63990,6 @@ inline void all_reduce(float* const* replicas, int count, share::range range) {
                                      for (int replica = 0; replica < count; ++replica)
                                        detail::store_part<Arch>(sum, replicas[replica] + i, valid);
                                    });
-}
-
-/// Replica number `which` gets the shards of all others: its n elements are then those of each shard's owner. It writes
-/// nothing but `replicas[which]`, outside of that replica's own shard, which the others read meanwhile. So each
-/// replica's worker may do this at the same time; all have to wait for each other after the shards have been written,
-/// and before they are written again.
-template <class Arch = default_architecture>
-inline void all_gather(float* const* replicas, int count, int which, std::int64_t n) {
-  for (int owner = 0; owner < count; ++owner) {
-    auto const [first, last] = shard_of<Arch>(n, owner, count);
-    if (owner != which && first < last)
-      std::memcpy(replicas[which] + first, replicas[owner] + first,
-                  static_cast<std::size_t>(last - first) * sizeof(float));
-  }
 }
 
 }  // namespace stagecraft::kernels
@@ -63929,7 +64209,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   template <int Device, execution_mode Mode>
   [[nodiscard]] static constexpr long long block_floats() {
     if constexpr (is_whole)
-      return program_for<typename Job::template in<Mode>>.floats;
+      return whole_places_of<typename Job::planned::template in<Mode>>.scratch_floats;
     else
       return detail::device_buffers_of<typename Job::planned::template in<Mode>, Device>.floats +
              most_scratch<Device, Mode>(std::make_index_sequence<table<Mode>().passes()>{});
@@ -63939,8 +64219,6 @@ struct pipeline_sizes : session_shape<typename Job::described> {
 /// One replica's memory.
 template <class Sizes>
 struct pipeline_memory {
-  static constexpr bool has_halves = Sizes::halves;
-
   /// @param workspace_floats  what each thread of a device has for itself
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
@@ -63955,18 +64233,17 @@ struct pipeline_memory {
         local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * Sizes::slots : 0),
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
-        samples(static_cast<std::size_t>(Sizes::most_samples)),
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      (blocks.emplace_back(Sizes::template block_floats<static_cast<int>(Device)>()), ...);
+      ((blocks[Device] = aligned_block(Sizes::template block_floats<static_cast<int>(Device)>())), ...);
     }(std::make_index_sequence<Sizes::devices>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
-      (remote.emplace_back(Sizes::template remote_floats<static_cast<int>(Stage)>), ...);
+      ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
     }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
-      workspaces.emplace_back(Sizes::threads_of_device * workspace_floats);
-      widened.emplace_back(widened_floats);
+      workspaces[device] = aligned_block(Sizes::threads_of_device * workspace_floats);
+      widened[device] = aligned_block(widened_floats);
     }
   }
 
@@ -63974,10 +64251,11 @@ struct pipeline_memory {
   aligned_block weights, gradients, halves, state;
   /// What a pass works on where these stand in remote memory.
   aligned_block local_weights, local_gradients, local_halves, local_state;
-  aligned_block targets, scales;                           ///< rings
-  std::vector<std::atomic<int>> samples;                   ///< a ring: samples of a micro-batch
-  std::vector<aligned_block> blocks, workspaces, widened;  ///< of each device
-  std::vector<aligned_block> remote;                       ///< activations of each stage
+  aligned_block targets, scales;  ///< rings
+  // Their sizes are known: arrays cost compilers less than vectors.
+  std::atomic<int> samples[Sizes::most_samples]{};  ///< a ring: samples of a micro-batch
+  aligned_block blocks[Sizes::devices], workspaces[Sizes::devices], widened[Sizes::devices];  ///< of each device
+  aligned_block remote[Sizes::stages];  ///< activations of each stage
   /// The weight update that each stage's copies of weights are for; 0: none are there.
   std::array<std::int64_t, Sizes::stages> copied{};
   std::array<float, Sizes::weights.count + 1> penalties{};  ///< of the weights, for the loss
@@ -64042,6 +64320,37 @@ class flush_denormals {
 
 }  // namespace stagecraft::kernels
 
+// ---- stagecraft/threads/owned.hpp
+// The owner of one object.
+
+namespace stagecraft::threads {
+
+/// What std::unique_ptr is, without its deleters and arrays: compilers instantiate a twentieth of it for each type.
+template <class T>
+class owned {
+ public:
+  owned() = default;
+  /// Takes what `new` has made.
+  explicit owned(T* made) noexcept : object_(made) {}
+  owned(owned&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
+  owned& operator=(owned&& other) noexcept {
+    T* const before = object_;
+    object_ = other.object_;
+    other.object_ = before;
+    return *this;
+  }
+  ~owned() { delete object_; }
+
+  [[nodiscard]] T* get() const noexcept { return object_; }
+  [[nodiscard]] T& operator*() const noexcept { return *object_; }
+  [[nodiscard]] T* operator->() const noexcept { return object_; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace stagecraft::threads
+
 // ---- stagecraft/engine/device_threads.hpp
 // The threads that work on one device together.
 
@@ -64062,9 +64371,11 @@ struct device_thread {
 template <int Threads>
 class device_threads {
  public:
+  device_threads() = default;
   /// `busy_threads` of all devices.
-  explicit device_threads([[maybe_unused]] int threads, [[maybe_unused]] int busy_threads)
-      : team_(Threads > 1 ? std::make_unique<sharing_team>(threads, busy_threads) : nullptr) {}
+  device_threads([[maybe_unused]] int threads, [[maybe_unused]] int busy_threads) {
+    if constexpr (Threads > 1) team_ = owned<sharing_team>(new sharing_team(threads, busy_threads));
+  }
 
   /// Calls `work(thread)` here, and a copy of it on the others, which may be running still, without a piece of the
   /// work, when this has returned. False if the work has come to nothing: then it has returned false. Denormal numbers
@@ -64140,7 +64451,8 @@ class device_threads {
       return work();
   }
 
-  std::unique_ptr<sharing_team> team_;
+  struct no_team {};
+  [[no_unique_address]] std::conditional_t<(Threads > 1), owned<sharing_team>, no_team> team_;
 };
 
 }  // namespace stagecraft::engine
@@ -64316,7 +64628,8 @@ class trace {
   /// Makes room for the events of threads 0 to `workers` - 1; what has been recorded stays. What runs a program calls
   /// it, before its threads record.
   void reserve(int workers) {
-    while (static_cast<int>(parts_.size()) < workers) parts_.push_back(std::make_unique<part>(events_per_worker_));
+    while (static_cast<int>(parts_.size()) < workers)
+      parts_.push_back(threads::owned<part>(new part(events_per_worker_)));
   }
   /// The threads for which there is room.
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(parts_.size()); }
@@ -64337,10 +64650,12 @@ class trace {
   }
 
   /// All events, in the order in which they began.
-  [[nodiscard]] std::vector<engine::trace_event> events() const {
-    std::vector<engine::trace_event> all;
+  // A template, so that only programs that ask for them compile the sorting.
+  template <class Event = engine::trace_event>
+  [[nodiscard]] std::vector<Event> events() const {
+    std::vector<Event> all;
     all.reserve(size());
-    for (auto const& own : parts_) all.insert(all.end(), own->events.get(), own->events.get() + own->count);
+    for (auto const& own : parts_) all.insert(all.end(), own->events.data(), own->events.data() + own->count);
     std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
       return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
     });
@@ -64366,15 +64681,15 @@ class trace {
  private:
   /// In cache lines of its own, so that threads do not wait for each other's writes.
   struct alignas(64) part {
-    explicit part(std::size_t capacity) : events(std::make_unique<engine::trace_event[]>(capacity)) {}
+    explicit part(std::size_t capacity) : events(capacity) {}
 
-    std::unique_ptr<engine::trace_event[]> events;
+    tracing::growing_array<engine::trace_event> events;
     std::size_t count = 0;
     std::size_t dropped = 0;
   };
 
   std::size_t events_per_worker_;
-  std::vector<std::unique_ptr<part>> parts_;
+  tracing::growing_array<threads::owned<part>> parts_;
 };
 
 }  // namespace stagecraft
@@ -64397,10 +64712,11 @@ class thread_team {
       : size_(size),
         patience_(detail::patience_of(busy_threads > size ? busy_threads : size)),
         processors_(size),
-        asleep_(static_cast<std::size_t>(size)) {
-    others_.reserve(static_cast<std::size_t>(size - 1));
+        asleep_(static_cast<std::size_t>(size)),
+        others_(static_cast<std::size_t>(size - 1)) {
     try {
-      for (int thread = 1; thread < size; ++thread) others_.emplace_back([this, thread] { serve(thread); });
+      for (int thread = 1; thread < size; ++thread)
+        others_[thread - 1] = std::thread([this, thread] { serve(thread); });
     } catch (...) {
       stop();
       throw;
@@ -64522,8 +64838,8 @@ class thread_team {
   void stop() {
     call_ = nullptr;
     begun_.publish(begun_.value() + 1);
-    for (auto& thread : others_) thread.join();
-    others_.clear();
+    for (auto& thread : others_)
+      if (thread.joinable()) thread.join();
   }
 
   int size_;
@@ -64533,12 +64849,12 @@ class thread_team {
   void const* when_failed_ = nullptr;
   void (*call_)(thread_team&, int) noexcept = nullptr;
   first_failure failure_;
-  std::vector<sleeper> asleep_;  // what each sleeping thread waits for
+  places<sleeper> asleep_;  // what each sleeping thread waits for
   progress begun_, ended_, passed_;
   // Each in a cache line of its own: waiting for one must not slow down the others.
   alignas(64) std::atomic<int> arrived_ = 0;
   alignas(64) std::atomic<int> left_ = 0;
-  std::vector<std::thread> others_;
+  places<std::thread> others_;
 };
 
 }  // namespace stagecraft::threads
@@ -69735,13 +70051,6 @@ class weight_functions {
     }
   }
 
-  static void constrain_all(float* weights, float* workspace) {
-    for_each([&]<std::size_t Parameter>() { constrain<Parameter>(weights, workspace); });
-  }
-  static void add_all_penalty_gradients(float const* weights, float* gradients, float times, float* workspace) {
-    for_each([&]<std::size_t Parameter>() { add_penalty_gradient<Parameter>(weights, gradients, times, workspace); });
-  }
-
   [[nodiscard]] static constexpr long long workspace_floats() {
     long long largest = 0;
     for_each([&]<std::size_t Parameter>() {
@@ -70462,14 +70771,14 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   [[gnu::cold]] explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
-    for (std::size_t i = 0; i < replicas_.size(); ++i) {
-      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats, widened_floats);
+    for (int i = 0; i < replicas; ++i) {
+      replicas_[i] = owned<memory_type>(new memory_type(i, workspace_floats, widened_floats));
       pointers_[i] = replicas_[i].get();
     }
     initialize_weights(seed);
     begin_run();
-    if constexpr (workers > 1) team_ = std::make_unique<thread_team>(workers, threads);
-    for (int worker = 0; worker < workers; ++worker) teams_.emplace_back(sizes::threads_of_worker(worker), threads);
+    if constexpr (workers > 1) team_ = owned<thread_team>(new thread_team(workers, threads));
+    for (int worker = 0; worker < workers; ++worker) teams_[worker] = {sizes::threads_of_worker(worker), threads};
   }
 
   /// One execution: `steps` micro-batches of each replica, with stages a multiple of those of a weight update (else
@@ -70528,7 +70837,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
     policy::template given_weights<first_plan>(replicas_[0]->weights.data());
-    for (std::size_t i = 1; i < replicas_.size(); ++i)
+    for (int i = 1; i < replicas; ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
     for (auto& replica : replicas_) replica->copied.fill(0);
     if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
@@ -70698,7 +71007,7 @@ class host_pipeline : public session_shape<typename Job::described> {
       if constexpr (requires(Results const& r) { r.cancel(); }) static_cast<Results const*>(what.results)->cancel();
     };
     all.has_targets = has_targets;
-    all.team = team_.get();
+    if constexpr (workers > 1) all.team = team_.get();
     all.seed = seed_;
     all.updates = updates_;
     all.accumulated = accumulated_;
@@ -70733,7 +71042,7 @@ class host_pipeline : public session_shape<typename Job::described> {
     accumulated_ = static_cast<int>((accumulated_ + done.micro_batches) % accumulation_steps);
   }
 
-  std::array<std::unique_ptr<memory_type>, static_cast<std::size_t>(replicas)> replicas_;
+  owned<memory_type> replicas_[replicas];
   std::array<memory_type*, static_cast<std::size_t>(replicas)> pointers_{};
   std::uint64_t seed_;
   std::uint64_t steps_ = 0;  // of training, of all replicas
@@ -70745,8 +71054,9 @@ class host_pipeline : public session_shape<typename Job::described> {
   bool weights_changed_ = true;
   trace* trace_ = nullptr;
   // At the end: they stop before what late threads look at is gone.
-  std::unique_ptr<thread_team> team_;
-  std::vector<device_threads<sizes::threads_of_device>> teams_;
+  struct no_team {};
+  [[no_unique_address]] std::conditional_t<(workers > 1), owned<thread_team>, no_team> team_;
+  device_threads<sizes::threads_of_device> teams_[workers];
 };
 
 }  // namespace stagecraft::engine
@@ -70836,9 +71146,12 @@ constexpr diagnostic const& run_problem() {
 
 namespace stagecraft::detail {
 
+// Templates, so that only programs that adapt a layer compile them.
+
 /// Mean, variance and count of all samples, in double precision. `sample` is the shape of one.
-[[gnu::cold]] inline std::vector<weight_array> adapt_layer(layers::normalization const& layer, shape const& sample,
-                                                           sample_source const& data) {
+template <class Source>
+[[gnu::cold]] std::vector<weight_array> adapt_layer(layers::normalization const& layer, shape const& sample,
+                                                    Source const& data) {
   auto const size = static_cast<std::size_t>(sample.size());
   std::vector<std::size_t> slot(size, 0);  // whose mean and variance an element belongs to
   std::vector<int> lengths;
@@ -70871,16 +71184,17 @@ namespace stagecraft::detail {
 
 /// Some of many numbers in ascending order, and how many each stands for: Keras's summaries, step by step, so that
 /// boundaries are Keras's. Definition: keras/layers/preprocessing/discretization.py.
+template <class Number = float>
 class number_summary {
  public:
   /// Takes about 1 / epsilon of them.
-  number_summary(std::vector<float> numbers, float epsilon) {
+  number_summary(std::vector<Number> numbers, float epsilon) {
     std::sort(numbers.begin(), numbers.end());
     auto const apart = static_cast<std::size_t>(static_cast<float>(numbers.size()) / (1.0F / epsilon));
     auto const step = std::max<std::size_t>(apart, 1);
     for (std::size_t i = apart; i < numbers.size(); i += step) {
       values_.push_back(numbers[i]);
-      weights_.push_back(static_cast<float>(step));
+      weights_.push_back(static_cast<Number>(step));
     }
   }
   void merge(number_summary const& other, float epsilon) {
@@ -70902,25 +71216,25 @@ class number_summary {
   }
   /// Values at each `epsilon` of the weight.
   void compress(double epsilon) {
-    std::vector<float> total(weights_.size()), share(weights_.size());
+    std::vector<Number> total(weights_.size()), share(weights_.size());
     std::partial_sum(weights_.begin(), weights_.end(), total.begin());
     for (std::size_t i = 0; i < total.size(); ++i) share[i] = total[i] / total.back();
     auto const count = static_cast<std::size_t>(std::ceil(1.0 / epsilon));
-    std::vector<float> values(count), weights(count);
+    std::vector<Number> values(count), weights(count);
     double before = 0;
     for (std::size_t i = 0; i < count; ++i) {
       double const at = epsilon + static_cast<double>(i) * epsilon, up_to = interpolate(at, share, total);
-      values[i] = static_cast<float>(interpolate(at, share, values_));
-      weights[i] = static_cast<float>(up_to - before);
+      values[i] = static_cast<Number>(interpolate(at, share, values_));
+      weights[i] = static_cast<Number>(up_to - before);
       before = up_to;
     }
     values_ = values;
     weights_ = weights;
   }
-  [[nodiscard]] std::vector<float> const& values() const noexcept { return values_; }
+  [[nodiscard]] std::vector<Number> const& values() const noexcept { return values_; }
 
  private:
-  static double interpolate(double at, std::vector<float> const& places, std::vector<float> const& values) {
+  static double interpolate(double at, std::vector<Number> const& places, std::vector<Number> const& values) {
     std::size_t i = 0;
     while (i < places.size() && static_cast<double>(places[i]) <= at) ++i;
     if (i == 0) return static_cast<double>(values.front());
@@ -70929,20 +71243,21 @@ class number_summary {
     return low + (static_cast<double>(values[i]) - low) / (static_cast<double>(places[i]) - from) * (at - from);
   }
 
-  std::vector<float> values_, weights_;
+  std::vector<Number> values_, weights_;
 };
 
 /// Boundaries between bins that hold about as many of the numbers each. As in Keras, 32 samples at a time.
-[[gnu::cold]] inline std::vector<weight_array> adapt_layer(layers::discretization const& layer, shape const& sample,
-                                                           sample_source const& data) {
+template <class Source>
+[[gnu::cold]] std::vector<weight_array> adapt_layer(layers::discretization const& layer, shape const& sample,
+                                                    Source const& data) {
   constexpr std::ptrdiff_t at_once = 32;
   float const epsilon = layer.options.epsilon;
-  number_summary all({}, epsilon);
+  number_summary<> all({}, epsilon);
   for (std::ptrdiff_t i = 0; i < data.count(); i += at_once) {
     auto const rows = std::min(at_once, data.count() - i);
     std::vector<float> numbers(static_cast<std::size_t>(rows) * static_cast<std::size_t>(sample.size()));
     data.gather(i, rows, numbers.data());
-    number_summary some(std::move(numbers), epsilon);
+    number_summary<> some(std::move(numbers), epsilon);
     some.merge(all, epsilon);
     all = std::move(some);
   }
@@ -71046,11 +71361,16 @@ constexpr int layer_of_weight(int weight) {
   return layer;
 }
 
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string name_in_layer(std::string_view layer,
+                                                                         std::string_view weight) {
+  std::string name(layer);
+  return name.append("/").append(weight).append(":0");
+}
+
 /// Keras's name of a weight, such as "dense/kernel:0".
 template <class M>
 [[gnu::cold]] std::string weight_name(int weight) {
-  return std::string(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view()) + "/" +
-         std::string(graph_of<M>.parameters[weight].name.view()) + ":0";
+  return name_in_layer(graph_of<M>.layer(layer_of_weight<M>(weight)).name, graph_of<M>.parameters[weight].name);
 }
 
 /// visit<Weight>(session, index) for each weight of a list, such as weight_order<M>.
@@ -71064,42 +71384,53 @@ void for_each_weight(Session& session, Visit&& visit) {
   }(std::make_index_sequence<Weights.size()>{});
 }
 
+/// Zeros of a shape.
+[[gnu::cold, gnu::noinline]] inline void make_room(weight_array& to, std::string name, shape const& dimensions) {
+  to.name = std::move(name);
+  to.shape.assign(dimensions.begin(), dimensions.end());
+  to.values.resize(static_cast<std::size_t>(dimensions.size()));
+}
+
 template <class M, auto const& Weights, class Session>
 [[gnu::cold]] std::vector<weight_array> copy_weights(Session const& session) {
   std::vector<weight_array> result(Weights.size());
+  for (std::size_t i = 0; i < result.size(); ++i)
+    make_room(result[i], weight_name<M>(Weights[i]), graph_of<M>.parameters[Weights[i]].shape);
   for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session const& from, std::size_t index) {
-    auto const& info = graph_of<M>.parameters[Weight];
-    result[index] = {weight_name<M>(static_cast<int>(Weight)),
-                     {info.shape.begin(), info.shape.end()},
-                     std::vector<float>(static_cast<std::size_t>(info.size()))};
     from.template read_weight<Weight>(result[index].values.data());
   });
   return result;
 }
 
+/// "(2, 3)".
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_dimensions(std::span<int const> dimensions) {
+  std::string list = "(";
+  for (int const dimension : dimensions) {
+    if (list.size() > 1) list.append(", ");
+    list.append(fixed_text<20>().append(dimension).view());
+  }
+  return list.append(")");
+}
+
 [[gnu::cold]] inline void check_weight(weight_array const& found, std::string const& name, shape const& expected) {
-  auto const text = [](auto const& dimensions) {
-    std::string list = "(";
-    for (int const dimension : dimensions) list += (list.size() > 1 ? ", " : "") + std::to_string(dimension);
-    return list + ")";
-  };
   if (!found.name.empty() && found.name != name)
-    throw data_error("E4009", "set_weights: expected weight '" + name + "', found '" + found.name + "'");
-  if (found.shape.size() != static_cast<std::size_t>(expected.rank()) ||
-      !std::equal(expected.begin(), expected.end(), found.shape.begin()))
-    throw data_error("E4009",
-                     "set_weights: weight '" + name + "' has shape " + text(expected) + ", found " + text(found.shape));
+    throw_data_error("E4009", "set_weights: expected weight '%s', found '%s'", name.c_str(), found.name.c_str());
+  std::span<int const> const dimensions(expected.begin(), expected.end());
+  bool same = found.shape.size() == dimensions.size();
+  for (std::size_t i = 0; same && i < dimensions.size(); ++i) same = found.shape[i] == dimensions[i];
+  if (!same)
+    throw_data_error("E4009", "set_weights: weight '%s' has shape %s, found %s", name.c_str(),
+                     text_of_dimensions(dimensions).c_str(), text_of_dimensions(found.shape).c_str());
   if (found.values.size() != static_cast<std::size_t>(expected.size()))
-    throw data_error("E4009", "set_weights: weight '" + name + "' has " + std::to_string(expected.size()) +
-                                  " values, found " + std::to_string(found.values.size()));
+    throw_data_error("E4009", "set_weights: weight '%s' has %d values, found %zu", name.c_str(), expected.size(),
+                     found.values.size());
 }
 
 /// `check_names`: whether the names of weights that have one must be the model's.
 template <class M, auto const& Weights, class Session>
 [[gnu::cold]] void assign_weights(Session& session, std::vector<weight_array> const& weights, bool check_names = true) {
   if (weights.size() != Weights.size())
-    throw data_error("E4009", "set_weights: the model has " + std::to_string(Weights.size()) + " weights, found " +
-                                  std::to_string(weights.size()));
+    throw_data_error("E4009", "set_weights: the model has %zu weights, found %zu", Weights.size(), weights.size());
   for (std::size_t i = 0; i < weights.size(); ++i)
     check_weight(weights[i], check_names ? weight_name<M>(Weights[i]) : weights[i].name,
                  graph_of<M>.parameters[Weights[i]].shape);
@@ -71443,7 +71774,7 @@ class trained_model : public trainable {
   using model_type = M;
   using session_type = Session;
 
-  explicit trained_model(std::uint64_t seed) : session_(std::make_unique<session_type>(seed)) {}
+  [[gnu::cold]] explicit trained_model(std::uint64_t seed) : session_(new session_type(seed)) {}
 
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
 
@@ -71682,8 +72013,8 @@ class trained_model : public trainable {
 
   std::uint64_t fits_ = 0;
   std::int64_t epochs_ = 0;
-  std::unique_ptr<session_type> session_;  // does not move: its threads and weight views know where it is
-  mutable float next_rate_ = 0;            // atomic_ref takes no const float
+  owned<session_type> session_;  // does not move: its threads and weight views know where it is
+  mutable float next_rate_ = 0;  // atomic_ref takes no const float
   bool beside_steps_ = false;
 };
 
@@ -71951,7 +72282,7 @@ class named_series {
     return nullptr;
   }
 
-  std::vector<series> series_;
+  tracing::growing_array<series> series_;
 };
 
 /// Records the logs of each epoch; `fit` returns it: `history.history["val_accuracy"].back()`.
@@ -72057,7 +72388,7 @@ struct epoch_batches {
     else
       stream.begin_epoch(epoch);
     for (std::size_t i = 0; i < Session::output_count; ++i)
-      if (Session::sparse_targets(i)) stream.expect_classes(i, Session::output_shape(i).back());
+      if (Session::sparse_targets(i)) stream.expect_classes(i, Session::output_shape(i)[Session::class_axis(i)]);
     loader data(stream.x(), stream.y(), stream.sample_weight(), class_weight, names);
     int const steps = steps_of_replica("dataset", option, asked, batches, Session::replicas);
     stream.expect_batches(steps * Session::replicas);
@@ -72207,20 +72538,22 @@ class model_trainer
       validation = {x.slice(train_count, rest), y.slice(train_count, rest),
                     part(options.sample_weight, train_count, rest)};
     }
-    std::optional<batches_to_run> held_out;
-    if (validation.given()) held_out.emplace(validation_batches(validation, batch_size, options.validation_steps));
-    if constexpr (keeps_states)
-      check_full_batches("x", options.drop_remainder ? batch_size : data.count(), batch_size, training.batch_size);
-
-    auto const order_seed = this->begin_fit(options.initial_epoch);
-    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
-    int const batches = order.batches(batch_size, options.drop_remainder);
-    if (batches == 0)
-      throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
-                                    " samples (one batch, with drop_remainder), found " + std::to_string(data.count()));
-    int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
-    batches_to_run of{data, std::move(order), batch_size, batches, steps};
-    return run_epochs(options, of, held_out ? &*held_out : nullptr);
+    auto const run = [&](batches_to_run* held_out) __attribute__((cold)) {
+      if constexpr (keeps_states)
+        check_full_batches("x", options.drop_remainder ? batch_size : data.count(), batch_size, training.batch_size);
+      auto const order_seed = this->begin_fit(options.initial_epoch);
+      epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
+      int const batches = order.batches(batch_size, options.drop_remainder);
+      if (batches == 0)
+        detail::throw_data_error("E4003", "x: expected at least %d samples (one batch, with drop_remainder), found %td",
+                                 batch_size, data.count());
+      int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
+      batches_to_run of{data, std::move(order), batch_size, batches, steps};
+      return run_epochs(options, of, held_out);
+    };
+    if (!validation.given()) return run(nullptr);
+    auto held_out = validation_batches(validation, batch_size, options.validation_steps);
+    return run(&held_out);
   }
 
   /// The same on a dataset, <stagecraft/data/data.hpp>: batch after batch, of samples that need not fit in memory. An
@@ -72339,7 +72672,7 @@ class model_trainer
   static constexpr bool keeps_states = session_type::graph.is_stateful();
 
   /// Without a warning.
-  model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
+  [[gnu::cold]] model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
 
   template <run_kind Kind>
   using runner = step_runner<base, Kind>;
@@ -72387,25 +72720,32 @@ class model_trainer
     using training_results = results<run_kind::training>;
     logs none, step_logs = training_results::make_logs(), epoch_logs = step_logs;
     runner<run_kind::training> trained(*this, callbacks, counts, of.data, of.order, of.batch_size, of.batches);
-    std::optional<evaluator> validator;
-    if (validation != nullptr) validator.emplace(*this, callbacks, *validation);
-    this->stop_training = false;
-    this->session().begin_accumulation();
-    callbacks.on_train_begin(none);
-    for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
-      if (options.steps_per_epoch > 0)
-        of.order.continue_epoch(epoch, of.steps * replicas, of.batches);
-      else
-        of.order.begin_epoch(epoch);
-      training_results means;
-      callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
-      epoch_logs = step_logs;
-      if (validator && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
-      this->end_epoch(epoch);
-      callbacks.on_epoch_end(epoch, epoch_logs);
+    auto const run = [&](evaluator* validator) __attribute__((cold)) {
+      this->stop_training = false;
+      this->session().begin_accumulation();
+      callbacks.on_train_begin(none);
+      for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
+        if (options.steps_per_epoch > 0)
+          of.order.continue_epoch(epoch, of.steps * replicas, of.batches);
+        else
+          of.order.begin_epoch(epoch);
+        training_results means;
+        callbacks.on_epoch_begin(epoch, none);
+        if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
+        epoch_logs = step_logs;
+        if (validator != nullptr && (epoch + 1) % options.validation_freq == 0)
+          validator->run().write(epoch_logs, "val_");
+        this->end_epoch(epoch);
+        callbacks.on_epoch_end(epoch, epoch_logs);
+      }
+      callbacks.on_train_end(epoch_logs);
+    };
+    if (validation == nullptr) {
+      run(nullptr);
+    } else {
+      evaluator validator(*this, callbacks, *validation);
+      run(&validator);
     }
-    callbacks.on_train_end(epoch_logs);
     return history;
   }
 

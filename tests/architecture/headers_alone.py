@@ -97,14 +97,14 @@ def bases_of(headers):
     return bases
 
 
-def precompile(compiler, text, name, folder):
-    """The options that load a text of includes."""
+def precompile(compiler, text, name, folder, before=()):
+    """The options that load a text of includes, and what other such options load before."""
     source = folder / f"{name}.hpp"
     source.write_text(text, encoding="utf-8")
     is_clang = "clang" in run(compiler, "--version").stdout
     compiled = source.with_suffix(".hpp.pch" if is_clang else ".hpp.gch")
     once = ("-fpch-instantiate-templates",) if is_clang else ()  # not in each header again
-    result = run(compiler, *OPTIONS, *once, "-x", "c++-header", str(source), "-o", str(compiled))
+    result = run(compiler, *OPTIONS, *once, *before, "-x", "c++-header", str(source), "-o", str(compiled))
     if result.returncode != 0:
         sys.exit(result.stdout)
     return ("-include-pch", str(compiled)) if is_clang else ("-include", str(source))
@@ -124,13 +124,17 @@ def problems(compiler, headers):
     with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         folder = pathlib.Path(temporary)
 
-        def options(number, base):
-            text = others + (f"#include <stagecraft/{base}>\n" if base else "")
-            return precompile(compiler, text, f"base_{number}", folder)
+        of_others = precompile(compiler, others, "others", folder)
 
-        used = [None, *sorted(set(bases.values()) - {None})]
-        precompiled = dict(zip(used, pool.map(options, range(len(used)), used)))
-        units = [(chain, base) for base in used for chain in chains.chains_of(
+        def options(number, base):
+            include = f"#include <stagecraft/{base}>\n"
+            if of_others[0] == "-include-pch":  # Clang adds to what is precompiled
+                return precompile(compiler, include, f"base_{number}", folder, of_others)
+            return precompile(compiler, others + include, f"base_{number}", folder)
+
+        used = sorted(set(bases.values()) - {None})
+        precompiled = {None: of_others, **dict(zip(used, pool.map(options, range(len(used)), used)))}
+        units = [(chain, base) for base in precompiled for chain in chains.chains_of(
             {name: house.closure(ROOT, name) for name in headers if bases[name] == base})]
         for texts in pool.map(lambda unit: check(compiler, unit[0], precompiled[unit[1]], folder), units):
             found += texts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What constant evaluation appends to: the part of std::vector that it needs.
+// What constant evaluation, and what runs keep beside their steps, append to: the part of std::vector that they need.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -64,6 +64,9 @@ struct machine {
   }();
 };
 
+template <class Job, auto Variant, int Call, class WeightMachine>
+Job job_of(sc::tiles::lowered_call_variant<Job, Variant, Call, WeightMachine> const*);
+
 /// A call whose tensors are arrays, as the host's operations want it. They may be read beyond their ends.
 template <class Lowered>
 struct array_call : Lowered {
@@ -72,6 +75,7 @@ struct array_call : Lowered {
   static constexpr int size = Lowered::output_shape().size();
   static constexpr bool adds_parameter_gradient = false;
   struct plan {
+    using job = decltype(job_of(static_cast<Lowered const*>(nullptr)));
     static constexpr bool trains = Lowered::trains;
     static constexpr int epilogue(int) { return -1; }
     static constexpr int threads = 1;

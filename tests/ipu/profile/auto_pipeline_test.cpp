@@ -221,6 +221,17 @@ TEST_CASE("as few IPUs as the memory asks for") {
   static_assert(untuned.stages == found.stages && found.period() <= untuned.period());
 }
 
+// Tiles of 48 KiB hold what the layers of two stages cost by themselves, but not their code and exchanges as well.
+inline constexpr sc::ipu_target barely{.name = "barely", .tiles_per_ipu = 16, .bytes_per_tile = 48 * 1024};
+inline constexpr sc::ipu_config barely_ipus{.auto_select_ipus = 4, .ipu_model = {.version = barely}};
+
+TEST_CASE("a division that does not fit with all that its program takes is made anew, as often as it may be") {
+  using job = sc::jobs::job_on<uneven, training, sc::ipu<barely_ipus>>;
+  constexpr auto const& tuned = sc::detail::tuned_partition_into<job, sc::auto_pipeline_options{}, 2>;
+  static_assert(tuned.found() && sc::detail::partition_fits<job, tuned>());
+  static_assert(!sc::detail::tuned_partition_into<job, sc::auto_pipeline_options{.fine_tune_iter = 0}, 2>.found());
+}
+
 TEST_CASE("stages of the model itself are replaced") {
   using machine = sc::ipu<small_ipus<4>>;
   using staged = sc::pipelined<uneven, sc::stages<0, 0, 0, 0, 0, 0, 1>>;

@@ -46,10 +46,11 @@ static_assert(has_forward(layers::group_normalization{4}, 4, {sequence}, {by_sam
 static_assert(has_forward(layers::lstm{8}, 4, {sequence}, {by_sample}));
 static_assert(has_forward(layers::multi_head_attention{2, 16}, 4, {sequence, sequence}, {whole, by_sample}));
 
-// The gradients of weights do, and come last; those of large products are divided along their columns.
+// The gradients of weights do, and come last, or first if all that they read is there; those of large products are
+// divided along their columns.
 static_assert(has_backward(layers::lstm{32}, 8, {sequence}, {by_sample, large, whole, large}));
 static_assert(has_backward(layers::multi_head_attention{2, 16, {.use_bias = false}}, 8, {sequence, sequence},
-                           {whole, by_sample, large, large, large, large}));
+                           {whole, large, by_sample, large, large, large}));
 // A loop's trips do not wait for them.
 static_assert([] {
   auto const plan = plan_of(layers::gru{8}, 4, {sequence});

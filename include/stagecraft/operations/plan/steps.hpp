@@ -8,7 +8,8 @@
 namespace stagecraft::operations {
 
 /// Both steps of a differentiated trace. What is cheap (maps, movement, random numbers) is computed again in the
-/// backward step; sums, products, rows of tables and the states of loops are kept.
+/// backward step; sums, products, rows of tables and the states of loops are kept, or what becomes of them if the
+/// backward step reads that alone and it is not larger.
 class steps {
  public:
   tracing::growing_array<int> forward, backward;  ///< operations in their order
@@ -26,9 +27,15 @@ class steps {
     tracing::growing_array<char> live(count, 0);
     find_output();
     if (trains) {
-      for (int const id : traced.gradients)
-        if (id >= 0) need(id, live, true);
-      close_loops(live, true);
+      results_.assign(traced.forward_count, 0);
+      find_backward(live);
+      if (find_results(live)) {
+        live.assign(count, 0);
+        kept.clear();
+        old_weights.clear();
+        backward_reads_output = false;
+        find_backward(live);
+      }
       for (int id = 0; id < traced.list.size(); ++id)
         if (live[id] == computed) backward.push_back(id);
     }
@@ -55,6 +62,43 @@ class steps {
   /// What a step does with an operation, if anything.
   static constexpr char computed = 1, read = 2;
 
+  constexpr void find_backward(tracing::growing_array<char>& live) {
+    for (int const id : traced_->gradients)
+      if (id >= 0) need(id, live, true);
+    close_loops(live, true);
+  }
+  /// How many operands of an operation a step reads. A group is its result; the tensors that it is a function of are
+  /// those of what is inside. An update reads the copy for the backward step alone.
+  [[nodiscard]] static constexpr int reads_of(node const& of) {
+    return of.what.is<composite>() ? 1 : of.what.is<update>() ? 2 : of.operand_count;
+  }
+  /// Finds what is kept in place of a value that the backward step reads for it alone. Returns whether there is any.
+  constexpr bool find_results(tracing::growing_array<char> const& live) {
+    auto const& list = traced_->list;
+    tracing::growing_array<int> readers(traced_->forward_count, 0), reader(traced_->forward_count, -1);
+    for (int id = 0; id < list.size(); ++id) {
+      if (id < traced_->forward_count && list.node_of(id).what.is<loop>()) return false;
+      if (live[id] != computed) continue;
+      for (int i = 0; i < reads_of(list.node_of(id)); ++i)
+        if (int const read_one = list.operand(id, i); read_one < traced_->forward_count) {
+          ++readers[read_one];
+          reader[read_one] = id;
+        }
+    }
+    bool found = false;
+    for (int const id : kept) {
+      int result = id;
+      for (int at = id; readers[at] == 1 && reader[at] < traced_->forward_count;) {
+        at = reader[at];
+        if (list.node_of(at).shape.size() > list.node_of(id).shape.size()) break;
+        if (!is_alias(list.node_of(at).what)) result = at;
+      }
+      if (result == id) continue;
+      results_[result] = 1;
+      found = true;
+    }
+    return found;
+  }
   /// What has the output's elements in the same order, if something computes them.
   constexpr void find_output() {
     is_output_.assign(traced_->forward_count, 0);
@@ -94,7 +138,7 @@ class steps {
         backward_reads_output = true;
         continue;
       }
-      if (is_backward && next < traced_->forward_count && is_worth_keeping(next)) {
+      if (is_backward && next < traced_->forward_count && (results_[next] != 0 || is_worth_keeping(next))) {
         live[next] = read;
         kept.push_back(next);
         continue;
@@ -104,10 +148,7 @@ class steps {
         kept.push_back(copy);
         continue;
       }
-      auto const& node = traced_->list.node_of(next);
-      // A group is its result; the tensors that it is a function of are those of what is inside. An update reads the
-      // copy for the backward step alone.
-      int const reads = node.what.is<composite>() ? 1 : node.what.is<update>() ? 2 : node.operand_count;
+      int const reads = reads_of(traced_->list.node_of(next));
       for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }
@@ -130,7 +171,7 @@ class steps {
   }
 
   trace const* traced_;
-  tracing::growing_array<char> is_output_;
+  tracing::growing_array<char> is_output_, results_;
 };
 
 }  // namespace stagecraft::operations
