@@ -229,6 +229,10 @@ shown = subprocess.run([TOOL, "show", to], stdout=subprocess.PIPE, text=True).st
 if half not in shown or ".on_host()" not in shown:
     failures.append(f"show: {shown}")
 
+result = subprocess.run([TOOL, "compile", to, "--allowed_batch_sizes", "1,5"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+if result.returncode != 1 or "for emulated IPUs, which compute batches of one size [E5148]" not in result.stderr:
+    failures.append(f"several sizes for IPUs: {result}")
+
 # The program that asks for costs is compiled.
 manual = {"converter": "manual", "manual_pipeline_config": [["first", "drop"], ["middle", "last"]], "device_info": [0, 1],
           "solution_dir": "by"}
