@@ -251,7 +251,10 @@ TEST_CASE("what an export says of batches is in its folder, and the model's inpu
   ::setenv("STAGECRAFT_TOOL", tool.c_str(), 1);
   CHECK(seen([&] { (void)serving::export_keras(model, place, 6); })["batch_size"] == 6);
   using fixed = sc::sequential<sc::layers::input{2}.of_batch_size(3), sc::layers::dense{1}>;
-  static constexpr auto three = sc::inference{.batch_size = 3};
-  CHECK(seen([&] { (void)serving::export_keras(sc::predictor<fixed, three>(1), place); })["batch_size"] == 3);
+  static constexpr auto three = sc::inference{.batch_size = 3, .num_replicas = 2};
+  sc::predictor<fixed, three> const given(1);
+  CHECK(seen([&] { (void)serving::export_keras(given, place); })["batch_size"] == 3);
+  auto const listed = seen([&] { (void)given.export_for_ipu_serving(place, {.allowed_batch_sizes = {3}}); });
+  CHECK(listed["allowed_batch_sizes"] == sc::io::json::array({3}));
   ::unsetenv("STAGECRAFT_TOOL");
 }

@@ -137,6 +137,8 @@ write_bundle(scratch / "four_layers", [
     dense("middle", "drop", 6), dense("last", "middle", 3)], "last", weights_of(first=(6, 6), middle=(6, 6), last=(6, 3)),
              pipeline_stages={"first": 0, "drop": 0, "middle": 1, "last": 1}, pipelining_device_mapping=[0, 1],
              pipeline_stage_assignment=[[0, 0, 0], [1, 0, 0], [2, 0, 1], [3, 0, 1]])
+write_bundle(scratch / "one_stage", [*chain, layer("softmax", "Softmax", ["last"])], "softmax",
+             weights_of(**{"first)json": (6, 8), "last": (8, 3)}), pipeline_stages={"first)json": 0, "last": 0, "softmax": 0})
 write_bundle(scratch / "sequence", [
     layer("x", "InputLayer", [], batch_input_shape=[None, 4, 6], dtype="float32"),
     layer("each", "TimeDistributed", ["x"], layer={"class_name": "Dense", "config": {"name": "inner", "units": 8}}), dense("last", "each", 3)],
@@ -205,6 +207,7 @@ to = gives("stages of what is left", "--excluded_nodes", "drop", "--remove_exclu
 if (left := json.loads((to / "model.json").read_text())["config"])["pipeline_stage_assignment"] != [] or \
         left["pipeline_stages"] != {"first": 0, "middle": 1, "last": 1}:
     failures.append(f"stages of what is left: {left}")
+gives("one stage of what is left", "--excluded_nodes", "softmax", "--remove_excluded_nodes", source="one_stage", application=["sc::stages<0, 0>"])
 gives("another type", "--precision_mode", "FP16", "--precision_conversion_excluded_nodes", "first", source="staged",
       has=[f"dense{{8}}{half}", f"dense{{3}}{half}"])
 gives("a name", "--num_ipus", "2", "--manual_sharding", '[["first"], ["last"]]', source="staged",
@@ -225,6 +228,10 @@ if params["options"] != {"batch_size": 5, "precision_mode": "FP16", "excluded_no
 shown = subprocess.run([TOOL, "show", to], stdout=subprocess.PIPE, text=True).stdout
 if half not in shown or ".on_host()" not in shown:
     failures.append(f"show: {shown}")
+
+result = subprocess.run([TOOL, "compile", to, "--allowed_batch_sizes", "1,5"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+if result.returncode != 1 or "for emulated IPUs, which compute batches of one size [E5148]" not in result.stderr:
+    failures.append(f"several sizes for IPUs: {result}")
 
 # The program that asks for costs is compiled.
 manual = {"converter": "manual", "manual_pipeline_config": [["first", "drop"], ["middle", "last"]], "device_info": [0, 1],

@@ -5,7 +5,7 @@
 
 Those that begin with the same headers are one text, since reading headers and instantiating what they need is most of what
 compiling one costs: each in a namespace of its own, whose name is taken out of what the compiler says. A case of which the
-compiler does not say what is expected there is compiled alone, and that counts.
+compiler does not say what is expected there, or says something together with others, is compiled alone, and that counts.
 """
 import argparse
 import collections
@@ -81,19 +81,22 @@ def summary(lines):
 
 
 def outputs_by_case(cases, output, is_gcc):
-    """What the compiler would have said of each case alone, by its file's stem; and what belongs to none, or to several."""
-    by_case, others = {case.path.stem: [] for case in cases}, []
+    """What the compiler would have said of each case alone, by its file's stem, of those with which nothing of what belongs
+    to several, or to none, has to do; and that."""
+    by_case, others, doubtful = {case.path.stem: [] for case in cases}, [], set()
     for lines in diagnostics(output):
         text = "\n".join(lines)
         named = by_case.keys() & (set(re.findall(rf"(E\d{{4}}_\w+)/{compile_case.EXAMPLE}", text)) or
                                   set(re.findall(r"\b(E\d{4}_\w+)::", text)))
         if len(named) != 1:
             others.append(text)
+            doubtful |= named or by_case.keys()
             continue
         stem = named.pop()
         text = re.sub(rf"(?:\./)?{stem}/{compile_case.EXAMPLE}", compile_case.EXAMPLE, text)
         by_case[stem] += re.sub(rf"\b{stem}::", "", text).splitlines()
-    return {stem: "\n".join([*lines, *([] if is_gcc else summary(lines))]) for stem, lines in by_case.items()}, others
+    return {stem: "\n".join([*lines, *([] if is_gcc else summary(lines))])
+            for stem, lines in by_case.items() if stem not in doubtful}, others
 
 
 def compile_together(cases, compiler, standard, headers):

@@ -87,7 +87,7 @@ def compile_source(compiler, source, arguments=(), directory=None, standard="c++
     command = [compiler, *options, "-fsyntax-only", *taken, *arguments, str(source)]
     environment = dict(os.environ, LC_ALL="C", CCACHE_DISABLE="1")
     run = subprocess.run(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace", timeout=240)
+                         stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace", timeout=1000)
     if taken and precompiled.MODIFIED in run.stdout:
         return compile_source(compiler, source, arguments, directory, standard)
     return run.returncode == 0, run.stdout

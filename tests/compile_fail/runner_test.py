@@ -8,6 +8,7 @@ import tempfile
 import time
 import unittest
 
+import bad_variants
 import compile_case
 import precompiled
 
@@ -78,6 +79,23 @@ class Runner(unittest.TestCase):
             text = compile_case.together([compile_case.read_case(path) for path in paths])
         self.assertEqual(text, '#include <array>\nnamespace E1998_one {\n#line 2 "E1998_one.cpp"\nint x = 0;\n}\n'
                                'namespace E1999_other {\n#line 1 "E1999_other.cpp"\nint x = 0;\n}\n')
+
+    def test_bad_variants_together(self):
+        other = "// expect-error: [E1998]\n" + GOOD.replace(" [E1999]", "").replace("1999, \"layer 'dense_3' expects", "1998, \"it has")
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder) / "E1998_other.cpp", pathlib.Path(folder) / "E1999_sample.cpp"]
+            for path, text in zip(paths, (other, GOOD)):
+                path.write_text(text, encoding="utf-8")
+            cases = [compile_case.read_case(path) for path in paths]
+        for compiler in COMPILERS:
+            wanting, good = bad_variants.problems_of_text(cases, compiler, "gnu++20", None)
+            self.assertEqual(good[1:], ([], False), compiler)
+            # What it expects is said, but of another case.
+            self.assertTrue(wanting[2] and "output lacks: layer 'dense_3'" in wanting[1][0], f"{compiler}: {wanting}")
+        own = "E1999_sample/example.cpp:3:1: error: one\n"
+        for text, stems in (own, set(paths)), (own + "all.cpp:1:1: error: of none\n", set()), \
+                (own + "E1998_other/example.cpp:1:1: error: two\nE1999_sample/example.cpp:1:1: note: of both\n", set()):
+            self.assertEqual(bad_variants.outputs_by_case(cases, text, True)[0].keys(), {path.stem for path in stems})
 
     def test_at_most_two_errors(self):
         self.assert_each(self.problems(MANY_ERRORS), "gives 3 lines with `error:`")

@@ -94,9 +94,10 @@ std::string header_of(json const& how) { return text_of(how, "processing_header"
 
 std::string options_text(json const& how, application_machine const& machine) {
   std::vector<std::string> parts;
+  if (machine.init_ipu && !machine.allowed_batch_sizes.empty())
+    throw file_error("E5148", "allowed_batch_sizes is given for emulated IPUs, which compute batches of one size");
   auto sizes = json(machine.allowed_batch_sizes);
   if (sizes.empty()) sizes = how.value("allowed_batch_sizes", json::array());
-  // Emulated IPUs compute batches of one size.
   if (!sizes.empty() && !machine.init_ipu) parts.push_back(".allowed_batch_sizes = {" + list_of(sizes) + "}");
   if (auto const& names = how.at("output_names"); !names.empty()) {
     std::string list;

@@ -37,8 +37,8 @@ struct application_machine {
 std::string write_model_header(std::string const& folder, std::string const& header);
 
 /// Writes model.hpp and application.cpp into a folder with model.json and application.json, for the machine that is
-/// wanted: IPUs, or the one that a converted model is for. Throws file_error as
-/// read_config, and E5001, E5030 files that cannot be read.
+/// wanted: IPUs, or the one that a converted model is for. Throws file_error as read_config, and E5001, E5030 files
+/// that cannot be read, E5148 allowed_batch_sizes for IPUs.
 void write_application_source(std::string const& folder, application_machine const& wanted);
 
 }  // namespace stagecraft::tool

@@ -88,7 +88,8 @@ void keep_stages(source_model const& model, std::string const& dir, convert_opti
   if (!saved.is_object() || !saved.contains("config") || !saved["config"].is_object()) return;
   for (auto const& [key, value] : saved["config"].items())
     if (std::string_view(key).find("pipelin") != std::string_view::npos) config[key] = value;
-  if (stages_of(config) > 1) leave_out_stages(model, dir, config);
+  if (auto const stages = config.find("pipeline_stages"); stages != config.end() && stages->is_object())
+    leave_out_stages(model, dir, config);
 }
 
 /// A program that has loaded the former one keeps it: what it has mapped must not be written over.

@@ -26,7 +26,7 @@
 namespace stagecraft::serving {
 
 /// An application that cannot be loaded: E5087 no shared object, or none of an application; E5088 it is compiled for a
-/// newer processor; E5089 for another version of the interface.
+/// newer processor; E5089 for a later version of the interface.
 class link_error : public serving_error {
  public:
   using serving_error::serving_error;

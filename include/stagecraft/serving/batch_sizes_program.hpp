@@ -129,7 +129,8 @@ template <batch_size_list Sizes, class Predictor, class Wrap>
 /// Each size has a plan, weights and memory of its own. `output_names`: as of predictor_program. Errors: E5148 sizes
 /// that do not increase up to the batch size, or a model with stages or replicas; E5097.
 template <int... Sizes, class Predictor>
-  requires(!std::is_lvalue_reference_v<Predictor> && requires { typename Predictor::session_type; })
+  requires(sizeof...(Sizes) > 0 && !std::is_lvalue_reference_v<Predictor> &&
+           requires { typename Predictor::session_type; })
 [[nodiscard]] std::unique_ptr<program> allow_batch_sizes(Predictor&& model,
                                                          std::vector<std::string> const& output_names = {}) {
   using session_type = typename Predictor::session_type;

@@ -34,11 +34,10 @@ template <class M, class Session>
                "output_names has " + std::to_string(options.output_names.size()) + " names, but there are " +
                    std::to_string(Session::output_count) + " outputs");
   serving::detail::check_output_names(place, options.output_names);
-  auto const sizes =
-      serving::detail::check_batch_sizes(options.allowed_batch_sizes, {.batch_size = batch_size,
-                                                                       .stages = Session::sizes::stages,
-                                                                       .replicas = Session::replicas,
-                                                                       .of_inputs = graph_of<M>.batch_size()});
+  // Whatever replicas the model has here, the application has one.
+  auto const sizes = serving::detail::check_batch_sizes(
+      options.allowed_batch_sizes,
+      {.batch_size = batch_size, .stages = Session::sizes::stages, .of_inputs = graph_of<M>.batch_size()});
   if (auto const text = sizes.text.view(); sizes.failed())
     io::refuse("E5148", place, std::string(text.substr(0, text.rfind(" ["))));
   io::unfinished_export folder(place);
