@@ -16,7 +16,7 @@ struct batch_size_list {
   int count = 0;  ///< 0: the batch_size alone
 
   constexpr batch_size_list() = default;
-  template <std::convertible_to<int>... Sizes>
+  template <std::integral... Sizes>
     requires(sizeof...(Sizes) >= 1 && sizeof...(Sizes) <= capacity)
   constexpr batch_size_list(Sizes... size) : sizes{static_cast<int>(size)...}, count(sizeof...(Sizes)) {}
 };
