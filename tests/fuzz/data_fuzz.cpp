@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds arbitrary bytes to the datasets of files, by the first one: a table of numbers, a .npy, .npz or IDX file, lines of text.
-// Anything but a file_error or samples of one size fails, and lines that hold less or more than the file.
+// Feeds arbitrary bytes to the datasets of files, by the first one: a table of numbers, a .npy, .npz or IDX file, lines
+// of text. Anything but a file_error or samples of one size fails, and lines that hold more than the file.
 #include <stagecraft/data/csv.hpp>
 #include <stagecraft/data/idx.hpp>
 #include <stagecraft/data/npy.hpp>

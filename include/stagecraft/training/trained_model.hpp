@@ -209,7 +209,8 @@ class trained_model : public trainable {
   /// steps_per_execution, unless they are given. Takes as long as a compiler does: some ten seconds. Needs
   /// <stagecraft/serving/export.hpp>: E5020 without. Throws file_error: E5091 the folder is not empty, E5092 the batch
   /// size is not known, E5093 names of other outputs, E5041 files cannot be written, E5094 the compiler has failed;
-  /// E5148 the model has no such batch sizes; link_error E5087 to E5089. Definition: keras.Model.export_for_ipu_serving.
+  /// E5148 the model has no such batch sizes; link_error E5087 to E5089. Definition:
+  /// keras.Model.export_for_ipu_serving.
   auto export_for_ipu_serving(std::string const& export_dir, export_options const& options = {},
                               int iterations = 0) const {
     if constexpr (requires { export_application_of(detail::file_functions{}, *this, export_dir, options, iterations); })
