@@ -16,8 +16,6 @@ namespace stagecraft::tool {
 
 namespace {
 
-using io::json;
-
 constexpr char const* only_signature = "serving_default";
 
 void check_tag_set(std::string const& tag_set) {
@@ -62,7 +60,7 @@ void print_signature(serving::program_description const& known, std::string cons
 }
 
 /// The classes of layers, each once, in their order; what is no layer has none.
-void collect_layers(json const& value, std::vector<std::string>& to) {
+void collect_layers(io::json const& value, std::vector<std::string>& to) {
   if (value.is_object())
     if (auto const name = value.find("class_name"), config = value.find("config");
         name != value.end() && config != value.end() && name->is_string() && config->is_object() &&
@@ -80,8 +78,8 @@ std::vector<std::string> layers_of(std::string const& dir) {
   auto const bytes = source.read(0, source.size());
   std::vector<std::string> found;
   try {
-    collect_layers(json::parse(std::string_view(reinterpret_cast<char const*>(bytes.data()), bytes.size())), found);
-  } catch (json::exception const& why) {
+    collect_layers(io::json::parse(std::string_view(reinterpret_cast<char const*>(bytes.data()), bytes.size())), found);
+  } catch (io::json::exception const& why) {
     throw file_error("E5030", path + ": it is not JSON: " + why.what());
   }
   return found;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onnx_file.hpp"
 
+#include "../protobuf_tag.hpp"
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -34,8 +36,6 @@ std::optional<element_type> type_of(std::int32_t number) {
     default: return std::nullopt;
   }
 }
-
-constexpr std::uint32_t tag(std::uint32_t number, pbf_wire_type type) { return protozero::tag_and_type(number, type); }
 
 class parser {
  public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "object_graph.hpp"
 
+#include "../protobuf_tag.hpp"
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <cstdint>
@@ -13,8 +15,6 @@ namespace {
 
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
-
-constexpr std::uint32_t tag(std::uint32_t number, pbf_wire_type type) { return protozero::tag_and_type(number, type); }
 
 /// Calls `visit(message)` for each message with this number.
 template <class Visit>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensor_bundle.hpp"
 
+#include "../protobuf_tag.hpp"
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/event_writer.hpp>
 #include <stagecraft/io/detail/tensor_bytes.hpp>
@@ -18,8 +20,6 @@ using protozero::pbf_wire_type;
 constexpr std::uint64_t footer_bytes = 48, trailer_bytes = 5;
 constexpr std::uint64_t table_magic = 0xdb4775248b80fb57;
 constexpr std::size_t longest_name = 1 << 16;
-
-constexpr std::uint32_t tag(std::uint32_t number, pbf_wire_type type) { return protozero::tag_and_type(number, type); }
 
 std::string_view characters(std::span<std::byte const> bytes) {
   return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
