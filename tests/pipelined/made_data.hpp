@@ -46,20 +46,23 @@ class made_data {
  private:
   template <std::size_t Output>
   static void fill_targets(auto& to, int micro_batch, int count) {
-    constexpr int columns = Session::output_shape(Output).back(), rows = Session::rows_per_sample(Output);
+    constexpr bool sparse = Session::sparse_targets(Output);
+    constexpr int size = Session::output_shape(Output).size(), scales = Session::scales_per_sample(Output);
+    constexpr int targets = sparse ? Session::class_numbers(Output) : size, classes = size / targets;
+    constexpr int columns = sparse ? 1 : Session::output_shape(Output).back();
     auto* const target = to.template target<Output>();
-    for (int row = 0; row < Session::batch * rows; ++row) {
-      bool const valid = row / rows < count;
-      float const sample_weight = row % 3 == 1 ? 0.5F : 1.0F;
-      to.scale(Output)[row] = valid ? sample_weight / static_cast<float>(count * rows) : 0;
-      for (int column = 0; column < columns; ++column) {
-        float const value = number(micro_batch * 16 + row / rows, 5000 + 50 * row + column);
-        if constexpr (!Session::sparse_targets(Output))
-          target[row * columns + column] = valid ? value : 0;
-        else if (column == 0)
-          target[row] = static_cast<std::remove_cvref_t<decltype(*target)>>(
-              valid ? static_cast<int>(value * 1000 + 1000) % columns : 0);
-      }
+    for (int i = 0; i < Session::batch * scales; ++i) {
+      float const sample_weight = i % 3 == 1 ? 0.5F : 1.0F;
+      to.scale(Output)[i] = i / scales < count ? sample_weight / static_cast<float>(count * scales) : 0;
+    }
+    for (int i = 0; i < Session::batch * targets; ++i) {
+      bool const valid = i / targets < count;
+      float const value = number(micro_batch * 16 + i / targets, 5000 + 50 * (i / columns) + i % columns);
+      if constexpr (sparse)
+        target[i] = static_cast<std::remove_cvref_t<decltype(*target)>>(
+            valid ? static_cast<int>(value * 1000 + 1000) % classes : 0);
+      else
+        target[i] = valid ? value : 0;
     }
   }
 
