@@ -71,7 +71,7 @@ struct row_blocks {
 template <class Arch>
 [[nodiscard]] consteval row_blocks cut_rows(int rows, int vectors) {
   int const most = most_tile_rows<Arch>(vectors);
-  for (int height = most; rows < 512 && height * vectors >= 16 && height * 3 >= most * 2; --height)
+  for (int height = most; rows < 1024 && height * vectors >= 16 && height * 3 >= most * 2; --height)
     if (rows % height == 0) return {height, rows / height, 0};
   int const blocks = (rows + most - 1) / most;
   int const low_height = rows / blocks;
