@@ -37,13 +37,8 @@ struct convolution_operation {
     /// the filters, if there are two. What is made of factors lies behind each other, and behind what each thread
     /// needs.
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
-    static constexpr bool pairs_samples = [] {
-      if constexpr (Call::plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<arch>)
-        return false;
-      else
-        return batch > 1 && Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16 &&
-               computed_type_of<typename Call::plan::job, Call::call> == dtype::bfloat16;
-    }();
+    static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
+                                          Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
     static constexpr long long behind(long long floats) { return floats / 16 * 16 + 80; }
     static constexpr long long own_floats = [] {
       constexpr long long forward = kernels::convolution_workspace<convolution, arch>;

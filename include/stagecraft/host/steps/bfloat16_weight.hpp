@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which weights steps multiply in pairs of bfloat16, and where these lie in a pass's copy of the weight. Constants
-// only.
+// Which calls and weights steps multiply in pairs of bfloat16, and where these lie in a pass's copy of the weight.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/kernels/product/bfloat16_pairs.hpp>
 #include <stagecraft/layers/convolutional/conv1d.hpp>
 #include <stagecraft/layers/convolutional/conv2d.hpp>
@@ -13,6 +13,17 @@
 #include <utility>
 
 namespace stagecraft::detail {
+
+/// Whether a call computes in bfloat16 on a processor that multiplies pairs of them.
+template <class Call>
+inline constexpr bool multiplies_bfloat16 = [] {
+  if constexpr (!kernels::multiplies_bfloat16_pairs<typename Call::architecture>)
+    return false;
+  else if constexpr (requires { requires Call::plan::stored == dtype::bfloat16; })
+    return computed_type_of<typename Call::plan::job, Call::call> == dtype::bfloat16;
+  else
+    return false;
+}();
 
 /// The kernel of a layer. In place of its floats stand pairs of its rows (pack_row_pairs), those of each group behind
 /// the others, and, for the gradient of the input of a dense layer, behind them pairs of its columns.
