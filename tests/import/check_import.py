@@ -317,7 +317,7 @@ def check_constants_of_onnx():
     code, text = run("show", FOLDER / "fmod.onnx")
     check(code == 0, text)
     slopes = [("Conv", ["x", "k"], ["c"]), ("PRelu", ["c", "s"], ["y"])]
-    (FOLDER / "slopes.onnx").write_bytes(onnx(slopes, [("k", (3, 2, 1, 1), [1.0] * 6), ("s", (3, 1, 1), [0.1, 0.2, 0.3])], shape=(None, 2, 4, 4)))
+    (FOLDER / "slopes.onnx").write_bytes(onnx(slopes, [("k", (3, 2, 1, 1), [1.0] * 6), ("s", (1, 3, 1, 1), [0.1, 0.2, 0.3])], shape=(None, 2, 4, 4)))
     code, text = run("import", FOLDER / "slopes.onnx", "-o", FOLDER / "slopes")
     check(code == 0 and "prelu{{.shared_axes = {1, 2}}}" in (FOLDER / "slopes.hpp").read_text(), text)
     approximate = ("Gelu", ["x"], ["y"], message((1, "approximate"), (4, "tanh"), (20, 3)))

@@ -98,6 +98,8 @@ void prelu(trace& to, onnx_node const& node) {
     if (slopes.values.empty()) throw unsupported("has no slopes");
     return set_alike(to, node, "LeakyReLU", {{"alpha", static_cast<float>(slopes.values[0])}});
   }
+  if (slopes.shape.size() == static_cast<std::size_t>(x.rank) && slopes.shape[0] == 1)  // that of the samples
+    slopes.shape.erase(slopes.shape.begin());
   // One for each channel, as PyTorch has them, which all of its places share.
   bool const has_channels_last =
       x.order.size() > 2 && x.order[0] == 0 && x.order.back() == 1 && slopes.shape.size() > 1;
