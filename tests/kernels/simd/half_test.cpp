@@ -244,10 +244,10 @@ void check_pairs() {
     };
     divide([&](kernels::share part) {
       kernels::pack_row_pairs<K, N>(packed.data(), rows.data(), part);
-      kernels::pack_column_pairs<K, N>(packed.data(), columns.data(), part);
       kernels::pair_rows<M, K>(narrow_x.data(), x_pairs.data(), part);
       kernels::pair_rows<M, N>(dy.data(), dy_pairs.data(), part);
     });
+    divide([&](kernels::share part) { kernels::transpose_row_pairs<K, N>(rows.data(), columns.data(), part); });
     if constexpr (kernels::multiplies_bfloat16_pairs<arch>) {
       divide([&](kernels::share part) {
         kernels::matmul_of_pairs<M, K, N>(left.data(), rows.data(), found_y.data(), {}, part);
