@@ -162,7 +162,7 @@ template <class Arch>
 /// they would take as many stores again, which is half of the time of the products.
 template <class Window, int Pixel, class Arch, class Finish>
 [[gnu::noinline]] void slide_window(float const* source, float const* kernel, std::ptrdiff_t tap, window_row const* row,
-                                    window_row const* end, Finish finish) {
+                                    window_row const* end, Finish const& finish) {
   batch<Arch> sum[Window::results];
 #pragma GCC unroll 64
   for (int o = 0; o < Window::results; ++o) sum[o] = batch<Arch>(0.0F);
