@@ -140,7 +140,6 @@ void filter_gradient_class(correlation const& shape, filter_distances const& dis
           (c * shape.columns.stride + shape.columns.origin + column.tap * shape.columns.dilation) * distances.x.pixel +
           channel;
       element[i] =
-          output.first_column +
           static_cast<std::int64_t>((r * distances.kernel_width + c) * distances.channels + channel) * Plan.panel;
       if (i + 1 >= height || ++channel < distances.channels) continue;
       channel = 0;
