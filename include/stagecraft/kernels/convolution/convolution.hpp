@@ -44,9 +44,11 @@ struct forward_correlation {
   }};
 };
 
-/// The most weights of panels that are computed together, and the least tiles.
+/// The most weights of panels that are computed together; the least tiles; and about how many floats of the source are
+/// read by the tiles that go from panel to panel: what stays in the first-level cache beside one.
 inline constexpr int most_together_weights = 16384;
 inline constexpr int least_together_tiles = 32;
+inline constexpr int together_source = 3072;
 
 /// How a panel of which so many filters count is computed.
 template <int Batch, convolution_shape Shape, class Arch>
@@ -65,7 +67,8 @@ template <int Batch, convolution_shape Shape, class Arch>
       Shape.steps() * Shape.group_filters() <= most_together_weights &&
       forward_correlation<Batch, Shape>::parts[0].tiles(plan.height) >= least_together_tiles) {
     plan.panels = panels;
-    plan.tiles_at_once = 4;
+    int const most = together_source / (plan.height * Shape.steps());
+    plan.tiles_at_once = most < 1 ? 1 : most < 8 ? most : 8;
     plan.panel_stride = layout::panel_stride;
   }
   if (Shape.steps() > most_short_steps) return plan;

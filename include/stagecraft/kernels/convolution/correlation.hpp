@@ -121,9 +121,32 @@ class pixel_cursor {
     result = shape.result_first + sample * shape.result.sample + r * shape.result.row + c * shape.result.pixel;
   }
 
-  std::int64_t source;
+  std::ptrdiff_t source;
   std::int64_t result;
 
+  /// Lists where the next `count` pixels meet the source and lie in the result, and goes on behind them.
+  void take(float const* from, int count, float const** left, std::int64_t* element) {
+    for (int i = 0; i < count;) {
+      int const left_of_row = columns_ - c_;
+      int const end = count - i < left_of_row ? count : i + left_of_row;
+      c_ += end - i;
+      for (; i < end; ++i) {
+        left[i] = from + source;
+        element[i] = result;
+        source += source_column_;
+        keep_in_register(source);
+        result += result_column_;
+      }
+      if (c_ < columns_) return;
+      c_ = 0;
+      source += source_row_;
+      result += result_row_;
+      if (++r_ < rows_) continue;
+      r_ = 0;
+      source += source_sample_;
+      result += result_sample_;
+    }
+  }
   void advance() {
     source += source_column_;
     result += result_column_;
@@ -220,15 +243,17 @@ struct keep_sums {
 /// Stores complete sums, of which the first Columns columns count.
 template <int Columns, class Arch, class Epilogue>
 struct store_sums {
-  correlation_output<Epilogue> const& output;
+  float* result;
+  int first_column;
   std::int64_t const* element;
+  Epilogue epilogue;
 
   template <class Row, class Vector>
   [[gnu::always_inline]] void operator()(Row i, Vector j, batch<Arch> const& sum) const {
     constexpr int count = Columns - Vector::value * lanes<Arch>;
-    int const column = output.first_column + j * lanes<Arch>;
-    std::int64_t const at = element[i] + column;
-    store_lanes<(count < lanes<Arch> ? count : lanes<Arch>)>(output.epilogue(sum, column, at), output.result + at);
+    std::int64_t const at = element[i] + first_column + j * lanes<Arch>;
+    store_lanes<(count < lanes<Arch> ? count : lanes<Arch>)>(epilogue(sum, first_column + j * lanes<Arch>, at),
+                                                             result + at);
   }
 };
 
@@ -262,12 +287,8 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
     int const rows = pixels_left < tiles * Plan.height ? static_cast<int>(pixels_left) : tiles * Plan.height;
     float const* left[Plan.tiles_at_once * Plan.height];
     std::int64_t element[Plan.tiles_at_once * Plan.height];
-    for (int i = 0; i < tiles * Plan.height; ++i) {
-      left[i] = source + cursor.source;
-      element[i] = cursor.result;
-      if (i + 1 < rows) cursor.advance();
-    }
-    cursor.advance();
+    cursor.take(source, rows, left, element);
+    for (int i = rows; i < tiles * Plan.height; ++i) left[i] = left[rows - 1];
     correlation_output<Epilogue> to = output;
     float const* right = filter;
     for (int panel = 0; panel < Plan.panels; ++panel, right += Plan.panel_stride, to.first_column += Plan.panel)
@@ -275,7 +296,8 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
         int const height = rows - first_row < Plan.height ? rows - first_row : Plan.height;
         if constexpr (Plan.direct) {
           if (direct && height == Plan.height) {
-            store_sums<Plan.columns, Arch, Epilogue> const store{to, element + first_row};
+            store_sums<Plan.columns, Arch, Epilogue> const store{to.result, to.first_column, element + first_row,
+                                                                 to.epilogue};
             if constexpr (Plan.short_runs.rows > 0) {
               if (short_runs) {
                 short_gathered_tile<Plan.height, Plan.vectors, Plan.short_runs, Arch>(left + first_row, right, store);
