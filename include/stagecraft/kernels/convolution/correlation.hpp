@@ -121,32 +121,9 @@ class pixel_cursor {
     result = shape.result_first + sample * shape.result.sample + r * shape.result.row + c * shape.result.pixel;
   }
 
-  std::ptrdiff_t source;
+  std::int64_t source;
   std::int64_t result;
 
-  /// Lists where the next `count` pixels meet the source and lie in the result, and goes on behind them.
-  void take(float const* from, int count, float const** left, std::int64_t* element) {
-    for (int i = 0; i < count;) {
-      int const left_of_row = columns_ - c_;
-      int const end = count - i < left_of_row ? count : i + left_of_row;
-      c_ += end - i;
-      for (; i < end; ++i) {
-        left[i] = from + source;
-        element[i] = result;
-        source += source_column_;
-        keep_in_register(source);
-        result += result_column_;
-      }
-      if (c_ < columns_) return;
-      c_ = 0;
-      source += source_row_;
-      result += result_row_;
-      if (++r_ < rows_) continue;
-      r_ = 0;
-      source += source_sample_;
-      result += result_sample_;
-    }
-  }
   void advance() {
     source += source_column_;
     result += result_column_;
@@ -287,7 +264,11 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
     int const rows = pixels_left < tiles * Plan.height ? static_cast<int>(pixels_left) : tiles * Plan.height;
     float const* left[Plan.tiles_at_once * Plan.height];
     std::int64_t element[Plan.tiles_at_once * Plan.height];
-    cursor.take(source, rows, left, element);
+    for (int i = 0; i < rows; ++i) {
+      left[i] = source + cursor.source;
+      element[i] = cursor.result;
+      cursor.advance();
+    }
     for (int i = rows; i < tiles * Plan.height; ++i) left[i] = left[rows - 1];
     correlation_output<Epilogue> to = output;
     float const* right = filter;
