@@ -78,6 +78,12 @@ inline std::vector<word> regularization_words() {
        {{4, 3}}},
       {"embedding_serialized", embedding{6, 3, {.serialization_factor = 3}}, {{4}}, {.has_slopes = false}},
       {"capture_upstream_gradients", capture_upstream_gradients{}, {{2, 3}}, {.has_slopes = false}},
+      {"group_normalization_axis", group_normalization{{.groups = 2, .axis = 2}}, {{2, 4, 3}}},
+      {"group_normalization_axis_strided",
+       group_normalization{
+           {.groups = 2, .axis = -2, .center = false, .scale = false, .strided_channel_grouping = true}},
+       {{4, 3}}},
+      {"instance_normalization_axis", instance_normalization{{.axis = 1}}, {{3, 2, 2}}},
   };
 }
 
@@ -93,7 +99,7 @@ inline std::vector<word> preprocessing_words() {
   return {
       {"center_crop", center_crop{2, 3}, {{5, 4, 2}}},
       {"normalization", normalization{}, {{2, 3}}},
-      {"normalization_axes", normalization{{.axis = {1, -1}}}, {{2, 2, 3}}},
+      {"normalization_axes", normalization{{.axis = {-1, 1}}}, {{2, 2, 3}}},
       {"normalization_given", normalization{{.mean = {1, 2, 3}, .variance = 0.5F}}, {{2, 3}}},
       {"normalization_one", normalization{{.axis = sc::axis_list::none(), .mean = 1, .variance = 4}}, {{2, 3}}},
       {"discretization", discretization{{.bin_boundaries = {-1, 0, 0.5}}}, {{4}}, whole},
