@@ -115,8 +115,9 @@ class metric_state {
   /// \param weights null, or so many weights for so many rows, to be multiplied by `factor`: a row has the first one of
   /// its own, or shares one with its neighbours
   template <class Target>
-  void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr, int factor = 1,
-              int weights_per_sample = 1, int rows_per_sample = 1) noexcept {
+  [[gnu::noinline]] void update(float const* predictions, Target const* targets, int rows,
+                                float const* weights = nullptr, int factor = 1, int weights_per_sample = 1,
+                                int rows_per_sample = 1) noexcept {
     add(predictions, targets, rows, [&](int row) {
       return weights == nullptr
                  ? 1.0F

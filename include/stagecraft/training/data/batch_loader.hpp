@@ -67,8 +67,9 @@ class batch_loader {
 
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
 
+  // One per kind of destination, whatever brings batches there.
   template <class Destination>
-  void load_inputs(Destination& to, std::span<std::int32_t const> rows) const {
+  [[gnu::noinline]] void load_inputs(Destination& to, std::span<std::int32_t const> rows) const {
     for (int i = 0; i < Session::input_count(); ++i) {
       float* const input = to.input(i);
       x_[i].gather(rows, input);
@@ -104,7 +105,7 @@ class batch_loader {
     (load_target<Output>(to, rows), ...);
   }
   template <std::size_t Output, class Destination>
-  void load_target(Destination& to, std::span<std::int32_t const> rows) const {
+  [[gnu::noinline]] void load_target(Destination& to, std::span<std::int32_t const> rows) const {
     auto* const target = to.template target<Output>();
     y_[static_cast<int>(Output)].gather(rows, target);
     constexpr auto per_sample = static_cast<std::size_t>(Session::scales_per_sample(Output));
