@@ -15,11 +15,14 @@
 #include "expected/torch_2.hpp"
 #include "expected/torch_attention.hpp"
 #include "expected/torch_cnn.hpp"
+#include "expected/torch_dynamo.hpp"
 #include "expected/torch_mixer.hpp"
 #include "expected/torch_mlp.hpp"
 #include "expected/torch_parts.hpp"
 #include "expected/torch_resnet.hpp"
 #include "expected/torch_words.hpp"
+
+#include "hdf5_process.hpp"
 
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/keras_files.hpp>
@@ -212,6 +215,7 @@ TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
   check_model<models::torch_mixer, 3>("torch_mixer", nothing);
   check_model<models::by_hand, 4, 2>("by_hand", nothing);
   check_model<models::torch_2, 3>("torch_2", nothing);
+  check_model<models::torch_dynamo, 3>("torch_dynamo", nothing);
   check_model<models::torch_attention, 3>("torch_attention", nothing);
   check_model<models::torch_parts, 4>("torch_parts", nothing);
   check_model<models::opset_18, 4>("opset_18", nothing);
@@ -224,6 +228,15 @@ TEST_CASE("what is no file is no file of Keras's, and is not waited for") {
   } catch (sc::file_error const& error) {
     CHECK(error.code() == "E5001");
   }
+}
+
+TEST_CASE("a process that reads a file for the tool is not waited for without end") {
+  sc::io::hdf5_writer writer("names");
+  writer.add_texts("model_weights", "layer_names", {"dense"});
+  auto const bytes = writer.finish();
+  CHECK(sc::tool::hdf5_process(bytes, "names").has_group("/model_weights"));
+  CHECK_THROWS_WITH_AS(sc::tool::hdf5_process(bytes, "names", std::chrono::seconds(0)),
+                       "names: takes longer to be read than a file of its size should [E5105]", sc::file_error);
 }
 
 TEST_CASE("lists of texts that no attribute holds are divided as Keras divides them") {

@@ -67,15 +67,15 @@ class pipeline_run {
   }
 
  private:
-  /// `passes(first)` of one round after the other, each but those of inference with its part of a weight update.
-  template <class Passes>
-  bool run_rounds(int round, device_thread const& self, Passes const& passes) const {
+  /// `passes_of(first)`, one round after the other, each but those of inference with its part of a weight update.
+  template <class OfRound>
+  bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
-      if (!passes(first)) return false;
+      if (!passes_of(first)) return false;
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;

@@ -2,6 +2,7 @@
 // What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/operation_list.hpp>
@@ -161,7 +162,7 @@ struct frozen_formula {
 struct formula_view {
   static constexpr std::size_t most_steps = 128;
 
-  std::span<formula_step const> steps;
+  tracing::array_view<formula_step const> steps;
   std::span<int const> results;
 };
 

@@ -7,6 +7,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/pipeline/name_pattern.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
@@ -138,7 +139,7 @@ struct stage_pattern {
   std::string_view text;
   int stage = 0;
   name_pattern const* pattern = nullptr;
-  std::span<bool const> matched;  ///< by layer
+  tracing::array_view<bool const> matched;  ///< by layer
 
   [[nodiscard]] constexpr std::string_view shown() const { return text.substr(0, 80); }
 };
@@ -159,7 +160,7 @@ constexpr std::size_t size_of_list(name_pattern_list<Pattern...>) {
 }
 
 /// E2052: a pattern cannot be read. E2051: one matches no layer. E2050: a layer is matched by none.
-constexpr void assign_by_name(graph_view const& graph, std::span<stage_pattern const> patterns, int stages,
+constexpr void assign_by_name(graph_view const& graph, tracing::array_view<stage_pattern const> patterns, int stages,
                               std::span<int> of_call, diagnostic& problem) {
   for (auto const& [text, stage, pattern, matched] : patterns)
     if (pattern->failed())

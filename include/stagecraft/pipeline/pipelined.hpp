@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/stand_in.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/models/named.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/pipeline/assignment.hpp>
@@ -30,7 +31,7 @@ struct pipelined_model : callable_model<pipelined_model<M, Assignment, Devices>>
   using unstaged = M;
   template <fixed_text Name>
   using with_name = pipelined_model<named<Name, M>, Assignment, Devices>;
-  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const> bound);
+  static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const> bound);
 };
 
 }  // namespace stagecraft::pipeline
@@ -269,7 +270,7 @@ namespace stagecraft::pipeline {
 
 template <Model M, auto Assignment, auto Devices>
 constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& builder,
-                                                              std::span<symbolic_tensor const> bound) {
+                                                              tracing::array_view<symbolic_tensor const> bound) {
   if constexpr (detail::has_invalid_stages<pipelined_model>) {
     builder.problem.already_reported();
     return decltype(M::trace(builder, bound)){};

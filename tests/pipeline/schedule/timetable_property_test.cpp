@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Laws of timetables for random devices, by carrying the timetables out: nothing here knows a formula.
+#include <stagecraft/engine/device_cursor.hpp>
 #include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -108,6 +109,15 @@ struct record {
     most_in_slot = std::max(most_in_slot, place);
   }
 };
+
+/// The passes of a device in the order of the timetable's steps.
+std::vector<sc::timetable_step> passes_of(sc::timetable const& table, int device) {
+  std::vector<sc::timetable_step> passes;
+  for (int slot = 0; slot < table.slots(); ++slot)
+    for (auto const& step : table.steps(slot, device))
+      if (step.kind == pass_kind::forward || step.kind == pass_kind::backward) passes.push_back(step);
+  return passes;
+}
 
 /// Whether a ring of buffers carries what `first` writes to `last`. Devices are not synchronized within a slot, so that
 /// the writing device may be the first in it.
@@ -248,6 +258,24 @@ TEST_CASE("A device does one thing at a time; a grouped device one forward and o
     CHECK(done.most_in_slot <= (of.trains ? 2 : 1) * busiest);
     CHECK(done.updates ==
           (of.trains ? static_cast<int>(std::set<int>(of.devices.begin(), of.devices.end()).size()) : 0));
+  });
+}
+
+TEST_CASE("Engines carry out the passes of a device in the order of its steps, which rings rely on") {
+  for_random_tables(10, 200, [](random_table const&, sc::timetable const& table) {
+    for (int device = 0; device <= table.devices(); ++device) {
+      auto const passes = passes_of(table, device);
+      sc::engine::device_cursor next(table, device);
+      for (std::size_t i = 0; i < passes.size(); ++i, next.advance()) {
+        REQUIRE(!next.at_end());
+        CHECK(next.slot() == table.slot(passes[i].pass, passes[i].micro_batch));
+        CHECK((next.pass() == passes[i].pass && next.micro_batch() == passes[i].micro_batch));
+        if (i == 0) continue;
+        auto const& before = passes[i - 1];
+        CHECK(table.finishes_before(before.pass, before.micro_batch, passes[i].pass, passes[i].micro_batch));
+      }
+      CHECK(next.at_end());
+    }
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/kernels/product/product.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <cstdint>
@@ -19,7 +20,7 @@ class list_workspace {
 
   /// Floats of workspace for the operations of a step, one at a time, and for what is kept packed: by loops, and if it
   /// runs in parts, weights.
-  [[nodiscard]] static constexpr std::int64_t of(std::span<node const> nodes, std::span<int const> operands,
+  [[nodiscard]] static constexpr std::int64_t of(tracing::array_view<node const> nodes, std::span<int const> operands,
                                                  std::span<int const> order, bool in_parts = false) {
     std::int64_t kept = 0;
     int loop = -1;  // the outermost
@@ -41,8 +42,8 @@ class list_workspace {
     return forward > backward ? forward : backward;
   }
 
-  [[nodiscard]] static constexpr std::int64_t of_single(std::span<node const> nodes, std::span<int const> operands,
-                                                        std::span<int const> order) {
+  [[nodiscard]] static constexpr std::int64_t of_single(tracing::array_view<node const> nodes,
+                                                        std::span<int const> operands, std::span<int const> order) {
     std::int64_t largest = 0;
     for (int const id : order) {
       node const& of = nodes[id];
@@ -68,7 +69,7 @@ class list_workspace {
     return of.what.template is<operations::product>() && of.shape.rank == 2 && operands[of.first_operand + 1] < loop;
   }
   /// Whether a product's right operand is a weight.
-  [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, std::span<node const> nodes,
+  [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, tracing::array_view<node const> nodes,
                                                              std::span<int const> operands) {
     if (!of.what.template is<operations::product>() || of.shape.rank != 2) return false;
     int right = operands[of.first_operand + 1];

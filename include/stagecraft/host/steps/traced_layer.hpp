@@ -2,8 +2,11 @@
 // The steps of a layer that is written as a `call`: its operations, for some samples after the other.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/list_runner.hpp>
+#include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/random_key_of_call.hpp>
+#include <stagecraft/kernels/product/bfloat16_product.hpp>
 #include <stagecraft/kernels/update/row_chains.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
@@ -105,9 +108,9 @@ class traced_layer {
   /// A step of the plan.
   struct step {
     std::span<int const> order;
-    std::span<operations::segment const> segments;
-    std::span<operations::place const> places;
-    std::span<operations::product_join const> joins;
+    tracing::array_view<operations::segment const> segments;
+    tracing::array_view<operations::place const> places;
+    tracing::array_view<operations::product_join const> joins;
   };
   static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins};
   static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins};
@@ -295,6 +298,8 @@ class traced_layer {
                part.memory.seed, stream_of_call(part), what.joins);
     one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
     one.leave_out(rows_updates);
+    if constexpr (multiplies_bfloat16<Call>)
+      one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs);
     if constexpr (has_large_maps) one.take_rows_together();
     use(memory, one);
   }

@@ -295,7 +295,7 @@ class timetable {
   [[nodiscard]] constexpr bool finishes_before(int pass, int micro_batch, int other_pass, int other_micro_batch) const {
     int const distance = slot(other_pass, other_micro_batch) - slot(pass, micro_batch);
     return distance > 0 || (distance == 0 && device_of_pass(pass) == device_of_pass(other_pass) &&
-                            place_in_slot(pass) < place_in_slot(other_pass));
+                            order_in_slot(pass) < order_in_slot(other_pass));
   }
 
  private:
@@ -316,8 +316,10 @@ class timetable {
     int const most = overlap_length() + (overlaps_io_ ? (trains_ ? 1 : 2) : 0);
     return most < micro_batches_ ? most : micro_batches_;
   }
-  [[nodiscard]] constexpr int place_in_slot(int pass) const {
-    return stage_of_pass(pass) + (is_backward(pass) ? 0 : stages_);
+  [[nodiscard]] constexpr int order_in_slot(int pass) const {
+    constexpr int forward = pipeline::place_in_slot(pass_kind::forward),
+                  backward = pipeline::place_in_slot(pass_kind::backward);
+    return stage_of_pass(pass) + (is_backward(pass) ? backward : forward) * stages_;
   }
 
   constexpr void chain_stages_of_devices() {

@@ -22,14 +22,37 @@ struct timetable_step {
 
 namespace stagecraft::pipeline {
 
-/// The steps of one device in one slot, in the order in which it carries them out: infeed, backward passes in ascending
-/// order of stages, forward passes likewise, what is recomputed for the next slot, what is sent to other devices,
-/// outfeed. What belongs to a backward pass is recomputed right before it. Steps are found one by one; nothing is
-/// stored. A view: the timetable outlives it.
+/// A part of a slot: a device goes through its stages in ascending order, and carries out what each has of this kind.
+struct slot_part {
+  pass_kind kind;
+  bool is_backward = false;  ///< of a stage's two passes the backward one
+};
+/// What a device does in a slot, in this order. The timetable's rings, its steps and the engine follow from it.
+inline constexpr slot_part slot_order[]{
+    {pass_kind::infeed},          {pass_kind::backward, true}, {pass_kind::forward},
+    {pass_kind::recompute, true},  // for the next slot; what belongs to this one, right before the backward pass
+    {pass_kind::send, true},      {pass_kind::send},           {pass_kind::outfeed},
+    {pass_kind::weight_update},
+};
+
+/// The place in a slot's order of what is of a kind.
+constexpr int place_in_slot(pass_kind kind) {
+  int place = 0;
+  while (slot_order[place].kind != kind) ++place;
+  return place;
+}
+
+enum class steps_of_slot : unsigned char { all, passes };
+
+/// The steps of one device in one slot, in the order in which it carries them out: `slot_order`; or only its passes,
+/// forward and backward. Steps are found one by one; nothing is stored. A view: the timetable outlives it.
 ///
 ///     for (auto const& step : timetable.steps(slot, device)) ...
-template <class Timetable>
+template <class Timetable, steps_of_slot Which = steps_of_slot::all>
 class timetable_steps {
+  static constexpr bool passes_alone = Which == steps_of_slot::passes;
+  static constexpr int parts = static_cast<int>(sizeof(slot_order) / sizeof(slot_order[0]));
+
  public:
   constexpr timetable_steps(Timetable const& timetable, int slot, int device)
       : timetable_(&timetable), slot_(slot), first_stage_(timetable.first_stage_on(device)) {}
@@ -42,15 +65,15 @@ class timetable_steps {
     constexpr iterator() = default;
     /// The first step of a device that has stages.
     constexpr explicit iterator(timetable_steps const& steps)
-        : timetable_(steps.timetable_), slot_(steps.slot_), first_stage_(steps.first_stage_), stage_(first_stage_) {
-      part_ = first_part;
+        : timetable_(steps.timetable_), slot_(steps.slot_), first_stage_(steps.first_stage_) {
+      begin_part(0);
       if (!finds_step()) ++*this;
     }
     constexpr timetable_step const& operator*() const { return step_; }
     constexpr timetable_step const* operator->() const { return &step_; }
     constexpr iterator& operator++() {
       do go_on();
-      while (part_ != no_part && !finds_step());
+      while (part_ != parts && !finds_step());
       return *this;
     }
     constexpr iterator operator++(int) {
@@ -63,51 +86,48 @@ class timetable_steps {
     }
 
    private:
-    /// The parts of a slot, in order; each goes through the device's stages.
-    enum part : unsigned char {
-      first_part,
-      backward,
-      forward,
-      recompute,
-      send_backward,
-      send_forward,
-      outfeed,
-      update,
-      no_part
-    };
-
+    /// The first part from this one on that is asked for.
+    constexpr void begin_part(int part) {
+      auto const is_left_out = [](slot_part const& one) {
+        return passes_alone && one.kind != pass_kind::forward && one.kind != pass_kind::backward;
+      };
+      while (part != parts && is_left_out(slot_order[part])) ++part;
+      part_ = part;
+      stage_ = part == parts ? 0 : first_stage_;
+    }
     constexpr void go_on() {
-      if (part_ == backward && !recomputed_) {
+      if (!passes_alone && slot_order[part_].kind == pass_kind::backward && !recomputed_) {
         recomputed_ = true;
         return;
       }
       recomputed_ = false;
       stage_ = timetable_->next_stage_on_device(stage_);
-      if (stage_ < timetable_->stages()) return;
-      part_ = static_cast<part>(part_ + 1);
-      stage_ = part_ == no_part ? 0 : first_stage_;
+      if (stage_ == timetable_->stages()) begin_part(part_ + 1);
     }
     constexpr bool finds_step() {
       auto const& table = *timetable_;
-      int const last = table.stages() - 1;
-      switch (part_) {
-        case first_part: return stage_ == 0 && finds(pass_kind::infeed, stage_, table.infed_at(slot_));
-        case backward:
-          if (recomputed_) return finds_backward(pass_kind::backward);
-          return !table.recomputes_ahead(stage_) && finds_recomputation();
-        case forward: return finds_pass(pass_kind::forward, stage_);
-        case recompute: return table.recomputes_ahead(stage_) && finds_recomputation();
-        case send_backward: return table.sends(table.backward_pass(stage_)) && finds_backward(pass_kind::send);
-        case send_forward: return table.sends(stage_) && finds_pass(pass_kind::send, stage_);
-        case outfeed: return stage_ == last && finds(pass_kind::outfeed, stage_, table.outfed_at(slot_));
-        default: step_ = {}; return slot_ == table.slots() && table.trains() && stage_ == first_stage_;
+      auto const [kind, is_backward] = slot_order[part_];
+      switch (kind) {
+        case pass_kind::infeed: return stage_ == 0 && finds(kind, stage_, table.infed_at(slot_));
+        case pass_kind::backward:
+          if (!passes_alone && !recomputed_) return !table.recomputes_ahead(stage_) && finds_recomputation();
+          return finds_pass(kind, is_backward);
+        case pass_kind::forward: return finds_pass(kind, is_backward);
+        case pass_kind::recompute: return table.recomputes_ahead(stage_) && finds_recomputation();
+        case pass_kind::send: return table.sends(pass(is_backward)) && finds_pass(kind, is_backward);
+        case pass_kind::outfeed: return stage_ == table.stages() - 1 && finds(kind, stage_, table.outfed_at(slot_));
+        case pass_kind::weight_update:
+          step_ = {};
+          return slot_ == table.slots() && table.trains() && stage_ == first_stage_;
       }
+      return false;
     }
-    constexpr bool finds_backward(pass_kind kind) {
-      return timetable_->trains() && finds_pass(kind, timetable_->backward_pass(stage_));
+    [[nodiscard]] constexpr int pass(bool is_backward) const {
+      return is_backward ? timetable_->backward_pass(stage_) : timetable_->forward_pass(stage_);
     }
-    constexpr bool finds_pass(pass_kind kind, int pass) {
-      return finds(kind, pass, timetable_->micro_batch_at(pass, slot_));
+    constexpr bool finds_pass(pass_kind kind, bool is_backward) {
+      if (is_backward && !timetable_->trains()) return false;
+      return finds(kind, pass(is_backward), timetable_->micro_batch_at(pass(is_backward), slot_));
     }
     constexpr bool finds_recomputation() {
       return finds(pass_kind::recompute, timetable_->backward_pass(stage_), timetable_->recomputed_at(stage_, slot_));
@@ -122,7 +142,7 @@ class timetable_steps {
     int slot_ = 0;
     int first_stage_ = 0;
     int stage_ = 0;
-    part part_ = no_part;
+    int part_ = parts;
     bool recomputed_ = false;
     timetable_step step_;
   };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
@@ -100,7 +101,8 @@ class model_nodes {
     levels_.push_back({model, {}, {}});
     model_level level{model, {}, {}};
     std::vector<int> node_of_call(graph_.calls.size(), -1), node_of_child(graph_.nested_models.size(), -1);
-    auto const own_inputs = model == 0 ? std::span<nested_input_info const>{} : graph_.nested_inputs_of(model);
+    auto const own_inputs =
+        model == 0 ? tracing::array_view<nested_input_info const>{} : graph_.nested_inputs_of(model);
     for (int i = 0; i < static_cast<int>(own_inputs.size()); ++i) level.nodes.push_back(input_node(model, i));
     for (int call = 0; call < static_cast<int>(graph_.calls.size()); ++call) {
       int const child = child_holding(call, model);
@@ -209,7 +211,7 @@ class model_nodes {
       for (int const call : calls) result.push_back(graph_.call(call).shape);
       return result;
     };
-    auto const append = [&](std::span<shape const> each) {
+    auto const append = [&](tracing::array_view<shape const> each) {
       if (each.size() > 1) text += '[';
       for (std::size_t i = 0; i < each.size(); ++i) {
         if (i > 0) text += ", ";
@@ -221,7 +223,8 @@ class model_nodes {
     };
     append(shapes_of(inputs));
     if (!inputs.empty()) text += " \xe2\x86\x92 ";
-    append(outputs.size() == 1 ? graph_.shapes_of_outputs(outputs[0]) : std::span<shape const>(shapes_of(outputs)));
+    append(outputs.size() == 1 ? graph_.shapes_of_outputs(outputs[0])
+                               : tracing::array_view<shape const>(shapes_of(outputs)));
     return text;
   }
 

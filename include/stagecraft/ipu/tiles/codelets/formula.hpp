@@ -2,6 +2,7 @@
 // A formula at the elements of a tile: the host's, batch by batch.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/steps/tile_operation.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
@@ -22,7 +23,8 @@ class formula_codelet {
 
   /// Results may be operands. `read(i, k)` gives operand i at element k; `change(numbers, count)` may change them.
   template <class Read, class Change>
-  void run(std::size_t operands, Read const& read, std::span<tile_view const> results, Change const& change) const {
+  void run(std::size_t operands, Read const& read, tracing::array_view<tile_view const> results,
+           Change const& change) const {
     constexpr std::int64_t most_places = 256;
     std::array<std::array<float, most_places>, tile_operation::most_inputs> numbers;
     std::array<std::array<float, most_places>, tile_operation::most_outputs> found;
@@ -41,7 +43,7 @@ class formula_codelet {
     }
   }
   template <class Read>
-  void run(std::size_t operands, Read const& read, std::span<tile_view const> results) const {
+  void run(std::size_t operands, Read const& read, tracing::array_view<tile_view const> results) const {
     run(operands, read, results, [](auto&, std::size_t) {});
   }
 
