@@ -158,8 +158,7 @@ class tracer {
       shape[along] += part.shape()[along];
       ids.push_back(part.id);
     }
-    if (parts.size() == 1) return first;
-    return {list_, list_->append(operations::concatenate{along}, shape, ids)};
+    return parts.size() == 1 ? first : tensor{list_, list_->append(operations::concatenate{along}, shape, ids)};
   }
   constexpr tensor concatenate(std::initializer_list<tensor> parts, int axis = -1) {
     return concatenate(tracing::array_view<tensor const>(parts.begin(), parts.size()), axis);
