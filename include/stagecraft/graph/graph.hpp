@@ -9,7 +9,6 @@
 #include <stagecraft/graph/traced_graph.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft::tracing {
 
@@ -24,14 +23,15 @@ struct graph_view {
   tracing::array_view<layer_info const> layers;
   tracing::array_view<parameter const> parameters;
   tracing::array_view<call_info const> calls;
-  std::span<int const> inputs;
+  tracing::array_view<int const> inputs;
   tracing::array_view<nested_model_info const> nested_models;
   tracing::array_view<nested_input_info const> nested_inputs;
-  std::span<int const> model_outputs;
-  std::span<int const> ends;  ///< what the losses read: the model's outputs, then the penalties on activities
+  tracing::array_view<int const> model_outputs;
+  tracing::array_view<int const> ends;  ///< what the losses read: the model's outputs, then the penalties on activities
   tracing::array_view<shape const> output_shapes;
   tracing::array_view<detail::traced_mask const> masks;
-  std::span<int const> order;  ///< the calls (without inputs and parts) in Keras's order, see graph/post_order.hpp
+  tracing::array_view<int const>
+      order;  ///< the calls (without inputs and parts) in Keras's order, see graph/post_order.hpp
 
   [[nodiscard]] constexpr call_info const& call(int index) const { return calls[index]; }
   [[nodiscard]] constexpr layer_info const& layer(int index) const { return layers[index]; }
@@ -42,12 +42,12 @@ struct graph_view {
   [[nodiscard]] constexpr int batch_size() const { return nested_models[0].batch_size; }
 
   /// The calls whose outputs a call takes.
-  [[nodiscard]] constexpr std::span<int const> inputs_of(int index) const {
+  [[nodiscard]] constexpr tracing::array_view<int const> inputs_of(int index) const {
     auto const& node = call(index);
     return inputs.subspan(node.first_input, node.input_count);
   }
   /// The same without those that only tell which steps of a sequence count: what users see.
-  [[nodiscard]] constexpr std::span<int const> own_inputs_of(int index) const {
+  [[nodiscard]] constexpr tracing::array_view<int const> own_inputs_of(int index) const {
     auto const all = inputs_of(index);
     return all.first(all.size() - call(index).mask_inputs);
   }
@@ -67,7 +67,7 @@ struct graph_view {
     return nested_inputs.subspan(node.first_input, node.input_count);
   }
   /// The calls whose outputs are those of a nested model; 0 is the model itself.
-  [[nodiscard]] constexpr std::span<int const> outputs_of(int model) const {
+  [[nodiscard]] constexpr tracing::array_view<int const> outputs_of(int model) const {
     auto const& node = nested_models[model];
     return model_outputs.subspan(node.first_output, node.output_count);
   }

@@ -10,17 +10,16 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft::detail {
 
 /// What the ordering needs to see of a graph.
 struct graph_records {
   tracing::array_view<call_info const> calls;
-  std::span<int const> inputs;
+  tracing::array_view<int const> inputs;
   tracing::array_view<nested_model_info const> nested_models;
   tracing::array_view<nested_input_info const> nested_inputs;
-  std::span<int const> model_outputs;
+  tracing::array_view<int const> model_outputs;
 };
 
 /// A node of one level: a call of a layer, or a call of a nested model.

@@ -12,7 +12,6 @@
 #include <stagecraft/models/summary_options.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::models {
@@ -267,8 +266,9 @@ struct summary_totals {
   static constexpr double chain_widths[]{0.45, 0.85, 1.0};
   static constexpr double graph_widths[]{0.33, 0.55, 0.67, 1.0};
   bool const chain = model.sequential_like;
-  table_printer const table(options, chain ? 65 : 98,
-                            chain ? std::span<double const>(chain_widths) : std::span<double const>(graph_widths));
+  table_printer const table(
+      options, chain ? 65 : 98,
+      chain ? tracing::array_view<double const>(chain_widths) : tracing::array_view<double const>(graph_widths));
   table.title("Model", model.name);
   table.rule('_');
   table.row({"Layer (type)", "Output Shape", "Param #", "Connected to"});

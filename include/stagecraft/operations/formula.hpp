@@ -7,7 +7,6 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
-#include <span>
 #include <utility>
 
 namespace stagecraft::operations {
@@ -163,7 +162,7 @@ struct formula_view {
   static constexpr std::size_t most_steps = 128;
 
   tracing::array_view<formula_step const> steps;
-  std::span<int const> results;
+  tracing::array_view<int const> results;
 };
 
 }  // namespace stagecraft::operations

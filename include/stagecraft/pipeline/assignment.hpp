@@ -10,7 +10,6 @@
 #include <stagecraft/pipeline/written_assignment.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace stagecraft {
@@ -61,7 +60,7 @@ struct any_assignment {
 class stage_list_reader {
  public:
   constexpr stage_list_reader(graph_view const& graph, tracing::array_view<stage_token const> tokens,
-                              std::span<int> stages, diagnostic& problem)
+                              tracing::array_view<int> stages, diagnostic& problem)
       : graph_(graph), tokens_(tokens), stages_(stages), problem_(problem) {}
 
   constexpr void read() { read_level(0, 0, static_cast<int>(graph_.order.size())); }
@@ -123,7 +122,7 @@ class stage_list_reader {
 
   graph_view const& graph_;
   tracing::array_view<stage_token const> tokens_;
-  std::span<int> stages_;
+  tracing::array_view<int> stages_;
   diagnostic& problem_;
   std::size_t position_ = 0;
 };

@@ -14,7 +14,6 @@
 #include <stagecraft/pipeline/stages.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -161,7 +160,7 @@ constexpr std::size_t size_of_list(name_pattern_list<Pattern...>) {
 
 /// E2052: a pattern cannot be read. E2051: one matches no layer. E2050: a layer is matched by none.
 constexpr void assign_by_name(graph_view const& graph, tracing::array_view<stage_pattern const> patterns, int stages,
-                              std::span<int> of_call, diagnostic& problem) {
+                              tracing::array_view<int> of_call, diagnostic& problem) {
   for (auto const& [text, stage, pattern, matched] : patterns)
     if (pattern->failed())
       problem.report(2052, "the pattern '", text.substr(0, 80), "' of pipeline stage ", stage,
@@ -209,7 +208,7 @@ struct stages_by_name {
   }();
 
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic& problem) {
     check_arguments(problem);
     if (problem.failed()) return;
     stage_patterns<M, (std::size_t{0} + ... + size_of_list(list_patterns<Argument>()))> all;
@@ -222,7 +221,7 @@ struct stages_by_name {
  private:
   /// The stage of unmatched layers is that of all, until a pattern says otherwise.
   template <stage_argument One>
-  static constexpr void start_with(graph_view const& graph, std::span<int> of_call) {
+  static constexpr void start_with(graph_view const& graph, tracing::array_view<int> of_call) {
     if constexpr (is_stage_of_unmatched<typename decltype(One)::type>)
       for (int const call : graph.order) of_call[call] = One.value.stage;
   }

@@ -7,7 +7,6 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <cstddef>
-#include <span>
 #include <utility>
 
 namespace stagecraft::detail {
@@ -15,7 +14,7 @@ namespace stagecraft::detail {
 /// The stages of a model as it is by itself.
 struct own_stages {
   bool pipelined = false;
-  std::span<int const> of_call;  ///< by the calls of its graph
+  tracing::array_view<int const> of_call;  ///< by the calls of its graph
   bool maps_devices = false;
 };
 

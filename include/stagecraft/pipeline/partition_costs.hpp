@@ -6,7 +6,6 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -34,7 +33,7 @@ struct partition_costs {
   tracing::array_view<bool const> joined = {};          ///< whether a position is in the stage of the one before
   tracing::array_view<long long const> exclusive = {};  ///< memory of each position
   tracing::array_view<long long const> temporary = {};  ///< memory while a position is carried out
-  std::span<int const> kind = {};                       ///< of each position, from 0; -1: shares nothing
+  tracing::array_view<int const> kind = {};             ///< of each position, from 0; -1: shares nothing
   tracing::array_view<long long const> shared = {};     ///< memory of each kind
   long long capacity = -1;                              ///< memory of a stage; -1: any
 

@@ -18,7 +18,6 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <span>
 #include <type_traits>
 
 namespace stagecraft::pipeline {
@@ -119,9 +118,11 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
       }
     } else if constexpr (is_range_of_stages<assignment_type>) {
       read_range(result);
-    } else if constexpr (requires { Assignment.template assign_stages<M>(std::span<int>{}, result.problem); }) {
+    } else if constexpr (requires {
+                           Assignment.template assign_stages<M>(tracing::array_view<int>{}, result.problem);
+                         }) {
       // A rule for any model, such as that of manual_pipeline.
-      Assignment.template assign_stages<M>(std::span<int>(result.of_call), result.problem);
+      Assignment.template assign_stages<M>(tracing::array_view<int>(result.of_call), result.problem);
     } else {
       result.problem.report(
           2016, "the stages are given as a value of type '", type_name<assignment_type>(),

@@ -11,7 +11,6 @@
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::pipeline {
@@ -111,9 +110,9 @@ inline void print_pipeline_summary(graph_view const& graph, tracing::array_view<
   static constexpr double sequential_widths[]{0.5, 1.0};
   static constexpr double graph_widths[]{0.4, 0.8, 1.0};
   bool const sequential = graph.kind() == model_kind::sequential;
-  table_printer const table(
-      options, sequential ? 60 : 89,
-      sequential ? std::span<double const>(sequential_widths) : std::span<double const>(graph_widths));
+  table_printer const table(options, sequential ? 60 : 89,
+                            sequential ? tracing::array_view<double const>(sequential_widths)
+                                       : tracing::array_view<double const>(graph_widths));
   table.title("Model", graph.name());
   table.rule('_');
   if (sequential)

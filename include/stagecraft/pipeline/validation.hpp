@@ -5,7 +5,6 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/graph.hpp>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -13,8 +12,8 @@ namespace stagecraft::detail {
 /// device i).
 struct staged_graph {
   graph_view const& graph;
-  std::span<int const> stages;
-  std::span<int const> devices;
+  tracing::array_view<int const> stages;
+  tracing::array_view<int const> devices;
   tracing::array_view<bool const>
       beside;  ///< whether a stage works at the same time as the one before it; empty: none does
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::cpu {
 
@@ -27,7 +26,7 @@ class list_values {
   using extents = operations::extents;
 
  protected:
-  list_values(tracing::array_view<node const> nodes, std::span<int const> operands,
+  list_values(tracing::array_view<node const> nodes, tracing::array_view<int const> operands,
               tracing::array_view<float* const> memory)
       : nodes_(nodes), operands_(operands), memory_(memory) {}
 
@@ -89,7 +88,7 @@ class list_values {
   }
 
   tracing::array_view<node const> nodes_;
-  std::span<int const> operands_;
+  tracing::array_view<int const> operands_;
   tracing::array_view<float* const> memory_;
   tracing::array_view<operations::place const> places_;
   batch_part part_;

@@ -8,7 +8,6 @@
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 namespace stagecraft::cpu {
 
@@ -46,8 +45,8 @@ class plan_runner {
   [[nodiscard]] float const* address(int id) const { return addresses_[id]; }
 
  private:
-  void run(std::span<int const> order, tracing::array_view<operations::place const> places, std::int64_t of_values,
-           tensors const& where) {
+  void run(tracing::array_view<int const> order, tracing::array_view<operations::place const> places,
+           std::int64_t of_values, tensors const& where) {
     for (std::size_t id = 0; id < places.size(); ++id) addresses_[id] = find(places[id], where);
     list_runner<Arch>(plan_.nodes, plan_.operands, addresses_, workspace_ + of_values, seed_, stream_).run(order);
   }

@@ -17,7 +17,6 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -107,7 +106,7 @@ class traced_layer {
 
   /// A step of the plan.
   struct step {
-    std::span<int const> order;
+    tracing::array_view<int const> order;
     tracing::array_view<operations::segment const> segments;
     tracing::array_view<operations::place const> places;
     tracing::array_view<operations::product_join const> joins;
@@ -273,7 +272,7 @@ class traced_layer {
     });
   }
   static constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
-  static void run_samples(Call const& part, step const& what, std::span<int const> order) {
+  static void run_samples(Call const& part, step const& what, tracing::array_view<int const> order) {
     float* const samples = part.memory.workspace + shared_floats;
     auto const [begin, end] = part.share().of(parts);
     with_runner(part, what, [&](auto& memory, runner& some) {

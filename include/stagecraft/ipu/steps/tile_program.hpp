@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::tiles {
 
@@ -39,7 +38,7 @@ struct tile_program_view {
   tracing::array_view<tile_loop const> loops;  ///< by their begin; an inner one stands behind the one around it
   tracing::array_view<convolution_shape const> shapes;
   tracing::array_view<convolution_plan const> plans;
-  std::span<std::int64_t const> copies;  ///< where the copies of each operation begin
+  tracing::array_view<std::int64_t const> copies;  ///< where the copies of each operation begin
   operation_cost cost;
   // Of these, what trips of loops do once more.
   std::int64_t repeated_compute_sets = 0;

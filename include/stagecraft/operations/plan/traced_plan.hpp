@@ -6,7 +6,6 @@
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/plan/value_places.hpp>
-#include <span>
 #include <utility>
 
 namespace stagecraft::operations {
@@ -144,10 +143,10 @@ struct frozen_plan {
 /// The same without its lengths in its type.
 struct plan_view {
   tracing::array_view<node const> nodes;
-  std::span<int const> operands;
-  std::span<int const> forward, backward;
+  tracing::array_view<int const> operands;
+  tracing::array_view<int const> forward, backward;
   tracing::array_view<place const> forward_places, backward_places;
-  std::span<int const> gradients;
+  tracing::array_view<int const> gradients;
   int output = 0;
   std::int64_t kept_floats = 0, forward_workspace = 0, backward_workspace = 0;
 

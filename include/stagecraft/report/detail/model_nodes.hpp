@@ -11,7 +11,6 @@
 #include <stagecraft/report/plot_model_options.hpp>
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,8 +21,8 @@ namespace stagecraft::detail {
 /// A model that is drawn.
 struct drawn_model {
   graph_view const& graph;
-  std::span<int const> stages;  ///< per call; empty: it has none
-  std::span<int const> devices;
+  tracing::array_view<int const> stages;  ///< per call; empty: it has none
+  tracing::array_view<int const> devices;
   int stage_count = 0;
 
   /// The stage of a call; `unassigned` if it has none.
@@ -164,7 +163,7 @@ class model_nodes {
     node.class_name = call.is_input ? "InputLayer" : std::string(layer.class_name);
     node.type = name(call.type);
     std::vector<int> const inputs(graph_.inputs_of(index).begin(), graph_.inputs_of(index).end());
-    node.shapes = shapes(inputs, std::span<int const>(&index, 1));
+    node.shapes = shapes(inputs, tracing::array_view<int const>(&index, 1));
     node.first_stage = node.last_stage = model_.stage(index);
     return node;
   }
@@ -198,15 +197,16 @@ class model_nodes {
     if (node.name.empty()) node.name = std::string(nested(model).name.view()) + "_input";
     if (input.call >= 0) {
       node.type = name(graph_.call(input.call).type);
-      node.shapes = shapes({}, std::span<int const>(&input.call, 1));
+      node.shapes = shapes({}, tracing::array_view<int const>(&input.call, 1));
     }
     return node;
   }
 
   /// "[(None, 3), (None, 5)] → (None, 8)".
-  [[nodiscard]] std::string shapes(std::span<int const> inputs, std::span<int const> outputs) const {
+  [[nodiscard]] std::string shapes(tracing::array_view<int const> inputs,
+                                   tracing::array_view<int const> outputs) const {
     std::string text;
-    auto const shapes_of = [&](std::span<int const> calls) {
+    auto const shapes_of = [&](tracing::array_view<int const> calls) {
       std::vector<shape> result;
       for (int const call : calls) result.push_back(graph_.call(call).shape);
       return result;

@@ -10,14 +10,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::detail {
 
 /// `everywhere`: what the formula is given for all elements.
 class formula_codelet {
  public:
-  formula_codelet(operations::formula_view const& formula, std::span<double const> everywhere) : formula_(formula) {
+  formula_codelet(operations::formula_view const& formula, tracing::array_view<double const> everywhere)
+      : formula_(formula) {
     kernels::formula_constants(formula, everywhere, constants_);
   }
 
@@ -37,7 +37,8 @@ class formula_codelet {
       for (std::size_t i = 0; i < operands; ++i)
         for (std::int64_t k = 0; k < count; ++k) numbers[i][k] = read(i, first + k);
       change(numbers, static_cast<std::size_t>(count));
-      kernels::formula_places(formula_, constants_, given, std::span(to).first(results.size()), count);
+      kernels::formula_places(formula_, constants_, given, tracing::array_view<float*>(to).first(results.size()),
+                              count);
       for (std::size_t i = 0; i < results.size(); ++i)
         for (std::int64_t k = 0; k < count; ++k) results[i].set(first + k, found[i][k]);
     }
