@@ -78,7 +78,7 @@ struct step_code {
   /// Another step behind this one.
   constexpr step_code& operator+=(step_code const& next) {
     identity = (identity ^ next.identity) * 1099511628211U;
-    for (int i = 0; i < 8; ++i) codelets[i] |= next.codelets[i];
+    for (int i = 0; i < operation_kinds; ++i) codelets[i] |= next.codelets[i];
     compute_sets += next.compute_sets;
     exchanges += next.exchanges;
     return *this;

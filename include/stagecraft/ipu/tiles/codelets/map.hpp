@@ -149,29 +149,30 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
     traced = detail::activation_formula_of(operation);
     formula = &of_activation.emplace(traced->steps, traced->results);
   }
-  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-    auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
-    machine.count_flops(work.flops);
-    machine.vertex("map", tile, work.cycles, [&] {
-      auto const result = machine.home(operation.outputs[0], tile);
-      operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
-      bool const draws = operation.sizes[detail::map_draws] != 0;
-      auto const read = [&](std::size_t i, std::int64_t e) {
-        if (i == inputs) return function.drawn(mapping.first(tile) + e);
-        auto const& from = own[i].read;
-        std::int64_t const element = mapping.first(tile) + e;
-        return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
-      };
-      if (formula != nullptr)
-        return detail::formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
-      for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
-        float in[most]{};
-        for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);
-        result.set(e, function(in, mapping.first(tile) + e));
-      }
-    });
-  }
-  machine.end_compute_set();
+  bool const draws = operation.sizes[detail::map_draws] != 0;
+  machine.compute_set(
+      "map", mapping.tiles_used(),
+      [&](int tile) {
+        auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
+        return vertex_work{work.cycles, work.flops};
+      },
+      [&](int tile) {
+        auto const result = machine.home(operation.outputs[0], tile);
+        operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
+        auto const read = [&](std::size_t i, std::int64_t e) {
+          if (i == inputs) return function.drawn(mapping.first(tile) + e);
+          auto const& from = own[i].read;
+          std::int64_t const element = mapping.first(tile) + e;
+          return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
+        };
+        if (formula != nullptr)
+          return detail::formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
+        for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
+          float in[most]{};
+          for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);
+          result.set(e, function(in, mapping.first(tile) + e));
+        }
+      });
 }
 
 }  // namespace stagecraft::tiles

@@ -76,14 +76,16 @@ inline void run_repeat(tile_machine& machine, tile_operation const& operation) {
   std::vector<repeated_copy> copies;
   for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, operation, field, tile);
   machine.end_exchange();
-  for (int tile = 0; tile < tiles; ++tile) {
-    auto const& copy = copies[tile];
-    tile_view const result = machine.home(output, tile);
-    machine.vertex("repeat", tile, rearrange_cycles(machine.target(), result.type(), result.size()), [&] {
-      for (std::int64_t i = 0; i < result.size(); ++i) result.set(i, copy[i]);
-    });
-  }
-  machine.end_compute_set();
+  machine.compute_set(
+      "repeat", tiles,
+      [&](int tile) {
+        auto const& result = machine.home(output, tile);
+        return vertex_work{rearrange_cycles(machine.target(), result.type(), result.size()), 0};
+      },
+      [&](int tile) {
+        auto const& result = machine.home(output, tile);
+        for (std::int64_t i = 0; i < result.size(); ++i) result.set(i, copies[tile][i]);
+      });
 }
 
 }  // namespace stagecraft::detail
@@ -100,21 +102,21 @@ inline void run_rearrange(tile_machine& machine, tile_operation const& operation
   for (int tile = 0; tile < mapping.tiles_used(); ++tile)
     copies.push_back(detail::receive_box(machine, operation, box, tile));
   machine.end_exchange();
-  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-    auto const& copy = copies[tile];
-    std::int64_t const written = clears ? mapping.elements_of(tile) : copy.size();
-    if (written == 0) continue;
-    tile_view const result = machine.home(output, tile);
-    machine.vertex("rearrange", tile, detail::rearrange_cycles(machine.target(), result.type(), written), [&] {
-      std::int64_t at = 0;
-      for (std::int64_t i = 0; i < result.size(); ++i)
-        if (box.source_of(mapping.first(tile) + i) >= 0)
-          result.set(i, copy[at++]);
-        else if (clears)
-          result.set(i, 0);
-    });
-  }
-  machine.end_compute_set();
+  machine.compute_set(
+      "rearrange", mapping.tiles_used(),
+      [&](int tile) {
+        std::int64_t const written = clears ? mapping.elements_of(tile) : copies[tile].size();
+        return vertex_work{detail::rearrange_cycles(machine.target(), machine.home(output, tile).type(), written), 0};
+      },
+      [&](int tile) {
+        auto const& result = machine.home(output, tile);
+        std::int64_t at = 0;
+        for (std::int64_t i = 0; i < result.size(); ++i)
+          if (box.source_of(mapping.first(tile) + i) >= 0)
+            result.set(i, copies[tile][at++]);
+          else if (clears)
+            result.set(i, 0);
+      });
 }
 
 }  // namespace stagecraft::tiles

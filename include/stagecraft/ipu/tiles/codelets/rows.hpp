@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/ipu/tiles/codelets/row_losses.hpp>
+#include <stagecraft/ipu/tiles/codelets/sum_of_tiles.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cmath>
 #include <cstdint>
@@ -91,49 +92,30 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
   }
   machine.end_exchange();
 
-  for (int tile = 0; tile < tiles; ++tile) {
-    auto const& operands = copies[tile];
-    auto const rows = shares.of(tile);
-    auto const work = detail::rows_work(step, operation, rows, machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex(is_loss ? "Loss" : "Softmax", tile, work.cycles, [&] {
-      if (is_loss) {
-        // Of all rows, unless it is said how many a sample has.
-        auto const valid =
-            operation.sizes[5] == 0 ? rows : operation.sizes[5] * machine.values().valid_samples - shares.first(tile);
-        return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
-      }
-      for (std::int64_t row = 0; row < rows; ++row)
-        if (function == rows_function::softmax_of_rows)
-          detail::softmax_of_row(operands[0], row * columns, columns);
-        else
-          detail::softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
-    });
-  }
-  machine.end_compute_set();
-
-  tile_view all_sums;
-  if (is_loss && tiles > 0) all_sums = machine.allocate(0, tiles, dtype::float32);
-  for (int tile = 0; tile < tiles; ++tile) {
-    if (function != rows_function::loss)
-      detail::for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
-                               [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-                                 machine.send(copies[tile][0], at, operation.outputs[is_loss ? 1 : 0], first, count);
-                               });
-    if (is_loss) machine.receive(all_sums, tile, sums[tile], 0, 1);
-  }
-  machine.end_exchange();
-  if (!is_loss || tiles == 0) return;
-
-  auto const work = detail::added_partials(tiles, machine.target());
-  machine.count_flops(work.flops);
-  auto const result = machine.home(operation.outputs[0], 0);
-  machine.vertex("ReduceAdd", 0, work.cycles, [&] {
-    double sum = 0;
-    for (int tile = 0; tile < tiles; ++tile) sum += all_sums[tile];
-    result.set(0, static_cast<float>(sum));
-  });
-  machine.end_compute_set();
+  machine.compute_set(
+      is_loss ? "Loss" : "Softmax", tiles,
+      [&](int tile) { return detail::rows_work(step, operation, shares.of(tile), machine.target()); },
+      [&](int tile) {
+        auto const& operands = copies[tile];
+        auto const rows = shares.of(tile);
+        if (is_loss) {
+          // Of all rows, unless it is said how many a sample has.
+          auto const valid =
+              operation.sizes[5] == 0 ? rows : operation.sizes[5] * machine.values().valid_samples - shares.first(tile);
+          return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
+        }
+        for (std::int64_t row = 0; row < rows; ++row)
+          if (function == rows_function::softmax_of_rows)
+            detail::softmax_of_row(operands[0], row * columns, columns);
+          else
+            detail::softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
+      });
+  for (int tile = 0; tile < tiles && function != rows_function::loss; ++tile)
+    detail::for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
+                             [&](std::int64_t at, std::int64_t first, std::int64_t count) {
+                               machine.send(copies[tile][0], at, operation.outputs[is_loss ? 1 : 0], first, count);
+                             });
+  detail::add_up_tiles(machine, operation, sums, detail::added_partials(tiles, machine.target()));
 }
 
 }  // namespace stagecraft::tiles
