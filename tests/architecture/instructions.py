@@ -21,7 +21,7 @@ COMPUTES = re.compile(r"stagecraft::(kernels::|cpu::operation<|engine::host_pipe
 FIRST_VALUES = re.compile(r"^(void |float |double )?stagecraft::kernels::"
                           r"(initialize|random_|compute_fans|detail::(fill_|dot))")
 CHECKS = re.compile(r"stagecraft::kernels::detail::(\(anonymous namespace\)::)?(check_processor|require_processor|"
-                    r"complain_about_processor|instruction_sets_of_processor|may_use_tiles|only|level_of|processor_)")
+                    r"complain_about_processor|(?:allowed_|usable_)?instruction_sets|may_use_tiles|only|level_of|processor_)")
 
 
 def output(*command, text=None):

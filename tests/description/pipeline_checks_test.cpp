@@ -172,7 +172,15 @@ static_assert(measured_code<along_first, sparse_metric{.axis = 3}> == 1103);
 template <sc::number_list Normalizer>
 constexpr int normalized_code =
     measured_code<sc::losses::mean_squared_error{}, sc::metrics::mean_relative_error{.normalizer = Normalizer}>;
-static_assert(normalized_code<2.5F> == 0 && normalized_code<{1, 2, 3, 4}> == 0 && normalized_code<{1, 2, 3}> == 1102);
+static_assert(normalized_code<2.5F> == 0 && normalized_code<{1, 2, 3, 4}> == 0 && normalized_code<{1, 2, 3}> == 1102 &&
+              normalized_code<{}> == 1102);
+// More numbers than a list has room for are counted, and no one reads them.
+static_assert([] {
+  sc::number_list numbers;
+  for (int i = 0; i < 40; ++i) numbers.append(static_cast<float>(40 - i));
+  numbers.sort();
+  return numbers.count == 40 && numbers.end() - numbers.begin() == 32 && numbers.numbers[0] == 9;
+}());
 
 }  // namespace
 

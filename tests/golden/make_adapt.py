@@ -14,7 +14,7 @@ file = GoldenFile("adapt.txt", "Layers that are adapted to data: what they learn
 
 data = numbers.normal(150, 4, 3) * np.array([1, 3, 0.5], np.float32) + np.array([0, 2, -1], np.float32)
 file.add("data", data)
-for name, axis in (("features", -1), ("places", (1, 2)), ("all", None)):
+for name, axis in (("features", -1), ("places", (2, 1)), ("all", None)):
     layer = layers.Normalization(axis=axis)
     layer.adapt(data)
     for weight, value in zip(("mean", "variance"), layer.weights):

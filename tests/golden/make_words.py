@@ -135,7 +135,7 @@ def preprocessing(cases):
         return layer(inputs[0])
 
     word("normalization", [(2, 3)], layers.Normalization, with_weights)
-    word("normalization_axes", [(2, 2, 3)], lambda: layers.Normalization(axis=(1, -1)), with_weights)
+    word("normalization_axes", [(2, 2, 3)], lambda: layers.Normalization(axis=(-1, 1)), with_weights)
     word("normalization_given", [(2, 3)], lambda: layers.Normalization(mean=[1, 2, 3], variance=0.5))
     word("normalization_one", [(2, 3)], lambda: layers.Normalization(axis=None, mean=1, variance=4))
     word("discretization", [(4,)], lambda: layers.Discretization([-1.0, 0.0, 0.5]), numbers)

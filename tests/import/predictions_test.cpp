@@ -21,6 +21,8 @@
 #include "expected/torch_resnet.hpp"
 #include "expected/torch_words.hpp"
 
+#include "hdf5_process.hpp"
+
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/keras_files.hpp>
 #include <stagecraft/io/safetensors.hpp>
@@ -224,6 +226,15 @@ TEST_CASE("what is no file is no file of Keras's, and is not waited for") {
   } catch (sc::file_error const& error) {
     CHECK(error.code() == "E5001");
   }
+}
+
+TEST_CASE("a process that reads a file for the tool is not waited for without end") {
+  sc::io::hdf5_writer writer("names");
+  writer.add_texts("model_weights", "layer_names", {"dense"});
+  auto const bytes = writer.finish();
+  CHECK(sc::tool::hdf5_process(bytes, "names").has_group("/model_weights"));
+  CHECK_THROWS_WITH_AS(sc::tool::hdf5_process(bytes, "names", std::chrono::seconds(0)),
+                       "names: takes longer to be read than a file of its size should [E5105]", sc::file_error);
 }
 
 TEST_CASE("lists of texts that no attribute holds are divided as Keras divides them") {

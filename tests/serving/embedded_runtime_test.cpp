@@ -209,6 +209,10 @@ TEST_CASE("a batch has the least of several sizes that holds its samples") {
   CHECK(problem({1, 4}, {.batch_size = 4, .replicas = 2}) == 5148);
   CHECK(problem({1, 4}, {.batch_size = 4, .of_inputs = 4}) == 5148);
   CHECK(problem({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}, {.batch_size = 17}) == 5148);
+  constexpr serving::batch_size_list many{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
+  static_assert(many.count == 17 && many.kept().back() == 16);
+  CHECK(serving::detail::check_batch_sizes(many.kept(), {.batch_size = 17}, 1).text.view() ==
+        "allowed_batch_sizes has 17 sizes, of which there may be 16 [E5148]");
 
   std::vector<std::unique_ptr<serving::program>> programs;
   std::vector<doubling_program*> sizes;

@@ -19,7 +19,7 @@ namespace {
 struct adapted : sc::functional<adapted> {
   static constexpr auto build(auto& model) {
     auto x = model.input(4, 3);
-    return sc::outputs(normalization({.name = "features"})(x), normalization({.axis = {1, 2}, .name = "places"})(x),
+    return sc::outputs(normalization({.name = "features"})(x), normalization({.axis = {2, 1}, .name = "places"})(x),
                        normalization({.axis = sc::axis_list::none(), .name = "all"})(x),
                        discretization({.num_bins = 5, .name = "bins"})(x),
                        discretization({.num_bins = 3, .epsilon = 0.005F, .name = "exact_bins"})(x));

@@ -84,6 +84,14 @@ TEST_CASE("class weights where a sample has several rows, or a model several out
   xt::xtensor<int, 2> const y({4, 2}, 1);
   check_refused("class_weight: expected a model with one class per sample, found one with 2 [E4006]", rows,
                 [&](recorder&) { rows.fit(data.x, y, {.verbose = 0, .class_weight = {{0, 1.0F}, {1, 2.0F}}}); });
+  // Four rows of one number each, along which the classes lie: one class.
+  static constexpr auto along_rows = sc::training{
+      .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true, .axis = 1}, .batch_size = 8};
+  sc::trainer<sc::sequential<input{4}, reshape{4, 1}>, along_rows> one_class;
+  xt::xtensor<int, 2> const classes({4, 1}, 1);
+  double const plain = one_class.evaluate(data.x, classes, {.verbose = 0})[0];
+  auto const weighted = one_class.fit(data.x, classes, {.verbose = 0, .class_weight = {{0, 1.0F}, {1, 2.0F}}});
+  CHECK(weighted.at("loss")[0] == doctest::Approx(2 * plain));
 }
 
 TEST_CASE("validation data") {

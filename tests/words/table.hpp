@@ -93,7 +93,7 @@ inline std::vector<word> preprocessing_words() {
   return {
       {"center_crop", center_crop{2, 3}, {{5, 4, 2}}},
       {"normalization", normalization{}, {{2, 3}}},
-      {"normalization_axes", normalization{{.axis = {1, -1}}}, {{2, 2, 3}}},
+      {"normalization_axes", normalization{{.axis = {-1, 1}}}, {{2, 2, 3}}},
       {"normalization_given", normalization{{.mean = {1, 2, 3}, .variance = 0.5F}}, {{2, 3}}},
       {"normalization_one", normalization{{.axis = sc::axis_list::none(), .mean = 1, .variance = 4}}, {{2, 3}}},
       {"discretization", discretization{{.bin_boundaries = {-1, 0, 0.5}}}, {{4}}, whole},

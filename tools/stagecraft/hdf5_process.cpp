@@ -5,12 +5,14 @@
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/tensor_bytes.hpp>
 #include <stagecraft/io/keras/hdf5_file.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <new>
+#include <poll.h>
 #include <span>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -24,8 +26,11 @@ namespace {
 
 constexpr std::uint64_t least_memory = std::uint64_t{256} << 20, growth = 64;
 constexpr std::uint64_t least_seconds = 60, bytes_of_second = 1'000'000;
+constexpr std::uint64_t slowness = 10;  // of a clock, where others have the processor and the disk, too
 
 using bytes = std::vector<std::byte>;
+using time_point = std::chrono::steady_clock::time_point;
+constexpr auto forever = time_point::max();
 
 void append_sized(bytes& to, std::string_view text) {
   io::append_number<8>(to, text.size());
@@ -50,38 +55,55 @@ void hang_up(int socket) {
   ::close(socket);
 }
 
-bool send_all(int socket, std::span<std::byte const> from) {
-  while (!from.empty()) {
-    auto const count = ::send(socket, from.data(), from.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
+/// Waits until a socket takes more, or has more. False: the time is over.
+bool is_ready(int socket, short what, time_point until) {
+  for (;;) {
+    auto left = std::chrono::milliseconds(-1);
+    if (until != forever) {
+      left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+      if (left.count() <= 0) return false;
+    }
+    pollfd waited{socket, what, 0};
+    int const ready = ::poll(&waited, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+/// True after all of it has been sent, or received, by calls of `some`.
+template <class Bytes, class Some>
+bool move_all(int socket, short what, Bytes left, time_point until, Some const& some) {
+  while (!left.empty()) {
+    if (!is_ready(socket, what, until)) return false;
+    auto const count = some(left);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0) return false;
-    from = from.subspan(static_cast<std::size_t>(count));
+    left = left.subspan(static_cast<std::size_t>(count));
   }
   return true;
 }
-bool receive_all(int socket, std::span<std::byte> to) {
-  while (!to.empty()) {
-    auto const count = ::recv(socket, to.data(), to.size(), 0);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    to = to.subspan(static_cast<std::size_t>(count));
-  }
-  return true;
+bool send_all(int socket, std::span<std::byte const> from, time_point until) {
+  return move_all(socket, POLLOUT, from, until, [socket](auto left) {
+    return ::send(socket, left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  });
+}
+bool receive_all(int socket, std::span<std::byte> to, time_point until) {
+  return move_all(socket, POLLIN, to, until,
+                  [socket](auto left) { return ::recv(socket, left.data(), left.size(), MSG_DONTWAIT); });
 }
 
 /// A message has its length in front.
-bool send_message(int socket, bytes const& message) {
+bool send_message(int socket, bytes const& message, time_point until) {
   bytes length;
   io::append_number<8>(length, message.size());
-  return send_all(socket, length) && send_all(socket, message);
+  return send_all(socket, length, until) && send_all(socket, message, until);
 }
-std::optional<bytes> receive_message(int socket, std::uint64_t most) {
+std::optional<bytes> receive_message(int socket, std::uint64_t most, time_point until) {
   bytes length(8);
-  if (!receive_all(socket, length)) return std::nullopt;
+  if (!receive_all(socket, length, until)) return std::nullopt;
   auto const count = io::number_at<8>(length.data());
   if (count > most) return std::nullopt;
   bytes message(static_cast<std::size_t>(count));
-  if (!receive_all(socket, message)) return std::nullopt;
+  if (!receive_all(socket, message, until)) return std::nullopt;
   return message;
 }
 
@@ -149,7 +171,7 @@ bytes refusal(std::string_view code, std::string_view text) {
 void serve(int socket, std::string const& name, std::function<std::unique_ptr<io::hdf5_file>()> const& open) {
   std::unique_ptr<io::hdf5_file> file;
   constexpr std::uint64_t longest_question = 1 << 24;
-  while (auto const question = receive_message(socket, longest_question)) {
+  while (auto const question = receive_message(socket, longest_question, forever)) {
     bytes answer;
     try {
       if (!file) file = open();
@@ -161,7 +183,7 @@ void serve(int socket, std::string const& name, std::function<std::unique_ptr<io
     } catch (std::bad_alloc const&) {
       answer = refusal("E5105", name + ": takes more memory to be read than a file of its size should");
     }
-    if (!send_message(socket, answer)) return;
+    if (!send_message(socket, answer, forever)) return;
   }
 }
 
@@ -190,11 +212,13 @@ std::vector<float> hdf5_answer::floats() {
   return result;
 }
 
-hdf5_process::hdf5_process(std::string const& path) : hdf5_content(path) {
+hdf5_process::hdf5_process(std::string const& path, std::chrono::seconds patience)
+    : hdf5_content(path), patience_(patience) {
   start(io::byte_source(path).size(), [&] { return std::make_unique<io::hdf5_file>(path); });
 }
 
-hdf5_process::hdf5_process(std::vector<std::byte> contents, std::string of) : hdf5_content(std::move(of)) {
+hdf5_process::hdf5_process(std::vector<std::byte> contents, std::string of, std::chrono::seconds patience)
+    : hdf5_content(std::move(of)), patience_(patience) {
   auto const size = contents.size();
   start(size, [&] { return std::make_unique<io::hdf5_file>(std::move(contents), name()); });
 }
@@ -206,6 +230,7 @@ hdf5_process::~hdf5_process() {
 
 void hdf5_process::start(std::uint64_t size, std::function<std::unique_ptr<io::hdf5_file>()> const& open) {
   most_memory_ = least_memory + growth * size;
+  if (patience_ == by_size) patience_ = std::chrono::seconds(slowness * (least_seconds + size / bytes_of_second));
   int sockets[2];
   auto const stop = [&] {
     io::refuse("E5105", name(), std::string("no process can be started that reads it: ") + std::strerror(errno));
@@ -237,7 +262,7 @@ void hdf5_process::start(std::uint64_t size, std::function<std::unique_ptr<io::h
   }
 }
 
-void hdf5_process::ended(std::string const& path) const {
+void hdf5_process::ended(std::string const& path, bool is_late) const {
   int status = 0;
   if (process_ > 0) {
     ::kill(process_, SIGKILL);  // one that does not answer as it should
@@ -245,7 +270,8 @@ void hdf5_process::ended(std::string const& path) const {
   }
   auto const place = path.empty() ? std::string() : ", at '" + path + "'";
   int const signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal == SIGXCPU) io::refuse("E5105", name(), "takes longer to be read than a file of its size should" + place);
+  if (signal == SIGXCPU || is_late)
+    io::refuse("E5105", name(), "takes longer to be read than a file of its size should" + place);
   io::refuse("E5105", name(),
              "is damaged, or made to do harm: libhdf5 has failed while it read it" + place + " (" +
                  (signal == 0 || signal == SIGKILL ? std::string("no answer") : std::string(::strsignal(signal))) +
@@ -257,9 +283,9 @@ hdf5_answer hdf5_process::answer(char what, std::string const& path, std::string
   io::append_number<8>(question, static_cast<std::uint64_t>(what));
   append_sized(question, path);
   append_sized(question, attribute);
-  if (!send_message(socket_, question)) ended(path);
-  auto message = receive_message(socket_, most_memory_);
-  if (!message) ended(path);
+  auto const until = std::chrono::steady_clock::now() + patience_;
+  auto message = send_message(socket_, question, until) ? receive_message(socket_, most_memory_, until) : std::nullopt;
+  if (!message) ended(path, std::chrono::steady_clock::now() >= until);
   hdf5_answer given(*std::move(message));
   try {
     if (given.number() == 0) return given;

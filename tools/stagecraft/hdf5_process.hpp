@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/io/keras/hdf5_content.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,14 +40,18 @@ class hdf5_answer {
 };
 
 /// An open file. The other process has 256 MiB and 64 times the file's size as its memory, and a minute of a processor
-/// and a second for each MB; an answer is no longer than that. The program has no other thread when this is made.
+/// and a second for each MB; an answer is no longer than that memory, and comes within ten times that by the clock. The
+/// program has no other thread when this is made.
 ///
 /// Throws file_error: what io::hdf5_file throws, and E5105 if that process has ended otherwise than it should.
 class hdf5_process final : public io::hdf5_content {
  public:
-  explicit hdf5_process(std::string const& path);
+  static constexpr std::chrono::seconds by_size{-1};
+
+  /// `patience`: how long each answer is waited for.
+  explicit hdf5_process(std::string const& path, std::chrono::seconds patience = by_size);
   /// A file in memory, under a name for errors.
-  hdf5_process(std::vector<std::byte> bytes, std::string name);
+  hdf5_process(std::vector<std::byte> bytes, std::string name, std::chrono::seconds patience = by_size);
   ~hdf5_process() override;
 
   [[nodiscard]] bool has_group(std::string const& path) const override;
@@ -62,8 +67,9 @@ class hdf5_process final : public io::hdf5_content {
   template <class Read>
   auto ask(char what, std::string const& path, std::string const& attribute, Read const& read) const;
   [[nodiscard]] hdf5_answer answer(char what, std::string const& path, std::string const& attribute) const;
-  [[noreturn]] void ended(std::string const& path) const;
+  [[noreturn]] void ended(std::string const& path, bool is_late = false) const;
 
+  std::chrono::seconds patience_;
   std::uint64_t most_memory_ = 0;
   int socket_ = -1;
   mutable pid_t process_ = -1;

@@ -26,8 +26,6 @@ namespace detail {
 /// Set by <stagecraft/datasets/gzip.hpp>, before main; the library itself needs no zlib.
 inline constinit decompressor gzip_decompressor = nullptr;
 
-// Templates, so that only programs that read such files compile them.
-
 [[noreturn]] inline void refuse_unreadable(std::string const& path) {
   char const* const reason = std::strerror(errno);
   (complaint(path) << "a readable file, found: " << reason).raise("E5001");
@@ -73,6 +71,8 @@ inline bool is_gzip(std::span<unsigned char const> bytes) {
 
 /// The whole of an IDX file and one byte more, to notice a file that is too long.
 inline std::size_t bytes_to_read(idx_header const& header) { return header.header_bytes + header.data_bytes + 1; }
+
+// What reads whole files are templates, so that only programs that read some compile it.
 
 /// The IDX file inside a gzip file.
 template <class Bytes = std::vector<unsigned char>>

@@ -101,7 +101,7 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
     if (each.output != Output) continue;
     if (each.metric.kind == metrics::metric_kind::confusion)
       check_numbers_of_metric(each.metric, Job::graph.layer_of(call).name, width, problem);
-    else if (!each.metric.numbers.empty() && each.metric.numbers.count != width)
+    else if (each.metric.scales_columns && each.metric.numbers.count != width)
       problem.report(1102, "metric '", each.metric.name(), "' has ", each.metric.numbers.count,
                      " numbers in its normalizer for the ", width, " values of output '",
                      Job::graph.layer_of(call).name, "'; give it one for each, or one for all");

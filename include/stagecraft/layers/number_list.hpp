@@ -28,22 +28,24 @@ struct number_list {
   }
   /// In ascending order.
   constexpr void sort() noexcept {
-    for (int i = 1; i < count; ++i)
+    for (int i = 1; i < kept(); ++i)
       for (int k = i; k > 0 && numbers[k - 1] > numbers[k]; --k) {
         float const smaller = numbers[k];
         numbers[k] = numbers[k - 1];
         numbers[k - 1] = smaller;
       }
   }
-  /// In a `call`: a tensor of (count).
+  /// How many there are.
+  [[nodiscard]] constexpr int kept() const noexcept { return count < capacity ? count : capacity; }
+  /// In a `call`: a tensor of (kept()).
   [[nodiscard]] constexpr auto as_tensor(auto& ops) const {
     decltype(ops.full({1}, 0.0F)) each[capacity]{};
-    for (int i = 0; i < count; ++i) each[i] = ops.full({1}, numbers[i]);
-    return ops.concatenate(std::span(each, static_cast<std::size_t>(count)));
+    for (int i = 0; i < kept(); ++i) each[i] = ops.full({1}, numbers[i]);
+    return ops.concatenate(std::span(each, static_cast<std::size_t>(kept())));
   }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
-  [[nodiscard]] constexpr float const* end() const noexcept { return numbers + count; }
+  [[nodiscard]] constexpr float const* end() const noexcept { return numbers + kept(); }
   friend constexpr bool operator==(number_list const&, number_list const&) = default;
 };
 

@@ -62,6 +62,7 @@ struct metric {
   metric_kind kind = metric_kind::accuracy;
   int k = 5;                    ///< top-k accuracies only
   bool has_short_name = false;  ///< accuracy is reported as "acc"
+  bool scales_columns = false;  ///< `call` with `ops` only: each column is multiplied with its one of `numbers`
   // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
   // its end.
   metric_targets targets = metric_targets::any;
@@ -70,8 +71,7 @@ struct metric {
   diagnostics::own_options options = {};                    ///< and its members
   metric_result const* result = nullptr;                    ///< of one whose result is no mean over rows
   std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
-  /// Of confusion: thresholds, and behind them weights of labels. Of a `call` with `ops`: what its columns are
-  /// multiplied with, if anything.
+  /// Of confusion: thresholds, and after them weights of labels. Where it `scales_columns`: the factors.
   number_list numbers = {};
   int parts = 0;  ///< numbers that it reports, if those are several: `part_of`
 

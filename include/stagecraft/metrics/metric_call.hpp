@@ -25,7 +25,7 @@ struct metric_call {
     requires(Metric.rules -> takes_ops)
   {
     auto const each = of.rules->call(of.options, ops, target, output);
-    return of.numbers.empty() ? each : each * of.numbers.as_tensor(ops);
+    return of.scales_columns ? each * of.numbers.as_tensor(ops) : each;
   }
 
   friend constexpr bool operator==(metric_call const&, metric_call const&) = default;

@@ -26,7 +26,7 @@
 namespace stagecraft::serving {
 
 /// An application that cannot be loaded: E5087 no shared object, or none of an application; E5088 it is compiled for a
-/// newer processor; E5089 for a later version of the interface.
+/// newer processor, or for tiles of AMX that Linux does not give; E5089 for a later version of the interface.
 class link_error : public serving_error {
  public:
   using serving_error::serving_error;
@@ -168,7 +168,8 @@ class application_file {
                                     " of the interface of applications, this program version " +
                                     std::to_string(static_cast<int>(stagecraft_interface_version)));
 #if defined(__x86_64__)
-    auto const present = kernels::detail::instruction_sets_of_processor();
+    // Also what Linux refuses, at which the shared object would end the program when it is loaded.
+    auto const present = kernels::detail::usable_instruction_sets(marker.instruction_sets);
     if (auto const missing = marker.instruction_sets & ~present; missing != 0) {
       std::string names;
       for (std::size_t i = 0; i < std::size(kernels::detail::instruction_set_names); ++i)

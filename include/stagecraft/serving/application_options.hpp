@@ -6,19 +6,30 @@
 #include <stagecraft/diagnostics/text.hpp>
 #include <concepts>
 #include <cstddef>
+#include <span>
 
 namespace stagecraft::serving {
 
-/// Sizes of batches: `{1, 8, 32}`.
+/// Up to 16 sizes of batches: `{1, 8, 32}`.
 struct batch_size_list {
   static constexpr std::size_t capacity = 16;
   int sizes[capacity]{};
-  int count = 0;  ///< 0: the batch_size alone
+  int count = 0;  ///< those that are given, also where there is no room for them (E5148); 0: the batch_size alone
 
   constexpr batch_size_list() = default;
   template <std::integral... Sizes>
-    requires(sizeof...(Sizes) >= 1 && sizeof...(Sizes) <= capacity)
-  constexpr batch_size_list(Sizes... size) : sizes{static_cast<int>(size)...}, count(sizeof...(Sizes)) {}
+    requires(sizeof...(Sizes) >= 1)
+  constexpr batch_size_list(Sizes... size) {
+    for (int const each : {static_cast<int>(size)...}) {
+      if (static_cast<std::size_t>(count) < capacity) sizes[count] = each;
+      ++count;
+    }
+  }
+  /// Those that there is room for.
+  [[nodiscard]] constexpr std::span<int const> kept() const noexcept {
+    auto const given = static_cast<std::size_t>(count);
+    return std::span(sizes, given < capacity ? given : capacity);
+  }
 };
 
 /// Names of outputs, in the model's order: `{"probabilities", "box"}`.
@@ -74,9 +85,9 @@ struct signature {
 /// reads its outputs (E5090). An output of a postprocessing step is a number or a row of them.
 template <class Preprocessing = no_processing, class Postprocessing = no_processing>
 struct application_options {
-  /// Sizes of batches, TensorFlow Serving's allowed_batch_sizes: increasing, up to the batch_size (E5148). A batch has
-  /// the least of them that holds the samples that wait; each is a program with weights and memory of its own, and
-  /// takes its own time to be compiled. None: the batch_size alone.
+  /// Sizes of batches, TensorFlow Serving's allowed_batch_sizes: up to 16, increasing to the batch_size (E5148). A
+  /// batch has the least of them that holds the samples that wait; each is a program with weights and memory of its
+  /// own, and takes its own time to be compiled. None: the batch_size alone.
   batch_size_list allowed_batch_sizes = {};
   /// Names of what comes out in the end.
   output_name_list output_names = {};

@@ -27,8 +27,8 @@ template <class Source>
   std::vector<std::size_t> slot(size, 0);  // whose mean and variance an element belongs to
   std::vector<int> lengths;
   std::size_t slots = 1;
-  for (int axis : layer.options.axis) {
-    axis += axis < 0 ? sample.rank() : -1;
+  for (int axis : layer.ascending_axes(sample.rank() + 1)) {
+    --axis;  // of a sample
     std::size_t behind = 1;
     for (int i = axis + 1; i < sample.rank(); ++i) behind *= static_cast<std::size_t>(sample[i]);
     auto const length = static_cast<std::size_t>(sample[axis]);

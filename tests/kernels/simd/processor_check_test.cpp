@@ -37,6 +37,17 @@ static_assert(kernels::detail::instruction_set_names[static_cast<int>(tbm)] == s
 // Applications that were compiled before say it so.
 static_assert(static_cast<int>(sse3) == 0 && static_cast<int>(tbm) == 31 && static_cast<int>(amx_bf16) == 33);
 
+// Tiles are usable where Linux gives them, which is asked only for code that needs them.
+using kernels::detail::allowed_instruction_sets;
+constexpr auto tiles = only(amx_tile) | only(amx_bf16);
+constexpr auto gives = [] { return true; };
+constexpr auto refuses = [] { return false; };
+static_assert(allowed_instruction_sets(level_4 | tiles, level_4 | tiles, gives) == (level_4 | tiles));
+static_assert(allowed_instruction_sets(level_4 | tiles, level_4 | tiles, refuses) == level_4);
+static_assert(allowed_instruction_sets(level_4 | only(amx_tile), level_4 | tiles, refuses) == level_4);
+static_assert(allowed_instruction_sets(level_4 | tiles, level_4, nullptr) == level_4);
+static_assert(allowed_instruction_sets(level_4, level_4 | tiles, nullptr) == (level_4 | tiles));
+
 TEST_CASE("the complaint says what the program needs, what is missing, and what would run") {
   CHECK(std::string_view(complain_about_processor(level_4, level_3).text) ==
         "stagecraft: this program is compiled for x86-64-v4, but this processor lacks avx512f, avx512bw, avx512cd, "

@@ -7,7 +7,6 @@
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/kernels/random/random.hpp>
-#include <stagecraft/threads/places.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -15,6 +14,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::kernels {
 
@@ -104,13 +104,13 @@ inline double dot(float const* a, float const* b, std::int64_t n) {
 inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, float gain, random_key const& key) {
   std::int64_t const length = rows > columns ? rows : columns;
   std::int64_t const count = rows > columns ? columns : rows;
-  threads::places<float> vectors(static_cast<std::size_t>(length * count));
+  std::vector<float> vectors(static_cast<std::size_t>(length * count));
   for (std::int64_t j = 0; j < count; ++j) {
-    float* const vector = vectors.begin() + j * length;
+    float* const vector = vectors.data() + j * length;
     for (std::int64_t i = 0; i < length; ++i) vector[i] = random_normal(key, static_cast<std::uint64_t>(i * count + j));
     for (int pass = 0; pass < 2; ++pass) {
       for (std::int64_t k = 0; k < j; ++k) {
-        float const* const other = vectors.begin() + k * length;
+        float const* const other = vectors.data() + k * length;
         auto const share = static_cast<float>(dot(vector, other, length));
         for (std::int64_t i = 0; i < length; ++i)
           vector[i] = static_cast<float>(vector[i] - static_cast<double>(share) * other[i]);
@@ -122,7 +122,7 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t column = 0; column < columns; ++column)
       w[row * columns + column] =
-          gain * (rows > columns ? vectors[column * length + row] : vectors[row * length + column]);
+          gain * vectors[static_cast<std::size_t>(rows > columns ? column * length + row : row * length + column)];
 }
 
 /// The kind that has the same values as `kind`, with other numbers in the initializer.

@@ -153,8 +153,16 @@ struct processor_complaint {
   return complaint;
 }
 
+/// Those of the sets `present` that code which needs `needed` may use. `may_use_tiles` is asked where both have the
+/// tiles of AMX: Linux gives them to programs that ask for them, or does not.
+[[nodiscard]] constexpr instruction_sets allowed_instruction_sets(instruction_sets needed, instruction_sets present,
+                                                                  bool (*may_use_tiles)()) {
+  constexpr instruction_sets tiles = only(instruction_set::amx_tile) | only(instruction_set::amx_bf16);
+  return (needed & present & tiles) == 0 || may_use_tiles() ? present : present & ~tiles;
+}
+
 #if defined(STAGECRAFT_CHECKS_PROCESSOR)
-/// What the processor has and the operating system lets programs use.
+/// What the processor has; of tiles, the operating system has to be asked, too.
 [[nodiscard]] inline instruction_sets instruction_sets_of_processor() {
   __builtin_cpu_init();
   instruction_sets found = 0;
@@ -178,12 +186,14 @@ struct processor_complaint {
 #endif
 }
 
+/// What code that needs the sets `needed` may use of this processor: what it has, and the system lets programs use.
+[[nodiscard]] inline instruction_sets usable_instruction_sets(instruction_sets needed) {
+  return allowed_instruction_sets(needed, instruction_sets_of_processor(), may_use_tiles);
+}
+
 /// Ends the program if the processor lacks any of the sets, or the system does not let it use them.
 [[gnu::cold]] inline void require_processor(instruction_sets needed) {
-  instruction_sets present = instruction_sets_of_processor();
-  constexpr instruction_sets tiles = only(instruction_set::amx_tile);
-  if ((needed & present & tiles) != 0 && !may_use_tiles()) present &= ~tiles;
-  processor_complaint const complaint = complain_about_processor(needed, present);
+  processor_complaint const complaint = complain_about_processor(needed, usable_instruction_sets(needed));
   if (complaint.length == 0) return;
   std::fputs(complaint.text, stderr);
   std::_Exit(EXIT_FAILURE);

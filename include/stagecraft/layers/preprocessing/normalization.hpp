@@ -13,8 +13,8 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Normalization.
 struct normalization_options {
-  /// The axes whose elements have a mean and a variance of their own, in ascending order; `axis_list::none()`: one for
-  /// all. 0 is the batch, -1 the last.
+  /// The axes whose elements have a mean and a variance of their own, in any order, which weights have ascending;
+  /// `axis_list::none()`: one for all. 0 is the batch, -1 the last.
   axis_list axis = -1;
   number_list mean = {};      ///< the mean, or one for each element of the axes; without it, a weight
   number_list variance = {};  ///< the variance likewise
@@ -38,8 +38,18 @@ struct normalization : option_layer<normalization, normalization_options> {
 
   using option_layer::option_layer;
 
+  /// `axis` of a batch with `rank` axes, each one once, counted from the front.
+  [[nodiscard]] constexpr axis_list ascending_axes(int rank) const {
+    auto result = axis_list::none();
+    for (int axis = 0; axis < rank; ++axis) {
+      bool is_given = false;
+      for (int const each : options.axis) is_given = is_given || (each < 0 ? each + rank : each) == axis;
+      if (is_given) result.axes[result.count++] = axis;
+    }
+    return result;
+  }
+
   constexpr auto call(auto& ops, auto x) const {
-    shape lengths;
     operations::extents aligned = x.shape();
     for (int axis = 0; axis < x.rank(); ++axis) aligned[axis] = 1;
     for (int const axis : options.axis) {
@@ -47,8 +57,10 @@ struct normalization : option_layer<normalization, normalization_options> {
         return ops.error(1050, "normalizes along axis ", axis, ", which is no axis of a sample of shape ",
                          detail::sample_shape(x)),
                x;
-      lengths.push_back(aligned[axis] = x.length(axis));
+      aligned[axis] = x.length(axis);
     }
+    shape lengths;
+    for (int const axis : ascending_axes(x.rank())) lengths.push_back(aligned[axis]);
     auto const fits = [&](number_list const& given) { return given.count == 1 || given.count == lengths.size(); };
     if (!options.mean.empty() || !options.variance.empty()) {
       if (!fits(options.mean) || !fits(options.variance))

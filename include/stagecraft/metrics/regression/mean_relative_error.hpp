@@ -29,7 +29,8 @@ struct mean_relative_errors {
 /// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
 /// columns).
 struct mean_relative_error {
-  /// By what differences are divided: one number, or one for each column, of which there are up to 32. E1102.
+  /// By what differences are divided: one number, or one for each column, of which there are up to 32; none
+  /// are E1102.
   number_list normalizer = 1;
 
   static constexpr std::string_view name = "mean_relative_error";
@@ -37,8 +38,9 @@ struct mean_relative_error {
   constexpr operator metric() const noexcept {
     using stagecraft::detail::option_of_own;
     auto const factor = [](float divisor) { return divisor != 0 ? 1 / divisor : 0.0F; };
-    if (normalizer.count <= 1) return option_of_own<metric>(detail::mean_relative_error{factor(normalizer.numbers[0])});
+    if (normalizer.count == 1) return option_of_own<metric>(detail::mean_relative_error{factor(normalizer.numbers[0])});
     metric result = option_of_own<metric>(detail::mean_relative_errors{});
+    result.scales_columns = true;
     for (float const divisor : normalizer) result.numbers.append(factor(divisor));
     return result;
   }

@@ -18,19 +18,19 @@ struct batch_facts {
 };
 
 /// E5148, by the compiler or at run time: sizes that do not increase up to the batch size, or a program whose batches
-/// have one size.
-[[nodiscard]] constexpr diagnostics::diagnostic check_batch_sizes(std::span<int const> sizes,
-                                                                  batch_facts const& facts) {
+/// have one size. `left_out`: how many more sizes are given than there is room for.
+[[nodiscard]] constexpr diagnostics::diagnostic check_batch_sizes(std::span<int const> sizes, batch_facts const& facts,
+                                                                  int left_out = 0) {
   diagnostics::diagnostic problem;
   if (sizes.empty()) return problem;
+  if (int const count = static_cast<int>(sizes.size()) + left_out; count > static_cast<int>(batch_size_list::capacity))
+    problem.report(5148, "allowed_batch_sizes has ", count, " sizes, of which there may be ",
+                   static_cast<int>(batch_size_list::capacity));
   for (int before = 0; int const size : sizes) {
     if (size < 1) problem.report(5148, "allowed_batch_sizes has ", size, "; sizes are from 1 on");
     if (size <= before) problem.report(5148, "allowed_batch_sizes has ", size, " after ", before, "; sizes increase");
     before = size;
   }
-  if (sizes.size() > batch_size_list::capacity)
-    problem.report(5148, "allowed_batch_sizes has ", static_cast<int>(sizes.size()), " sizes, of which there may be ",
-                   static_cast<int>(batch_size_list::capacity));
   if (sizes.back() != facts.batch_size)
     problem.report(5148, "allowed_batch_sizes ends with ", sizes.back(), ", but batch_size is ", facts.batch_size,
                    "; the last size is the batch size");
@@ -47,10 +47,12 @@ struct batch_facts {
 
 /// The same of a session.
 template <class Session, batch_size_list Sizes>
-inline constexpr diagnostics::diagnostic batch_sizes_problem = check_batch_sizes(
-    std::span(Sizes.sizes, static_cast<std::size_t>(Sizes.count)), {.batch_size = Session::batch,
-                                                                    .stages = Session::sizes::stages,
-                                                                    .replicas = Session::replicas,
-                                                                    .of_inputs = Session::graph.batch_size()});
+inline constexpr diagnostics::diagnostic batch_sizes_problem =
+    check_batch_sizes(Sizes.kept(),
+                      {.batch_size = Session::batch,
+                       .stages = Session::sizes::stages,
+                       .replicas = Session::replicas,
+                       .of_inputs = Session::graph.batch_size()},
+                      Sizes.count - static_cast<int>(Sizes.kept().size()));
 
 }  // namespace stagecraft::serving::detail

@@ -90,9 +90,9 @@ class batch_loader {
   void check_classes(std::vector<class_weight_entry> const& class_weight) const {
     if (outputs > 1)
       detail::throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
-    if (Session::rows_per_sample(0) > 1)
+    if (Session::class_numbers(0) > 1)
       detail::throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
-                               Session::rows_per_sample(0));
+                               Session::class_numbers(0));
     check_class_weight(class_weight, y_[0]);
   }
 
