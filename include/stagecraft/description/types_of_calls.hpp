@@ -62,7 +62,7 @@ inline constexpr dtype computed_type_of =
 template <class Job>
 inline constexpr auto variable_types_of = [] {
   std::array<dtype, Job::graph.parameters.size() + 1> types{};
-  for (std::size_t i = 0; i < types.size(); ++i) {
+  for (std::size_t i = 0; i < Job::graph.parameters.size(); ++i) {
     auto const own = own_type_of_weight(Job::graph, static_cast<int>(i));
     types[i] = own == dtype::of_policy ? Job::training.dtype_policy.variable_dtype : own;
   }
