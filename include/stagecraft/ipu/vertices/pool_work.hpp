@@ -14,7 +14,7 @@
 namespace stagecraft::tiles {
 
 /// The functions of windows and places of a field.
-enum class pool_function : int {
+enum class pool_function : std::int64_t {
   max,               ///< of each window's inputs; perhaps also which of the window's cells has it
   average,           ///< of each window's inputs
   sum,               ///< of each window's inputs

@@ -171,8 +171,7 @@ class pool_vertex {
 
 namespace stagecraft::tiles {
 
-inline void run_pool(tile_machine& machine, tile_operation const& operation) {
-  auto const work = detail::work_of_pool(operation);
+inline void run(tile_machine& machine, tile_operation const& operation, pool_work const& work) {
   auto const type = machine.step().output_of(operation).type;
   std::vector<detail::pool_vertex> vertices;
   for (int tile = 0; tile < work.tiles(); ++tile) vertices.emplace_back(machine, operation, work, tile);

@@ -70,17 +70,20 @@ class repeated_copy {
   std::vector<std::int64_t> places_;
 };
 
-inline void run_repeat(tile_machine& machine, tile_operation const& operation) {
-  auto const field = field_of(operation);
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+inline void run(tile_machine& machine, tile_operation const& operation, repeated_field const& field) {
   int const output = operation.outputs[0], tiles = machine.mapping(output).tiles_used();
-  std::vector<repeated_copy> copies;
+  std::vector<detail::repeated_copy> copies;
   for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, operation, field, tile);
   machine.end_exchange();
   machine.compute_set(
       "repeat", tiles,
       [&](int tile) {
         auto const& result = machine.home(output, tile);
-        return vertex_work{rearrange_cycles(machine.target(), result.type(), result.size()), 0};
+        return vertex_work{detail::rearrange_cycles(machine.target(), result.type(), result.size()), 0};
       },
       [&](int tile) {
         auto const& result = machine.home(output, tile);
@@ -88,14 +91,9 @@ inline void run_repeat(tile_machine& machine, tile_operation const& operation) {
       });
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
-inline void run_rearrange(tile_machine& machine, tile_operation const& operation) {
-  if (operation.function == static_cast<int>(rearrange_function::repeat)) return detail::run_repeat(machine, operation);
-  auto const box = detail::box_of(operation);
-  bool const clears = operation.function == static_cast<int>(rearrange_function::copy_and_clear);
+inline void run(tile_machine& machine, tile_operation const& operation, rearrangement const& what) {
+  auto const& box = what.box;
+  bool const clears = what.function == rearrange_function::copy_and_clear;
   int const output = operation.outputs[0];
   auto const mapping = machine.mapping(output);
   std::vector<tile_view> copies;

@@ -19,10 +19,12 @@ class tile_reduction {
   tile_reduction(tile_machine& machine, tile_operation const& operation)
       : machine_(machine),
         operation_(operation),
-        function_(static_cast<reduce_function>(operation.function)),
+        function_(operation.what.as<axis_reduction>().function),
         plan_(plan_reduce(machine.step(), operation, machine.target())),
-        rows_(operation.sizes[3] == 0 ? plan_.reduced
-                                      : plan_.reduced / operation.sizes[3] * machine.values().valid_samples) {}
+        rows_(plan_.reduced) {
+    if (auto const samples = operation.what.as<axis_reduction>().samples; samples != 0)
+      rows_ = plan_.reduced / samples * machine.values().valid_samples;
+  }
 
   void run() {
     if (plan_.is_local) reduce_where_elements_lie();
@@ -179,7 +181,7 @@ class tile_reduction {
 
 namespace stagecraft::tiles {
 
-inline void run_reduce(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, axis_reduction const&) {
   detail::tile_reduction(machine, operation).run();
 }
 

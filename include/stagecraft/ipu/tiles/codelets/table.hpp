@@ -113,7 +113,7 @@ class tile_table {
 
 namespace stagecraft::tiles {
 
-inline void run_table(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, table_parts const&) {
   detail::tile_table(machine, operation).run();
 }
 

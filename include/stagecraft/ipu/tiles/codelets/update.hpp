@@ -18,15 +18,17 @@ namespace stagecraft::detail {
 /// moving = moving * momentum + statistic * (1 - momentum): ipu/operations/update.hpp.
 inline float moved_statistic(tile_operation const& operation, step_values const& values, float moving,
                              float statistic) {
-  float const momentum = operation.scalars[0], rest = operation.scalars[1];
-  auto const n = static_cast<float>(values.valid_samples) * static_cast<float>(operation.sizes[1]);
-  float const correction = operation.sizes[0] != 0 && n > 1 ? n / (n - 1) : 1.0F;
+  auto const& what = operation.what.as<update_operation>();
+  auto const momentum = static_cast<float>(what.momentum), rest = static_cast<float>(what.rest);
+  auto const n = static_cast<float>(values.valid_samples) * static_cast<float>(what.values_per_sample);
+  float const correction = what.unbiased != 0 && n > 1 ? n / (n - 1) : 1.0F;
   return statistic * (rest * correction) + moving * momentum;
 }
 
 /// What is added to a weight's gradient.
 inline float penalty_gradient(tile_operation const& operation, float w) {
-  float const l1 = operation.scalars[update_l1], twice_l2 = 2 * operation.scalars[update_l2];
+  auto const& what = operation.what.as<update_operation>();
+  auto const l1 = static_cast<float>(what.l1), twice_l2 = 2 * static_cast<float>(what.l2);
   if (l1 == 0 && twice_l2 == 0) return 0;
   return twice_l2 * w + (w > 0 ? l1 : w < 0 ? -l1 : 0.0F);
 }
@@ -42,7 +44,7 @@ inline auto given_everywhere(tile_operation const& operation, step_values const&
     given[update_tracer::first_norm + i] = static_cast<double>(values.norms[i]);
   int const first = weight_operands(operation);
   for (int i = first; i < operation.input_count; ++i)
-    given[operation.sizes[update_first_norm + i - first]] = static_cast<double>(operands[i][0]);
+    given[operation.what.as<update_operation>().number_of_norm[i - first]] = static_cast<double>(operands[i][0]);
   return given;
 }
 
@@ -65,7 +67,8 @@ inline float penalty_of(tile_operation const& operation, tile_view const& weight
     l1 += std::fabs(weight[i]);
     l2 += double{weight[i]} * double{weight[i]};
   }
-  return static_cast<float>(operation.scalars[update_l1] * l1 + operation.scalars[update_l2] * l2);
+  auto const& what = operation.what.as<update_operation>();
+  return static_cast<float>(what.l1 * l1 + what.l2 * l2);
 }
 /// The sum of squares of what the formula makes of a tile's piece; `room` for it, unless it is an operand.
 inline float squares_of(tile_machine& machine, tile_operation const& operation, int tile,
@@ -85,7 +88,7 @@ inline float squares_of(tile_machine& machine, tile_operation const& operation, 
 /// A mean over the valid samples of what begins with element `first`, or zeros behind them.
 inline void valid_samples_of(tile_operation const& operation, step_values const& values, bool is_mean,
                              std::int64_t first, tile_view const& from, tile_view const& to) {
-  std::int64_t const count = operation.sizes[1] * values.valid_samples;
+  std::int64_t const count = operation.what.as<update_operation>().values_per_sample * values.valid_samples;
   for (auto i = is_mean ? 0 : larger(0, smaller(count - first, from.size())); i < from.size(); ++i)
     to.set(i, is_mean ? from[i] * (1.0F / static_cast<float>(count)) : 0.0F);
 }
@@ -94,8 +97,8 @@ inline void valid_samples_of(tile_operation const& operation, step_values const&
 
 namespace stagecraft::tiles {
 
-inline void run_update(tile_machine& machine, tile_operation const& operation) {
-  auto const function = static_cast<update_function>(operation.function);
+inline void run(tile_machine& machine, tile_operation const& operation, update_operation const& what) {
+  auto const function = what.function;
   auto const& step = machine.step();
   auto const mapping = machine.mapping(operation.inputs[0]);
   int const tiles = mapping.tiles_used();
@@ -122,7 +125,7 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
                                          [&](int tile) { return mapping.elements_of(tile); });
   constexpr char const* names[]{"Update", "Penalty", "Norm", "Update", "Multiply", "Fill"};
   machine.compute_set(
-      names[operation.function], tiles,
+      names[static_cast<int>(function)], tiles,
       [&](int tile) { return detail::update_work(step, operation, mapping.elements_of(tile), machine.target()); },
       [&](int tile) {
         auto const& own = operands[tile];
@@ -143,7 +146,7 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
       });
   if (gives_sum)
     detail::add_up_tiles(machine, operation, sums, detail::added_sums(operation, tiles, machine.target()),
-                         is_norm && operation.sizes[detail::update_is_square] == 0);
+                         is_norm && what.is_square == 0);
 }
 
 }  // namespace stagecraft::tiles
