@@ -47,14 +47,26 @@ std::vector<std::vector<float>> make_inputs(std::int64_t samples, float scale) {
   return inputs;
 }
 
-/// A copy of the application with other bytes where its marker says what it needs.
-std::string changed_copy(std::string const& to, std::uint32_t version, std::uint64_t sets) {
-  std::ifstream file(folder + "/application.so", std::ios::binary);
+/// The bytes of an application, and where its only marker stands.
+std::pair<std::string, std::size_t> marked_bytes(std::string const& path) {
+  std::ifstream file(path + "/application.so", std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   auto const& magic = serving::detail::application_marker::magic;
   auto const place = bytes.find(std::string(magic.data(), magic.size()));
   REQUIRE(place != std::string::npos);
-  serving::detail::application_marker const marker{magic, version, sets};
+  CHECK(bytes.find(std::string(magic.data(), magic.size()), place + 1) == std::string::npos);
+  return {bytes, place};
+}
+std::uint32_t version_of(std::string const& path) {
+  auto const [bytes, place] = marked_bytes(path);
+  serving::detail::application_marker marker;
+  std::memcpy(&marker, bytes.data() + place, sizeof marker);
+  return marker.interface_version;
+}
+/// A copy of the application with other bytes where its marker says what it needs.
+std::string changed_copy(std::string const& to, std::uint32_t version, std::uint64_t sets) {
+  auto [bytes, place] = marked_bytes(folder);
+  serving::detail::application_marker const marker{serving::detail::application_marker::magic, version, sets};
   std::memcpy(bytes.data() + place, &marker, sizeof marker);
   std::ofstream(to, std::ios::binary) << bytes;
   return to;
@@ -106,9 +118,10 @@ TEST_CASE("what is no application, or one for another machine, is refused before
   std::ofstream(scratch / "text.so") << "a text";
   CHECK(contains(load(scratch / "text.so"), "text.so: is not an application [E5087]"));
   auto const sets = sc::kernels::compiled_instruction_sets;
+  CHECK(version_of(folder) == 1);  // with one size of batches it uses nothing that came later
   CHECK(contains(load(changed_copy(scratch / "later.so", 3, sets)),
                  "later.so: has version 3 of the interface of applications, this program version 2 [E5089]"));
-  CHECK_NOTHROW(serving::application_file(changed_copy(scratch / "earlier.so", 1, sets)));
+  CHECK_NOTHROW(serving::application_file(changed_copy(scratch / "second.so", 2, sets)));
   auto const present = sc::kernels::detail::instruction_sets_of_processor();
   for (std::size_t i = 0; i < std::size(sc::kernels::detail::instruction_set_names); ++i)
     if ((present >> i & 1U) == 0) {  // no processor has all of them
@@ -207,6 +220,7 @@ TEST_CASE("an application of several sizes has the outputs of one size") {
   auto const* const table = sized::table();
   auto const& known = *table->describe();
   REQUIRE(known.batch_size_count == 2);
+  CHECK(table->interface_version == 2);
   CHECK((known.batch_sizes[0] == 1 && known.batch_sizes[1] == 3 && known.batch_size == 3 && known.iterations == 4));
   CHECK(std::string(known.inputs[0].name) == "pixels");
   tests::scratch_folder scratch;

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every header compiles alone. CMake's own verification of header sets asks the same and takes four times as long, most of
-it for what was read before. Here the standard library and others' are compiled once, for all headers; that a header
-includes those of them that it names is read off its text. And some headers that many include are compiled with them: a
-header that includes one of these starts from there. And headers each of which includes the one before are one text.
+"""Every header compiles alone. CMake's own verification of header sets asks the same of one process for each header, which
+takes many times as long. Clang compiles all of them in one process: each is a submodule of one module that is never
+built, so that what a header does not include is not visible in it, though it has been read. The standard library and others'
+headers are read once, and are visible to all; that a header includes those of them that it names is read off its text.
 
-    python3 headers_alone.py c++-compiler      prints each header that does not
+    python3 headers_alone.py c++-compiler      prints what does not; without Clang, the headers are compiled one by one
 """
 import concurrent.futures
 import pathlib
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 
-import chains
 import house
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
@@ -21,8 +20,7 @@ ROOT = INCLUDE / "stagecraft"
 OPTIONS = ("-std=c++20", "-march=native", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{INCLUDE}")
 # Where Debian has HDF5's headers, which no compiler looks for by itself.
 OPTIONS += ("-isystem/usr/include/hdf5/serial",)
-JOBS = 2
-BASES = 8  # headers that are compiled for those that include them; each costs what about ten headers do
+JOBS = 2  # of compilers other than Clang
 
 # Which header declares what is named so. Of names that several headers declare, none is listed.
 DECLARES = {
@@ -73,72 +71,44 @@ def run(*command):
 
 def others_of(headers):
     others = sorted({other for name in headers for _, other in house.includes_of(ROOT / name)
-                     if not other.startswith(("stagecraft/", "nlohmann/"))})  # JSON's takes a second to load, used or not
+                     if not other.startswith("stagecraft/")})
     # xtensor has moved its headers between versions, and optional components may not be installed.
     return "".join(f"#if __has_include(<{other}>)\n#include <{other}>\n#endif\n" for other in others)
 
 
-def bases_of(headers):
-    """For each header the one of a few headers that holds most of what it includes, or None: chosen so that the least is
-    left to read, one after the other."""
-    closures = {name: house.closure(ROOT, name) - {name} for name in headers}
-    lines = {name: (ROOT / name).read_text(encoding="utf-8").count("\n") for name in headers}
-    saved = {name: lines[name] + sum(lines[other] for other in closures[name]) for name in headers}
-    bases = dict.fromkeys(headers)
-
-    def gain(base):
-        return sum(max(0, saved[base] - saved.get(bases[name], 0)) for name in headers if base in closures[name])
-
-    for _ in range(BASES):
-        best = max(headers, key=gain)
-        for name in headers:
-            if best in closures[name] and saved[best] > saved.get(bases[name], 0):
-                bases[name] = best
-    return bases
+def compile_as_submodules(compiler, headers, folder):
+    modules, unit = folder / "stagecraft.modulemap", folder / "all.cpp"
+    modules.write_text("module stagecraft {\n" + "".join(
+        f'  module "{name}" {{ header "{ROOT / name}" export * }}\n' for name in headers) + "}\n", encoding="utf-8")
+    unit.write_text(others_of(headers) + "".join(f"#include <stagecraft/{name}>\n" for name in headers), encoding="utf-8")
+    result = run(compiler, *OPTIONS, "-fmodules", "-fno-implicit-modules", "-fno-implicit-module-maps", "-fmodule-name=stagecraft",
+                 f"-fmodule-map-file={modules}", "-Xclang", "-fmodules-local-submodule-visibility", "-ferror-limit=0",
+                 "-fsyntax-only", str(unit))
+    return [result.stdout] if result.returncode != 0 else []
 
 
-def precompile(compiler, text, name, folder, before=()):
-    """The options that load a text of includes, and what other such options load before."""
-    source = folder / f"{name}.hpp"
-    source.write_text(text, encoding="utf-8")
-    is_clang = "clang" in run(compiler, "--version").stdout
-    compiled = source.with_suffix(".hpp.pch" if is_clang else ".hpp.gch")
-    once = ("-fpch-instantiate-templates",) if is_clang else ()  # not in each header again
-    result = run(compiler, *OPTIONS, *once, *before, "-x", "c++-header", str(source), "-o", str(compiled))
+def compile_one_by_one(compiler, headers, folder):
+    others = folder / "others.hpp"
+    others.write_text(others_of(headers), encoding="utf-8")
+    result = run(compiler, *OPTIONS, "-x", "c++-header", str(others), "-o", f"{others}.gch")
     if result.returncode != 0:
-        sys.exit(result.stdout)
-    return ("-include-pch", str(compiled)) if is_clang else ("-include", str(source))
+        return [result.stdout]
 
+    def check(name):
+        unit = folder / (name.replace("/", "_") + ".cpp")
+        unit.write_text(f"#include <stagecraft/{name}>\n", encoding="utf-8")
+        result = run(compiler, *OPTIONS, "-include", str(others), "-fsyntax-only", str(unit))
+        return f"include/stagecraft/{name}: {result.stdout}" if result.returncode != 0 else ""
 
-def check(compiler, names, precompiled, folder):
-    unit = folder / (names[-1].replace("/", "_") + ".cpp")
-    unit.write_text("".join(f"#include <stagecraft/{name}>\n" for name in names), encoding="utf-8")
-    result = run(compiler, *OPTIONS, *precompiled, "-fsyntax-only", str(unit))
-    headers = " or ".join(f"include/stagecraft/{name}" for name in names)
-    return [f"{headers}: {result.stdout}"] if result.returncode != 0 else []
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        return [text for text in pool.map(check, headers) if text]
 
 
 def problems(compiler, headers):
     found = [text for name in headers for text in names_without_include(name)]
-    others, bases = others_of(headers), bases_of(headers)
-    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        folder = pathlib.Path(temporary)
-
-        of_others = precompile(compiler, others, "others", folder)
-
-        def options(number, base):
-            include = f"#include <stagecraft/{base}>\n"
-            if of_others[0] == "-include-pch":  # Clang adds to what is precompiled
-                return precompile(compiler, include, f"base_{number}", folder, of_others)
-            return precompile(compiler, others + include, f"base_{number}", folder)
-
-        used = sorted(set(bases.values()) - {None})
-        precompiled = {None: of_others, **dict(zip(used, pool.map(options, range(len(used)), used)))}
-        units = [(chain, base) for base in precompiled for chain in chains.chains_of(
-            {name: house.closure(ROOT, name) for name in headers if bases[name] == base})]
-        for texts in pool.map(lambda unit: check(compiler, unit[0], precompiled[unit[1]], folder), units):
-            found += texts
-    return found
+    compile_all = compile_as_submodules if "clang" in run(compiler, "--version").stdout else compile_one_by_one
+    with tempfile.TemporaryDirectory() as folder:
+        return found + compile_all(compiler, headers, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

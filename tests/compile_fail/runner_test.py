@@ -11,6 +11,7 @@ import unittest
 import bad_variants
 import compile_case
 import precompiled
+import run_case
 
 COMPILERS = sys.argv[1:]
 
@@ -42,6 +43,16 @@ class Runner(unittest.TestCase):
     def assert_each(self, found, text):
         for compiler, texts in found.items():
             self.assertTrue(any(text in each for each in texts), f"{compiler}: no '{text}' in {texts}")
+
+    def test_takes_several_cases(self):
+        files = sorted(str(path) for path in compile_case.ROOT.glob("tests/compile_fail/E102*_*.cpp"))
+        self.assertGreater(len(files), 1)
+        cases, compilers = run_case.cases_and_compilers([*files, "g++", "clang++-19"])
+        self.assertEqual([case.path.name for case in cases], [pathlib.Path(each).name for each in files])
+        self.assertEqual(compilers, ["g++", "clang++-19"])
+        for wrong in (files, ["g++"], ["g++", *files]):
+            with self.assertRaises(SystemExit):
+                run_case.cases_and_compilers(wrong)
 
     def test_passes_a_good_case(self):
         for compiler, texts in self.problems(GOOD).items():

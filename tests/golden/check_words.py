@@ -74,6 +74,19 @@ def has_entry(word, table):
     return re.search(rf"(?<![\w.]){word}\s*[{{(<]", table) is not None
 
 
+def entries_of(table):
+    """What a table of metrics or optimizers gives to `check`: (word, names), where `check.template operator()<word{...}, 3>("a", "b")`
+    has the names a and b. The word may stand in another function's argument."""
+    for arguments, names in re.findall(r"operator\(\)<(.*?)>\(\s*(\"[^)]*\")\)", table, re.S):
+        if word := re.search(r"(\w+)\{", arguments):
+            yield word[1], re.findall(r'"(\w+)"', names)
+
+
+def owner_of(case, words):
+    """The word that a case is of: the longest one that its name begins with."""
+    return max((word for word in words if case == word or case.startswith(word + "_")), key=len, default=None)
+
+
 class Check:
     def __init__(self, lists):
         self.lists, self.problems = lists, []
@@ -130,36 +143,41 @@ def check_layers(check):
 
 def check_losses(check):
     outputs, of_rows, trained = text_of("losses/output_for_each_loss.hpp"), Golden("losses.txt"), Golden("losses_training.txt")
+    words = list(headers("losses", r"static constexpr bool sparse_targets = (true|false);\n\n  constexpr auto call"))
+    names = [word for word, _ in words]
 
     def find(word):
         lacks = [] if has_entry(word, outputs) else ["output in losses/output_for_each_loss.hpp"]
-        cases = [case for case in of_rows.tensors if case == word or case.startswith(word + "_")]
+        cases = [case for case in of_rows.tensors if owner_of(case, names) == word]
         lacks += [f"{part} in losses.txt" for part in ("rows", "gradient") if not any(part in of_rows.tensors[case] for case in cases)]
         if not any(trained.has(f"plain/{case}/kernel") for case in (word, f"{word}_sum")):
             lacks.append("ten steps in losses_training.txt")
         return lacks or f"{len(cases)} cases in losses.txt, ten steps on the host and on tiles in losses_training.txt"
 
-    check.words("loss", list(headers("losses", r"static constexpr bool sparse_targets = (true|false);\n\n  constexpr auto call")), find)
+    check.words("loss", words, find)
 
 
 def check_metrics(check):
-    table, files = text_of("metrics/metric_table.hpp"), (Golden("metrics.txt"), Golden("metric_table.txt"))
+    entries, walked, accuracies = list(entries_of(text_of("metrics/metric_table.hpp"))), Golden("metric_table.txt"), Golden("metrics.txt")
+    check.problems += [f"metrics/metric_table.hpp: '{'/'.join(names)}' of {word} has no values" for word, names in entries
+                       if not walked.has("/".join(names))]
+    words = list(headers("metrics", r"constexpr operator metric\(\)|own_metric<"))
 
     def find(word):
-        names = [f"{case}/{tensor}" for case, tensors in files[1].tensors.items() for tensor in tensors if tensor.startswith(word)]
-        names += [case for case in files[0].tensors if case.startswith(word)]
-        return f"{len(names)} cases" if names and (has_entry(word, table) or names[-1].startswith(word)) else ["values"]
+        names = ["/".join(names) for each, names in entries if each == word]
+        names += [case for case in accuracies.tensors if owner_of(case, [word for word, _ in words]) == word]
+        return f"{len(names)} cases: {', '.join(names)}" if names else ["values"]
 
-    check.words("metric", list(headers("metrics", r"constexpr operator metric\(\)|own_metric<")), find)
+    check.words("metric", words, find)
 
 
 def check_optimizers(check):
-    table, file = text_of("optimizers/optimizer_table.hpp"), Golden("optimizers.txt")
+    entries, file = list(entries_of(text_of("optimizers/optimizer_table.hpp"))), Golden("optimizers.txt")
 
     def find(word):
-        names = [name for name in re.findall(r'"(\w+)"', table) if name.startswith(word) and file.has(f"{name}/weights")]
-        lacks = [] if has_entry(word, table) else ["entry in optimizers/optimizer_table.hpp"]
-        return lacks or (f"ten steps on the host and on tiles: {', '.join(names)}" if names else ["ten steps in optimizers.txt"])
+        names = [name for each, names in entries for name in names if each == word]
+        lacks = [f"ten steps of '{name}' in optimizers.txt" for name in names if not file.has(f"{name}/weights")]
+        return lacks or (f"ten steps on the host and on tiles: {', '.join(names)}" if names else ["entry in optimizers/optimizer_table.hpp"])
 
     check.words("optimizer", list(headers("optimizers", r"static constexpr std::string_view name")), find)
 

@@ -4,7 +4,8 @@
 
     python3 tests/golden/make_onnx_models.py <folder>        and then pack the folder into tests/import/onnx_models.tar.xz
 
-Made with PyTorch 1.13, onnx 1.14.1 and onnxruntime 1.16.3; torch_2, which is all that is made where PyTorch is 2, with PyTorch 2.2.2."""
+Made with PyTorch 1.13, onnx 1.14.1 and onnxruntime 1.16.3; torch_2, which is all that is made where PyTorch is 2, with PyTorch 2.2.2; torch_dynamo, which is all
+where it has the exporter that looks at programs, with PyTorch 2.15, onnx 1.23.2, onnxscript 0.7.2 and onnxruntime 1.32."""
 import pathlib
 import sys
 
@@ -240,6 +241,21 @@ class EncoderOfTorch2(nn.Module):
         return self.head((x + self.weighted(x, x, x)[0]).mean(1))
 
 
+class ExportedProgram(nn.Module):
+    """What torch.export sees: a recurrent layer, and attention by scaled_dot_product_attention."""
+
+    def __init__(self):
+        super().__init__()
+        self.steps = nn.LSTM(6, 8, batch_first=True)
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        x = self.steps(x)[0]
+        x = x + self.attention(x, x, x, need_weights=False)[0]
+        return self.head(nn.functional.gelu(x).mean(1))
+
+
 def save(name, model, *inputs):
     path = FOLDER / (name + ".onnx")
     onnx.checker.check_model(model)
@@ -251,12 +267,25 @@ def save(name, model, *inputs):
         np.save(FOLDER / f"{name}_y{i}.npy", y)
 
 
-def save_torch(name, module, x, opset, **options):
+def with_few_bits(module):
     module.eval()
     with torch.no_grad():
         for key, value in module.state_dict().items():
             if value.dtype == torch.float32:
                 value.copy_(torch.from_numpy(few_bits(tuple(value.shape)) if "var" not in key else 1 + abs(few_bits(tuple(value.shape)))))
+    return module
+
+
+def save_dynamo(name, module, x):
+    samples = ({0: torch.export.Dim("batch", min=1, max=1024)},)
+    model = torch.onnx.export(with_few_bits(module), (torch.from_numpy(x),), dynamo=True, dynamic_shapes=samples).model_proto
+    for node in model.graph.node:  # where in the program it comes from, which is long
+        del node.metadata_props[:]
+    save(name, model, x)
+
+
+def save_torch(name, module, x, opset, **options):
+    with_few_bits(module)
     path = FOLDER / (name + ".onnx")
     torch.onnx.export(module, torch.from_numpy(x), str(path), opset_version=opset, input_names=["input"], output_names=["output"], **options)
     save(name, onnx.load(path), x)
@@ -265,6 +294,8 @@ def save_torch(name, module, x, opset, **options):
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     dynamic = {"dynamic_axes": {"input": {0: "batch"}, "output": {0: "batch"}}}
+    if hasattr(torch.onnx, "ONNXProgram") and tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 9):
+        return save_dynamo("torch_dynamo", ExportedProgram(), few_bits((3, 5, 6), 1))
     if torch.__version__.startswith("2."):
         return save_torch("torch_2", EncoderOfTorch2(), few_bits((2, 6, 8), 1), 17, **dynamic)
     kept = {"training": torch.onnx.TrainingMode.PRESERVE, "do_constant_folding": False}

@@ -118,6 +118,14 @@ def regularization(cases):
 
     word("capture_upstream_gradients", [(2, 3)], Capture)
 
+    def strided_rows(layer, inputs):
+        order = [0, 2, 1, 3]
+        return tf.gather(layer(tf.gather(inputs[0], order, axis=1)), order, axis=1)
+
+    word("group_normalization_axis", [(2, 4, 3)], lambda: layers.GroupNormalization(2, axis=2))
+    word("group_normalization_axis_strided", [(4, 3)], lambda: layers.GroupNormalization(2, axis=1, center=False, scale=False), strided_rows)
+    word("instance_normalization_axis", [(3, 2, 2)], lambda: layers.GroupNormalization(-1, axis=1))
+
 
 def preprocessing(cases):
     word = cases.word

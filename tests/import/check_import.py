@@ -311,6 +311,15 @@ def check_constants_of_onnx():
     (FOLDER / "parts.onnx").write_bytes(message((7, message((1, node), *parts, (11, value("x")), (12, value("y")))), (8, message((2, 17)))))
     code, text = run("show", FOLDER / "parts.onnx")
     check(code == 0 and "kernel (4, 64)" in text, text)
+    # Mod has the sign of its second number, or with fmod of its first: a shape of (-1, 4), and not of (4, 9).
+    of_first = [("Mod", ["a", "b"], ["c"], message((1, "fmod"), (3, 1))), ("Add", ["c", "d"], ["s"]), ("Reshape", ["x", "s"], ["r"]), ("Relu", ["r"], ["y"])]
+    (FOLDER / "fmod.onnx").write_bytes(onnx(of_first, [("a", (2,), [-7.0, -7.0]), ("b", (2,), [5.0, 5.0]), ("d", (2,), [1.0, 6.0])]))
+    code, text = run("show", FOLDER / "fmod.onnx")
+    check(code == 0, text)
+    approximate = ("Gelu", ["x"], ["y"], message((1, "approximate"), (4, "tanh"), (20, 3)))
+    (FOLDER / "tanh.onnx").write_bytes(onnx([approximate], opset=20))
+    code, text = run("import", FOLDER / "tanh.onnx", "-o", FOLDER / "tanh")
+    check(code == 0 and "sc::activations::gelu(true)" in (FOLDER / "tanh.hpp").read_text(), text)
 
 
 def tfjs(weights, paths=("w.bin",), **others):
@@ -323,6 +332,15 @@ def check_refusals_of_tfjs():
     bias = {"name": "dense/bias", "shape": [3], "dtype": "float32"}
     (FOLDER / "w.bin").write_bytes(bytes(60))
     (FOLDER / "good.json").write_bytes(tfjs([kernel, bias]))
+    # Activations with numbers, which Keras and save_model write as layers.
+    for activation, text in (({"class_name": "ReLU", "config": {"max_value": 6.0, "negative_slope": 0.5, "threshold": None}}, "relu(0.5F, 6.0F, 0.0F)"),
+                             ({"class_name": "ELU", "config": {"alpha": 0.5}}, "elu(0.5F)"),
+                             ({"class_name": "gelu", "config": {"approximate": True}}, "gelu(true)")):
+        model = json.loads(tfjs([kernel, bias]))
+        model["modelTopology"]["model_config"]["config"]["layers"][-1]["config"]["activation"] = activation
+        (FOLDER / "activation.json").write_text(json.dumps(model))
+        code, said = run("import", FOLDER / "activation.json", "-o", FOLDER / "activation")
+        check(code == 0 and f"sc::activations::{text}" in (FOLDER / "activation.hpp").read_text(), said)
     code, text = run("show", FOLDER / "good.json")
     check(code == 0 and "kernel (4, 3)" in text, text)
     packed = {**kernel, "quantization": {"dtype": "uint8", "scale": 0.5, "min": -1}}

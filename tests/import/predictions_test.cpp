@@ -15,6 +15,7 @@
 #include "expected/torch_2.hpp"
 #include "expected/torch_attention.hpp"
 #include "expected/torch_cnn.hpp"
+#include "expected/torch_dynamo.hpp"
 #include "expected/torch_mixer.hpp"
 #include "expected/torch_mlp.hpp"
 #include "expected/torch_parts.hpp"
@@ -214,6 +215,7 @@ TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
   check_model<models::torch_mixer, 3>("torch_mixer", nothing);
   check_model<models::by_hand, 4, 2>("by_hand", nothing);
   check_model<models::torch_2, 3>("torch_2", nothing);
+  check_model<models::torch_dynamo, 3>("torch_dynamo", nothing);
   check_model<models::torch_attention, 3>("torch_attention", nothing);
   check_model<models::torch_parts, 4>("torch_parts", nothing);
   check_model<models::opset_18, 4>("opset_18", nothing);

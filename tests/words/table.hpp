@@ -78,6 +78,12 @@ inline std::vector<word> regularization_words() {
        {{4, 3}}},
       {"embedding_serialized", embedding{6, 3, {.serialization_factor = 3}}, {{4}}, {.has_slopes = false}},
       {"capture_upstream_gradients", capture_upstream_gradients{}, {{2, 3}}, {.has_slopes = false}},
+      {"group_normalization_axis", group_normalization{{.groups = 2, .axis = 2}}, {{2, 4, 3}}},
+      {"group_normalization_axis_strided",
+       group_normalization{
+           {.groups = 2, .axis = -2, .center = false, .scale = false, .strided_channel_grouping = true}},
+       {{4, 3}}},
+      {"instance_normalization_axis", instance_normalization{{.axis = 1}}, {{3, 2, 2}}},
   };
 }
 

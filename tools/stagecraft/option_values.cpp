@@ -222,6 +222,24 @@ literal read_option(json const& value, activation& to) {
     to = activations::relu(0.2F);
     return {literal::kinds::fixed, "sc::activations::relu(0.2F)"};
   }
+  if (name == "gelu" && config.value("approximate", json()) == true) {
+    to = activations::gelu(true);
+    return {literal::kinds::fixed, "sc::activations::gelu(true)"};
+  }
+  if (name == "ReLU" || name == "ELU") {  // a layer in the place of a function, as Keras has one with numbers
+    auto const number = [&given = config](char const* key, float otherwise) {
+      auto const found = given.value(key, json());
+      if (!found.is_null() && !found.is_number()) throw unsupported(std::string("has a ") + key + " that is no number");
+      return found.is_null() ? otherwise : found.get<float>();
+    };
+    if (name == "ELU") {
+      to = activations::elu(number("alpha", 1));
+      return {literal::kinds::fixed, "sc::activations::elu(" + number_text(to.alpha) + ")"};
+    }
+    to = activations::relu(number("negative_slope", 0), number("max_value", -1), number("threshold", 0));
+    return {literal::kinds::fixed, "sc::activations::relu(" + number_text(to.alpha) + ", " + number_text(to.max_value) +
+                                       ", " + number_text(to.threshold) + ")"};
+  }
   constexpr std::array functions{linear, relu, softmax,     sigmoid,  tanh,     gelu,        swish,
                                  selu,   elu,  exponential, softplus, softsign, hard_sigmoid};
   for (auto const& each : functions)

@@ -36,7 +36,9 @@ class rounded_weights {
     if constexpr (!parameters[Parameter].trainable ||
                   detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) != dtype::of_policy)
       std::copy_n(from, floats, to);
-    else if (!detail::bfloat16_copy<Plan, Parameter>::pack(from, to))
+    else if constexpr (constexpr int layer = detail::bfloat16_layer_of_weight<Plan, Parameter>; layer >= 0)
+      detail::bfloat16_kernel<Plan, layer>::pack(from, to);
+    else
       kernels::round_to<Plan::stored, architecture>(from, to, floats);
   }
   /// All weights, which a program or a file has brought.

@@ -32,14 +32,12 @@ namespace stagecraft::serving {
 
 namespace detail {
 
-namespace {
-
-/// Each shared object says for which processors it is compiled, where it can be read without loading it.
-[[gnu::used]] constexpr application_marker marker_of_unit{application_marker::magic,
-                                                          static_cast<std::uint32_t>(stagecraft_interface_version),
-                                                          kernels::compiled_instruction_sets};
-
-}  // namespace
+/// What stands behind `stagecraft_get_application`, and beside it, where it can be read without loading the shared
+/// object, for which processors that is compiled.
+struct marked_application {
+  stagecraft_application table;
+  application_marker marker;
+};
 
 /// E5090, E5093: steps that do not fit the model, and names of outputs that it does not have.
 template <class Session, auto const& Options>
@@ -195,8 +193,12 @@ class application {
  public:
   /// What stands behind `stagecraft_get_application`.
   [[nodiscard]] static stagecraft_application const* table() noexcept {
-    static constexpr stagecraft_application result{stagecraft_interface_version, describe, create, run, destroy};
-    return &result;
+    // The lowest version that has what it uses, for programs that were compiled before the others.
+    constexpr int version = sizes.count == 0 ? 1 : stagecraft_interface_version;
+    [[gnu::used]] static constexpr detail::marked_application result{
+        {version, describe, create, run, destroy},
+        {detail::application_marker::magic, static_cast<std::uint32_t>(version), kernels::compiled_instruction_sets}};
+    return &result.table;
   }
 
  private:

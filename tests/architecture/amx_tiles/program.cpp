@@ -138,21 +138,27 @@ bool compare() {
   using layout = kernels::packed_matrix<K, N>;
   using output = kernels::detail::store_output<kernels::no_epilogue>;
   constexpr int slack = 64;
+  constexpr int inner = kernels::pairs_of(K), rows = kernels::pairs_of(M);
   auto const w = numbers(K * N);
-  auto const x = narrow(numbers(M * K + slack)), dy = narrow(numbers(M * N + slack));
-  std::vector<float> packed(layout::size), pairs(kernels::packed_matrix<K / 2, N>::size);
-  std::vector<float> x_pairs(M / 2 * K + slack), dy_pairs(M / 2 * N + slack);
+  auto x = narrow(numbers(M * K + slack)), dy = narrow(numbers(M * N + slack));
+  std::vector<float> packed(layout::size), pairs(kernels::packed_matrix<inner, N>::size);
+  std::vector<float> x_pairs(rows * K + slack), dy_pairs(rows * N + slack);
   layout::pack(w.data(), packed.data());
   kernels::pack_row_pairs<K, N>(packed.data(), pairs.data());
   kernels::pair_rows<M, K>(x.data(), x_pairs.data());
   kernels::pair_rows<M, N>(dy.data(), dy_pairs.data());
+  if constexpr (K % 2 != 0) {
+    std::vector<std::uint16_t> padded(M * (K + 1));
+    kernels::pad_rows<M, K>(x.data(), padded.data());
+    x = padded;
+  }
   std::vector<float> y(M * N), dw(layout::size), expected_y(M * N), expected_dw(layout::size);
   kernels::matmul_of_pairs<M, K, N>(x.data(), pairs.data(), y.data());
-  kernels::detail::multiply_in_tiles<M, K / 2, N, arch, reference>(reinterpret_cast<float const*>(x.data()),
+  kernels::detail::multiply_in_tiles<M, inner, N, arch, reference>(reinterpret_cast<float const*>(x.data()),
                                                                    pairs.data(), expected_y.data(), output{}, {});
   kernels::weight_gradient_of_pairs<M, K, N>(x_pairs.data(), dy_pairs.data(), dw.data());
-  kernels::detail::weight_gradient_in_tiles<M / 2, K, N, false, arch, reference>(x_pairs.data(), dy_pairs.data(),
-                                                                                 expected_dw.data(), {});
+  kernels::detail::weight_gradient_in_tiles<rows, K, N, false, arch, reference>(x_pairs.data(), dy_pairs.data(),
+                                                                                expected_dw.data(), {});
   bool const same = std::memcmp(y.data(), expected_y.data(), y.size() * sizeof(float)) == 0 &&
                     std::memcmp(dw.data(), expected_dw.data(), dw.size() * sizeof(float)) == 0;
   std::printf("%d x %d x %d: %s\n", M, K, N, same ? "the same bits" : "wrong");
@@ -169,6 +175,7 @@ int main() {
   if (!has_tiles) sigaction(SIGILL, &action, nullptr);
   bool same = compare<6, 18, 10>();
   same = compare<40, 70, 90>() && same;
+  same = compare<7, 19, 21>() && same;
   same = compare<64, 32, 16>() && same;
   if (has_tiles)
     std::puts("carried out by the processor");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <stagecraft/kernels/simd/math.hpp>
+#include <stagecraft/kernels/simd/square_root.hpp>
 #include <doctest/doctest.h>
 
 namespace kernels = stagecraft::kernels;
@@ -138,6 +139,24 @@ TEST_CASE("exponentials") {
   check(
       {1.47, 1.47, 1.6}, measure::ulp, [](double x) { return std::expm1(x); },
       [](auto x) { return kernels::expm1(x); });
+}
+
+TEST_CASE("square roots by products are rounded correctly") {
+  auto const by_products = [](auto x) { return kernels::square_root<kernels::root_by::products>(x); };
+  check({0.5, 0.5, 0.5}, measure::ulp, [](double x) { return std::sqrt(x); }, by_products);
+  // Mantissas of even and odd exponents.
+  using batch = kernels::batch<>;
+  int different = 0;
+  for (std::uint32_t bits = 0x3F000000; bits < 0x40000000; bits += 37 * kernels::lanes<>) {
+    alignas(64) float x[kernels::lanes<>], got[kernels::lanes<>];
+    for (std::uint32_t lane = 0; lane < kernels::lanes<>; ++lane) {
+      std::uint32_t const pattern = bits + 37 * lane;
+      std::memcpy(x + lane, &pattern, sizeof pattern);
+    }
+    by_products(batch::load_aligned(x)).store_aligned(got);
+    for (int lane = 0; lane < kernels::lanes<>; ++lane) different += got[lane] != std::sqrt(x[lane]);
+  }
+  CHECK(different == 0);
 }
 
 TEST_CASE("logarithms") {

@@ -197,15 +197,20 @@ bool take_attention_heads(trace& to, onnx_node const& node, traced_tensor const&
     };
     if (x.order == in_place && count == 3 && wanted[1] == steps && wanted[2] == width) return set(all({0, 1, 2}), -1);
     if (x.order != std::vector{1, 0, 2, 3} || (x.joined_axis != 1 && x.joined_axis != -1)) return false;
-    if (count == 2 && is_samples(wanted[0], steps) && wanted[1] == width) return set(all(steps_first), 0);
+    if (count == 2 && (wanted[0] == 0 || is_samples(wanted[0], steps)) && wanted[1] == width)
+      return set(all(steps_first), 0);
     if (count == 3 && wanted[0] == steps && is_samples(wanted[1], 1) && wanted[2] == width)
       return set(all(steps_first), -1);
     return false;
   }
-  if (x.joined_axis == 0 && x.order == heads_first && count == 4) {  // samples and heads as two axes again
-    bool const fits = (wanted[0] == 0 || is_samples(wanted[0], 1)) && wanted[1] == x.lengths[1] &&
-                      wanted[2] == x.lengths[0] && wanted[3] == x.lengths[2];
-    return fits && set(x, -1);
+  if (x.order == heads_first || x.order == turned) {  // samples and heads as two axes, or as one
+    std::int64_t const steps = x.lengths[0], heads = x.lengths[1], width = x.lengths[2];
+    auto const rows = x.order == turned ? width : steps, columns = x.order == turned ? steps : width;
+    auto const begins = [&](std::int64_t times) { return wanted[0] == 0 || is_samples(wanted[0], times); };
+    if (x.joined_axis == 0 && count == 4)
+      return begins(1) && wanted[1] == heads && wanted[2] == rows && wanted[3] == columns && set(x, -1);
+    if (x.joined_axis == -1 && count == 3 && heads_of(to, x))
+      return begins(heads) && wanted[1] == rows && wanted[2] == columns && set(x, 0);
   }
   if (x.order != steps_first || x.lengths.size() != 2 || count != 3 || wanted[0] != x.lengths[0] || wanted[2] < 1)
     return false;

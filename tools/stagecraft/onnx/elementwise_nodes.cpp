@@ -243,7 +243,13 @@ void add_elementwise_converters(std::map<std::string, onnx_converter>& to) {
   to["Relu"] = activation("relu", true), to["Tanh"] = activation("tanh"), to["Sigmoid"] = activation("sigmoid", true);
   to["Selu"] = activation("selu"), to["Softplus"] = activation("softplus", true),
   to["Softsign"] = activation("softsign");
-  to["Exp"] = activation("exponential", true), to["Gelu"] = activation("gelu"), to["Swish"] = activation("swish");
+  to["Exp"] = activation("exponential", true), to["Swish"] = activation("swish");
+  to["Gelu"] = [](trace& t, onnx_node const& node) {  // a node since opset 20
+    json name = "gelu";
+    if (node.text("approximate", "none") == "tanh")
+      name = {{"class_name", "gelu"}, {"config", {{"approximate", true}}}};
+    set_alike(t, node, "Activation", {{"activation", name}});
+  };
   to["LeakyRelu"] = [](trace& t, onnx_node const& node) {
     set_alike(t, node, "LeakyReLU", {{"alpha", shortest(node.real("alpha", 0.01F))}});
   };

@@ -109,6 +109,8 @@ onnx_output layer_normalization(call const& c) {
 /// Groups of channels as the channels of an instance normalization, whose factors and summands are not theirs.
 onnx_output group_normalization(call const& c) {
   if (c.option("strided_channel_grouping", false)) throw unsupported("has groups of channels that are not neighbours");
+  if (auto const axis = c.option("axis", -1); axis != -1 && axis != static_cast<int>(c.lengths.size()))
+    throw unsupported("has channels that are not the last axis");
   auto const channels = static_cast<std::int64_t>(c.lengths.back());
   auto groups = c.option<std::int64_t>("groups", 32);
   if (groups == -1) groups = channels;

@@ -74,6 +74,10 @@ std::optional<onnx_constant> elementwise(onnx_constant const& a, onnx_constant c
       if (y == 0) return std::nullopt;
       z = type == "Mod" ? x - y * std::floor(x / y) : a.is_whole ? std::trunc(x / y) : x / y;
     }
+    if (type == "fmod") {  // which has the sign of x, where Mod has that of y
+      if (y == 0) return std::nullopt;
+      z = std::fmod(x, y);
+    }
     result.values[i] = z;
   }
   return result;
@@ -368,7 +372,7 @@ std::optional<onnx_constant> onnx_constants::result_of(onnx_node const& node) co
   if ((type == "Add" || type == "Sub" || type == "Mul" || type == "Div" || type == "Mod" || type == "Pow" ||
        type == "Equal") &&
       second)
-    return elementwise(first, *second, type);
+    return elementwise(first, *second, type == "Mod" && node.integer("fmod", 0) != 0 ? "fmod" : type);
   if (type == "Trilu" && (node.inputs.size() < 2 || node.inputs[1].empty()))
     return triangle(first, node.integer("upper", 1) != 0);
   if (type == "Where" && second && inputs.size() > 2 && inputs[2]) return chosen(first, *second, *inputs[2]);

@@ -12,7 +12,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-constexpr std::int64_t first_opset = 13, last_opset = 18;
+constexpr std::int64_t first_opset = 13, last_opset = 20;
 
 /// Whether a node only passes on what it is given, as far as axes are concerned.
 bool keeps_axes(onnx_node const& node) {

@@ -123,10 +123,39 @@ bool divides_last_axis(trace& to, onnx_node const& node, traced_tensor const& x,
   return true;
 }
 
+/// The same axes with others of length 1 between them, where samples are not the first.
+bool moves_unit_axes(trace& to, onnx_node const& node, traced_tensor const& x,
+                     std::vector<std::int64_t> const& wanted) {
+  if (x.order.empty() || x.order[0] == 0 || !x.flat_order.empty() || x.fused_axis >= 0 || wanted.size() > 8)
+    return false;
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(x.rank), 1);
+  for (std::size_t i = 1; i < x.order.size(); ++i) lengths[static_cast<std::size_t>(x.order[i])] = x.lengths[i - 1];
+  std::vector<int> place(lengths.size(), -1);
+  std::size_t at = 0;  // of wanted
+  for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
+    auto const found = std::find(x.order.begin(), x.order.end(), static_cast<int>(axis));
+    if (found == x.order.end()) continue;  // it has length 1, and is nowhere
+    auto const fits = [&] {
+      return found == x.order.begin() ? is_of_samples(to, wanted[at], 1) || (wanted[at] == 0 && at == axis)
+                                      : wanted[at] == lengths[axis] || (wanted[at] == 0 && at == axis);
+    };
+    while (at < wanted.size() && wanted[at] == 1 && !fits()) ++at;
+    if (at == wanted.size() || !fits()) return false;
+    place[axis] = static_cast<int>(at++);
+  }
+  for (; at < wanted.size(); ++at)
+    if (wanted[at] != 1) return false;
+  auto y = x;
+  y.rank = static_cast<int>(wanted.size());
+  for (int& axis : y.order) axis = place[static_cast<std::size_t>(axis)];
+  to.set(node, y);
+  return true;
+}
+
 void reshape_to(trace& to, onnx_node const& node, std::vector<std::int64_t> wanted) {
   if (take_attention_heads(to, node, to.joined_tensor(node, 0), wanted)) return;
   auto x = to.tensor(node, 0);
-  if (divides_last_axis(to, node, x, wanted)) return;
+  if (divides_last_axis(to, node, x, wanted) || moves_unit_axes(to, node, x, wanted)) return;
   if (joins_directions(x, wanted)) {
     x.fused_axis = -1, x.rank = 3, x.order.back() = 2;
     return to.set(node, x);

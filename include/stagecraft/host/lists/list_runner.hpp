@@ -40,6 +40,11 @@ class list_runner : list_rows<Arch> {
   void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
   /// From now on operations along rows are carried out together, where they are large.
   void take_rows_together() { takes_rows_together_ = true; }
+  /// From now on products that gain by it are carried out by `pairs`; `gains(shape, is_packed)` says which.
+  void multiply_by(kernels::product_functions<Arch> const& pairs, bool (*gains)(kernels::product_shape const&, bool)) {
+    pairs_ = &pairs;
+    gains_by_pairs_ = gains;
+  }
   /// Operations that somebody else carries out.
   void leave_out(std::span<int const> left_out) { left_out_ = left_out; }
   /// The operations of a segment that works sample by sample, for these samples.
@@ -83,7 +88,7 @@ class list_runner : list_rows<Arch> {
       list_rows<Arch>::depth_;
 
   /// The packed right operand of this product; null if there are too many.
-  float const* packed(kernels::product_shape const& of) {
+  float const* packed(kernels::product_shape const& of, kernels::product_functions<Arch> const& by) {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
@@ -91,7 +96,7 @@ class list_runner : list_rows<Arch> {
     float* const begin = next_packed_;
     next_packed_ += kernels::packed_product_floats<Arch>(of);
     packed_[packed_count_++] = {id_, begin};
-    kernels::pack_product<Arch>(of, x(1), begin);
+    by.pack(of, x(1), begin);
     return begin;
   }
   [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[id_]; }
@@ -162,11 +167,12 @@ class list_runner : list_rows<Arch> {
     extents const a = shape_of(0), b = shape_of(1), result = shape();
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
     auto const [to, behind] = end_of_product();
-    if ((depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_)) ||
-        (keeps_packed_ && floats::is_product_with_weight(here(), nodes_, operands_)))
-      if (float const* const right = packed(one); right != nullptr)
-        return kernels::packed_product<Arch>(one, x(0), right, to, workspace_, behind);
-    if (result.rank == 2) return kernels::product<Arch>(one, x(0), x(1), to, workspace_, columns_, behind);
+    bool const is_of_loop = depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_);
+    auto const& by = products(floats::shape_of_product(here(), nodes_[read(0)].shape), is_of_loop);
+    if (is_of_loop || (keeps_packed_ && floats::is_product_with_weight(here(), nodes_, operands_)))
+      if (float const* const right = packed(one, by); right != nullptr)
+        return by.packed(one, x(0), right, to, workspace_, behind);
+    if (result.rank == 2) return by.product(one, x(0), x(1), to, workspace_, columns_, behind);
     kernels::strided_axes<3, Arch> places;
     for (int axis = 0; axis + 2 < result.rank; ++axis)
       places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),
@@ -175,9 +181,14 @@ class list_runner : list_rows<Arch> {
     auto const strides = places.row_strides();
     places.for_each_row([&](auto const& begin) {
       for (std::int64_t i = 0; i < length; ++i)
-        kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
-                               y() + begin[0] + i * strides[0], workspace_, columns_);
+        by.product(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
+                   y() + begin[0] + i * strides[0], workspace_, columns_, {});
     });
+  }
+  /// What carries out a product: `of` all samples, since bits must not depend on how these are divided.
+  [[nodiscard]] kernels::product_functions<Arch> const& products(kernels::product_shape const& of,
+                                                                 bool is_of_loop) const {
+    return pairs_ != nullptr && gains_by_pairs_(of, is_of_loop) ? *pairs_ : floats_;
   }
   [[nodiscard]] bool is_done_elsewhere() const {
     for (auto const& join : joins_)
@@ -332,6 +343,9 @@ class list_runner : list_rows<Arch> {
       groups_.begin(false);
   }
 
+  static constexpr kernels::product_functions<Arch> floats_{};
+  kernels::product_functions<Arch> const* pairs_ = nullptr;
+  bool (*gains_by_pairs_)(kernels::product_shape const&, bool) = nullptr;
   float* workspace_;
   std::uint64_t seed_, stream_;
   std::span<pooling_kernel const> poolings_;

@@ -5,7 +5,9 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/operations/activation_epilogue.hpp>
 #include <stagecraft/host/operations/convolution_shapes.hpp>
+#include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/kernels/convolution/bfloat16_convolution.hpp>
 #include <stagecraft/kernels/convolution/convolution.hpp>
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
@@ -31,17 +33,47 @@ struct convolution_operation {
     using arch = typename Call::architecture;
     using epilogue =
         activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
+    /// Products of pairs of bfloat16: of channels, of filters for the gradient of the input, and of samples for that of
+    /// the filters, if there are two. What is made of factors lies behind each other, and behind what each thread
+    /// needs.
+    static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
+                                          Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
+    static constexpr long long behind(long long floats) { return floats / 16 * 16 + 80; }
+    static constexpr long long own_floats = [] {
+      constexpr long long forward = kernels::convolution_workspace<convolution, arch>;
+      if constexpr (!Call::plan::trains)
+        return forward;
+      else
+        return std::max({forward, kernels::convolution_input_gradient_workspace<convolution, arch>,
+                         kernels::convolution_filter_gradient_workspace<convolution, arch>});
+    }();
+    static constexpr bool turns_filters = multiplies_pairs && Call::plan::trains && Call::wants_input_gradient(0);
+    static constexpr bool finds_filter_gradient_of_pairs = pairs_samples && Call::plan::trains && Call::layer.trainable;
+    static constexpr long long turned_floats = [] {
+      if constexpr (turns_filters)
+        return kernels::turned_filter_floats<convolution, arch>;
+      else
+        return 0LL;
+    }();
+    static constexpr long long batch_pairs = finds_filter_gradient_of_pairs ? kernels::pairs_of(batch) : 0;
+    static constexpr long long narrow_gradient = behind(own_floats),
+                               turned_filters =
+                                   narrow_gradient + behind(turns_filters ? rows * 1LL * convolution.filters / 2 : 0),
+                               gradient_pairs = turned_filters + behind(turned_floats),
+                               input_pairs = gradient_pairs + behind(batch_pairs * convolution.output_size()),
+                               all_floats = turns_filters || finds_filter_gradient_of_pairs
+                                                ? input_pairs + behind(batch_pairs * convolution.input_size())
+                                                : own_floats;
   };
+  template <class Call, bool Backward>
+  static constexpr bool widens_inputs =
+      Backward ? Call::applied_activation(0) != linear || (Call::layer.trainable && !shapes<Call>::pairs_samples)
+               : !shapes<Call>::multiplies_pairs;
 
   template <class Call>
   static constexpr long long workspace() {
-    using s = shapes<Call>;
-    constexpr long long forward = kernels::convolution_workspace<s::convolution, typename s::arch>;
-    if constexpr (!Call::plan::trains)
-      return forward;
-    else
-      return std::max({forward, kernels::convolution_input_gradient_workspace<s::convolution, typename s::arch>,
-                       kernels::convolution_filter_gradient_workspace<s::convolution, typename s::arch>});
+    return shapes<Call>::all_floats;
   }
 
   template <class Call>
@@ -50,8 +82,12 @@ struct convolution_operation {
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = keeps_sums<Call> ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
-      kernels::convolution<s::batch, s::convolution, typename s::arch>(
-          part.input(0), part.weight(0), part.memory.workspace, y, epilogue, part.share());
+      if constexpr (s::multiplies_pairs)
+        kernels::convolution_of_pairs<s::batch, s::convolution, typename s::arch>(part.stored_input(0), part.weight(0),
+                                                                                  y, epilogue, part.share());
+      else
+        kernels::convolution<s::batch, s::convolution, typename s::arch>(
+            part.input(0), part.weight(0), part.memory.workspace, y, epilogue, part.share());
     });
   }
 
@@ -60,13 +96,37 @@ struct convolution_operation {
     using s = shapes<Call>;
     using arch = typename s::arch;
     s::epilogue::backward(call);
-    call.divide([](Call const& part) {
+    float* const room = call.memory.shared_workspace();
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(room + s::narrow_gradient);
+    float *const turned = room + s::turned_filters, *const gradient_pairs = room + s::gradient_pairs,
+                 *const input_pairs = room + s::input_pairs;
+    if constexpr (s::turns_filters || s::finds_filter_gradient_of_pairs)
+      call.divide([=](Call const& part) {
+        float const* const dy = part.output_gradient();
+        if constexpr (s::turns_filters) {
+          auto const [first, last] = part.share().of(std::int64_t{s::batch} * s::convolution.output_size(), 32);
+          kernels::narrow<dtype::bfloat16, arch>(dy + first, narrow + first, last - first);
+          kernels::turn_filter_pairs<s::convolution, arch>(part.weight(0), turned, part.share());
+        }
+        if constexpr (s::finds_filter_gradient_of_pairs) {
+          kernels::pair_rows<s::batch, s::convolution.input_size(), arch>(part.stored_input(0), input_pairs,
+                                                                          part.share());
+          kernels::pair_rows<s::batch, s::convolution.output_size(), arch>(dy, gradient_pairs, part.share());
+        }
+      });
+    call.divide([=](Call const& part) {
       float* const dy = part.output_gradient();
       float* const workspace = part.memory.workspace;
-      if constexpr (Call::wants_input_gradient(0))
+      if constexpr (s::turns_filters)
+        kernels::convolution_input_gradient_of_pairs<s::batch, s::convolution, Call::adds_input_gradient(0), arch>(
+            narrow, turned, workspace, part.input_gradient(0), input_gradient_epilogue(part), part.share());
+      else if constexpr (Call::wants_input_gradient(0))
         kernels::convolution_input_gradient<s::batch, s::convolution, Call::adds_input_gradient(0), arch>(
             dy, part.weight(0), workspace, part.input_gradient(0), input_gradient_epilogue(part), part.share());
-      if constexpr (Call::layer.trainable)
+      if constexpr (s::finds_filter_gradient_of_pairs)
+        kernels::convolution_filter_gradient_of_pairs<s::batch, s::convolution, Call::adds_parameter_gradient, arch>(
+            input_pairs, gradient_pairs, workspace, part.parameter_gradient(0), part.share());
+      else if constexpr (Call::layer.trainable)
         kernels::convolution_filter_gradient<s::batch, s::convolution, Call::adds_parameter_gradient, arch>(
             part.input(0), dy, workspace, part.parameter_gradient(0), part.share());
       if constexpr (Call::layer.options.use_bias && Call::layer.trainable)

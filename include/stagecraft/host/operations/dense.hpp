@@ -26,28 +26,33 @@ struct operation<layers::dense> {
     static constexpr int rows = Call::batch * (Call::input_shape(0).size() / inputs);
     using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
                                                  typename Call::architecture>;
-    /// Products of pairs of bfloat16; for the gradient of the weights there are pairs of rows.
-    static constexpr bool multiplies_pairs = detail::bfloat16_weight<typename Call::plan, Call::call>::multiplies_pairs;
-    static constexpr bool pairs_rows = multiplies_pairs && rows % 2 == 0;
-    /// What the backward step makes of them lies behind each other, with room to read on.
-    static constexpr long long narrow_gradient = 0, gradient_pairs = (rows * units + 1) / 2 / 16 * 16 + 80,
-                               input_pairs = gradient_pairs + rows / 2 * units / 16 * 16 + 80,
-                               pair_floats = input_pairs + (pairs_rows ? rows / 2 * inputs / 16 * 16 + 80 : 0);
+    /// Products of pairs of bfloat16. What is made of factors lies behind each other in the workspace, with room to
+    /// read on: rows that end with a zero, and pairs of rows.
+    using kernel = detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>;
+    static constexpr bool multiplies_pairs = kernel::multiplies_pairs, pads_inputs = inputs % 2 != 0;
+    static constexpr int input_pairs_of_row = kernels::pairs_of(inputs), unit_pairs_of_row = kernels::pairs_of(units);
+    static constexpr long long behind(long long floats) { return floats / 16 * 16 + 80; }
+    static constexpr long long padded_inputs = 0, narrow_gradient = 0,
+                               gradient_pairs = behind(static_cast<long long>(rows) * unit_pairs_of_row),
+                               input_pairs =
+                                   gradient_pairs + behind(static_cast<long long>(kernels::pairs_of(rows)) * units),
+                               backward_floats =
+                                   input_pairs + behind(static_cast<long long>(kernels::pairs_of(rows)) * inputs),
+                               forward_floats =
+                                   pads_inputs ? behind(static_cast<long long>(rows) * input_pairs_of_row) : 0;
   };
   template <class Call, bool Backward>
   static constexpr bool widens_inputs =
-      !shapes<Call>::multiplies_pairs ||
-      (Backward && (Call::applied_activation(0) != linear || !shapes<Call>::pairs_rows));
+      !shapes<Call>::multiplies_pairs || (Backward && Call::applied_activation(0) != linear);
 
   template <class Call>
   static constexpr long long workspace() {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
-    if constexpr (!Call::plan::trains)
+    if constexpr (s::multiplies_pairs)
+      return Call::plan::trains ? std::max(s::backward_floats, s::forward_floats) : s::forward_floats;
+    else if constexpr (!Call::plan::trains)
       return 0;
-    else if constexpr (s::multiplies_pairs)
-      return std::max<long long>(s::pair_floats,
-                                 kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
     else
       return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
                       kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
@@ -58,10 +63,15 @@ struct operation<layers::dense> {
     using s = shapes<Call>;
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = Call::has_saved ? call.saved() : nullptr;
+    if constexpr (s::multiplies_pairs && s::pads_inputs)
+      call.divide([](Call const& part) {
+        kernels::pad_rows<s::rows, s::inputs, typename Call::architecture>(part.stored_input(0), padded(part),
+                                                                           part.share());
+      });
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
       if constexpr (s::multiplies_pairs)
         kernels::matmul_of_pairs<s::rows, s::inputs, s::units, typename Call::architecture>(
-            part.stored_input(0), part.weight(0), y, epilogue, part.share());
+            s::pads_inputs ? padded(part) : part.stored_input(0), part.weight(0), y, epilogue, part.share());
       else
         kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
                                                                                    epilogue, part.share());
@@ -102,6 +112,10 @@ struct operation<layers::dense> {
 
  private:
   template <class Call>
+  static std::uint16_t* padded(Call const& call) {
+    return reinterpret_cast<std::uint16_t*>(call.memory.shared_workspace() + shapes<Call>::padded_inputs);
+  }
+  template <class Call>
   static void backward_in_pairs(Call const& call) {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
@@ -109,25 +123,23 @@ struct operation<layers::dense> {
     auto* const narrow = reinterpret_cast<std::uint16_t*>(room + s::narrow_gradient);
     float *const gradient_pairs = room + s::gradient_pairs, *const input_pairs = room + s::input_pairs;
     call.divide([=](Call const& part) {
-      auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::units, 32);
-      kernels::narrow<dtype::bfloat16, arch>(part.output_gradient() + first, narrow + first, last - first);
-      if constexpr (s::pairs_rows)
-        kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
+      if constexpr (!Call::wants_input_gradient(0)) {
+      } else if constexpr (s::units % 2 != 0) {
+        kernels::pad_rows<s::rows, s::units, arch>(part.output_gradient(), narrow, part.share());
+      } else {
+        auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::units, 32);
+        kernels::narrow<dtype::bfloat16, arch>(part.output_gradient() + first, narrow + first, last - first);
+      }
+      kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
+      kernels::pair_rows<s::rows, s::units, arch>(part.output_gradient(), gradient_pairs, part.share());
     });
-    if constexpr (s::pairs_rows)
-      call.divide(
-          [=](Call const& part) { kernels::pair_rows<s::rows, s::units, arch>(narrow, gradient_pairs, part.share()); });
     call.divide([=](Call const& part) {
       if constexpr (Call::wants_input_gradient(0))
         kernels::matmul_of_pairs<s::rows, s::units, s::inputs, arch>(
-            narrow, part.weight(0) + kernels::packed_matrix<s::inputs / 2, s::units, arch>::size,
-            part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
-      if constexpr (s::pairs_rows)
-        kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
-            input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
-      else
-        kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
-            part.input(0), part.output_gradient(), part.parameter_gradient(0), part.share());
+            narrow, part.weight(0) + s::kernel::template column_pairs<s::inputs, s::units>, part.input_gradient(0),
+            detail::input_gradient_epilogue(part), part.share());
+      kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+          input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
       if constexpr (Call::layer.options.use_bias)
         kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(
             part.output_gradient(), part.parameter_gradient(1), part.share());

@@ -1,72 +1,120 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which weights steps multiply in pairs of bfloat16, and where these lie in a pass's copy of the weight. Constants
-// only.
+// Which calls and weights steps multiply in pairs of bfloat16, and where these lie in a pass's copy of the weight.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/kernels/product/bfloat16_pairs.hpp>
+#include <stagecraft/layers/convolutional/conv1d.hpp>
+#include <stagecraft/layers/convolutional/conv2d.hpp>
 #include <stagecraft/layers/core/dense.hpp>
 #include <stagecraft/plan/program.hpp>
 #include <cstddef>
+#include <utility>
 
 namespace stagecraft::detail {
 
-/// The kernel of the layer of a call. In place of its floats stand pairs of its rows (pack_row_pairs) and, for the
-/// gradient of the input, behind them pairs of its columns.
-template <class Plan, int Call>
-struct bfloat16_weight {
+/// Whether a call computes in bfloat16 on a processor that multiplies pairs of them.
+template <class Call>
+inline constexpr bool multiplies_bfloat16 = [] {
+  if constexpr (!kernels::multiplies_bfloat16_pairs<typename Call::architecture>)
+    return false;
+  else if constexpr (requires { requires Call::plan::stored == dtype::bfloat16; })
+    return computed_type_of<typename Call::plan::job, Call::call> == dtype::bfloat16;
+  else
+    return false;
+}();
+
+/// The kernel of a layer. In place of its floats stand pairs of its rows (pack_row_pairs), those of each group behind
+/// the others, and, for the gradient of the input of a dense layer, behind them pairs of its columns.
+template <class Plan, int Layer>
+struct bfloat16_kernel {
   using architecture = typename Plan::architecture;
-  static constexpr auto const& layer = Plan::graph.layer_of(Call);
-  static constexpr int input = Plan::graph.inputs[Plan::graph.call(Call).first_input];
-  /// Whether training asks for the gradient of the input: an input of the model has none.
-  static constexpr bool has_gradient =
-      !only_infers<Plan::training> && !Plan::graph.call(Plan::program.calls[input].root).is_input;
-  /// A product of an even number of inputs, and of units for the gradient, whose layer has this call alone.
+  static constexpr auto const& layer = Plan::graph.layers[Layer];
+  static constexpr bool is_dense = same_type(layer.type, tag_of<layers::dense>);
+  static constexpr bool is_convolution =
+      same_type(layer.type, tag_of<layers::conv1d>) || same_type(layer.type, tag_of<layers::conv2d>);
+  [[nodiscard]] static constexpr int input_of(int call) {
+    return Plan::graph.inputs[Plan::graph.call(call).first_input];
+  }
+  template <class Is>
+  [[nodiscard]] static constexpr bool some_call(Is const& is) {
+    for (int call = 0; call < static_cast<int>(Plan::graph.calls.size()); ++call)
+      if (!Plan::graph.call(call).is_input && Plan::graph.call(call).layer == Layer && is(call)) return true;
+    return false;
+  }
+  /// Whether training asks for the gradient of an input: an input of the model has none.
+  static constexpr bool has_gradient = !only_infers<Plan::training> && some_call([](int call) {
+    return !Plan::graph.call(Plan::program.calls[input_of(call)].root).is_input;
+  });
+  /// Where the pairs of columns begin, and how many floats both kinds take, in a dense layer of so many inputs and
+  /// units.
+  template <int Inputs, int Units>
+  static constexpr long long column_pairs =
+      static_cast<long long>(kernels::packed_matrix<kernels::pairs_of(Inputs), Units, architecture>::panels) *
+      kernels::packed_matrix<kernels::pairs_of(Inputs), Units, architecture>::panel_stride;
+  template <int Inputs, int Units>
+  static constexpr long long pair_floats =
+      column_pairs<Inputs, Units> + (has_gradient ? column_pairs<Units, Inputs> : 0);
+  /// A trained kernel all of whose factors are stored in bfloat16. Channels of convolutions make pairs, and filters,
+  /// for the gradient; dense layers pad the last one.
   static constexpr bool multiplies_pairs = [] {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
       return false;
     } else if constexpr (!rounds_copies_of_weights<Plan::training.dtype_policy> ||
-                         layer.type_of_values != dtype::of_policy || !same_type(layer.type, tag_of<layers::dense>)) {
+                         layer.type_of_values != dtype::of_policy || !(is_dense || is_convolution) ||
+                         layer.parameter_count == 0) {
       return false;
     } else {
       constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
-      if constexpr (layer.call_count != 1 || !info.trainable || info.rows() % 2 != 0 || info.columns() % 2 != 0 ||
-                    Plan::program.calls[input].stored != dtype::bfloat16)
+      if constexpr (!info.trainable ||
+                    some_call([](int call) { return Plan::program.calls[input_of(call)].stored != dtype::bfloat16; }))
         return false;
+      else if constexpr (is_convolution)
+        return info.shape[info.shape.rank() - 2] % 2 == 0 && (!has_gradient || info.columns() / info.groups % 2 == 0);
       else
-        return kernels::packed_matrix<info.rows() / 2, info.columns(), architecture>::size +
-                   (has_gradient ? kernels::packed_matrix<info.columns() / 2, info.rows(), architecture>::size : 0) <=
-               Plan::weights.size[layer.first_parameter];
+        return pair_floats<info.rows(), info.columns()> <= Plan::weights.size[layer.first_parameter];
     }
   }();
-};
 
-/// The same by the number of a weight.
-template <class Plan, std::size_t Parameter>
-struct bfloat16_copy {
-  using architecture = typename Plan::architecture;
-  static constexpr auto const& info = Plan::graph.parameters[Parameter];
-  /// The call whose kernel it is; -1: it is none that is multiplied in pairs.
-  static constexpr int call = [] {
-    for (auto const& layer : Plan::graph.layers)
-      if (layer.first_parameter == static_cast<int>(Parameter) && layer.parameter_count > 0 && layer.call_count == 1)
-        return layer.first_call;
-    return -1;
-  }();
-
-  /// Makes the copy of `from`; false if it has to be made of floats.
-  static bool pack([[maybe_unused]] float const* from, [[maybe_unused]] float* to) {
-    if constexpr (call >= 0) {
-      if constexpr (bfloat16_weight<Plan, call>::multiplies_pairs) {
-        kernels::pack_row_pairs<info.rows(), info.columns(), architecture>(from, to);
-        if constexpr (bfloat16_weight<Plan, call>::has_gradient)
-          kernels::pack_column_pairs<info.rows(), info.columns(), architecture>(
-              from, to + kernels::packed_matrix<info.rows() / 2, info.columns(), architecture>::size);
-        return true;
-      }
+  /// Makes the copy of `from`.
+  static void pack(float const* from, float* to) {
+    constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
+    constexpr int rows = info.rows(), columns = info.columns() / info.groups;
+    if constexpr (is_convolution) {
+      for (int group = 0; group < info.groups; ++group)
+        kernels::pack_row_pairs<rows, columns, architecture>(
+            from + group * kernels::packed_matrix<rows, columns, architecture>::size,
+            to + group * kernels::packed_matrix<rows / 2, columns, architecture>::size);
+    } else {
+      kernels::pack_row_pairs<rows, columns, architecture>(from, to);
+      if constexpr (has_gradient)
+        kernels::pack_column_pairs<rows, columns, architecture>(from, to + column_pairs<rows, columns>);
     }
-    return false;
   }
 };
+
+/// That of the layer of a call.
+template <class Plan, int Call>
+using bfloat16_kernel_of_call = bfloat16_kernel<Plan, Plan::graph.call(Call).layer>;
+
+/// The layer whose first weight it is, if its kernel is multiplied in pairs; else -1.
+template <class Plan, std::size_t Parameter>
+inline constexpr int bfloat16_layer_of_weight = [] {
+  if constexpr (Plan::stored == dtype::bfloat16) {
+    return []<std::size_t... Layer>(std::index_sequence<Layer...>) {
+      int found = -1;
+      ((Plan::graph.layers[Layer].parameter_count > 0 &&
+                Plan::graph.layers[Layer].first_parameter == static_cast<int>(Parameter) &&
+                bfloat16_kernel<Plan, static_cast<int>(Layer)>::multiplies_pairs
+            ? found = static_cast<int>(Layer)
+            : 0),
+       ...);
+      return found;
+    }(std::make_index_sequence<Plan::graph.layers.size()>{});
+  } else {
+    return -1;
+  }
+}();
 
 }  // namespace stagecraft::detail

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <stagecraft/host/lists/list_runner.hpp>
+#include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/random_key_of_call.hpp>
+#include <stagecraft/kernels/product/bfloat16_product.hpp>
 #include <stagecraft/kernels/update/row_chains.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
@@ -303,6 +305,8 @@ class traced_layer {
                part.memory.seed, stream_of_call(part), what.joins);
     one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
     one.leave_out(rows_updates);
+    if constexpr (multiplies_bfloat16<Call>)
+      one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs);
     if constexpr (has_large_maps) one.take_rows_together();
     use(memory, one);
   }

@@ -79,7 +79,7 @@ inline constexpr long long convolution_workspace = 0;
 /// Batch x output of the shape, channels last; w: packed_filter<Shape, Arch>. Where a filter has more than 2048 steps,
 /// y holds partial sums before the epilogue is called.
 template <int Batch, convolution_shape Shape, bool Accumulate, class Arch = default_architecture,
-          class Epilogue = no_epilogue>
+          class Terms = detail::float_terms, class Epilogue = no_epilogue>
 void convolution(float const* x, float const* w, float* /*workspace*/, float* y, Epilogue const& epilogue = {},
                  share part = {}) {
   using layout = packed_filter<Shape, Arch>;
@@ -99,7 +99,7 @@ void convolution(float const* x, float const* w, float* /*workspace*/, float* y,
     std::int64_t const last = range.last - begin < tiles ? range.last - begin : tiles;
     begin += tiles;
     if (first >= last) return;
-    detail::correlate<Plan, Arch>(
+    detail::correlate<Plan, Arch, Terms>(
         shape[0], x + group * Shape.group_channels(),
         w + static_cast<std::int64_t>(group) * layout::size + static_cast<std::int64_t>(p) * layout::panel_stride,
         first, last, detail::correlation_output<Epilogue>{y, group * filters + p * panel, Accumulate, false, epilogue});

@@ -107,7 +107,7 @@ void copy_outputs(output_block const& block, pixel_grid const& distances, int wi
 
 /// Tiles [first, last) of a class of taps, summed over a block of outputs. x and dy begin with the block's first
 /// sample.
-template <tile_plan Plan, class Arch>
+template <tile_plan Plan, class Arch, class Terms>
 void filter_gradient_class(correlation const& shape, filter_distances const& distances, tap_class const& row,
                            tap_class const& column, output_block const& block, float const* x, float const* dy,
                            std::int64_t first, std::int64_t last, correlation_output<no_epilogue> const& output) {
@@ -152,13 +152,13 @@ void filter_gradient_class(correlation const& shape, filter_distances const& dis
       ++r;
     }
     alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
-    gathered_tile<Plan.height, Plan.vectors, 0, 0, Arch>(left, dy, runs, keep_sums<Plan.vectors, Arch>{sums});
+    gathered_tile<Plan.height, Plan.vectors, 0, 0, Arch, Terms>(left, dy, runs, keep_sums<Plan.vectors, Arch>{sums});
     output.template store<Plan, Arch>(sums, element, height);
   }
 }
 
 /// Tiles [first, last) of a panel, summed over a block.
-template <tile_plan Plan, class Arch>
+template <tile_plan Plan, class Arch, class Terms>
 void filter_gradient_panel(correlation const& shape, filter_distances const& distances, output_block const& block,
                            float const* x, float const* dy, std::int64_t first, std::int64_t last,
                            correlation_output<no_epilogue> const& output) {
@@ -167,7 +167,8 @@ void filter_gradient_panel(correlation const& shape, filter_distances const& dis
     std::int64_t const tiles = (rows + Plan.height - 1) / Plan.height;
     std::int64_t const from = first > begin ? first - begin : 0;
     std::int64_t const to = last - begin < tiles ? last - begin : tiles;
-    if (from < to) filter_gradient_class<Plan, Arch>(shape, distances, row, column, block, x, dy, from, to, output);
+    if (from < to)
+      filter_gradient_class<Plan, Arch, Terms>(shape, distances, row, column, block, x, dy, from, to, output);
     begin += tiles;
   });
 }
@@ -185,7 +186,8 @@ inline constexpr long long convolution_filter_gradient_workspace =
 
 /// dw (+)= the gradient of the filters. x: Batch x input and dy: Batch x output of the shape, channels last; up to a
 /// register behind dy's end may be read. dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
-template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
+          class Terms = detail::float_terms>
 void convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused]] float* workspace, float* dw,
                                  share part = {}) {
   using layout = packed_filter<Shape, Arch>;
@@ -224,7 +226,7 @@ void convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused
         at.dy.sample = (block.row_end - block.row) * at.dy.row;
         right = workspace - block.row * at.dy.row;
       }
-      detail::filter_gradient_panel<Plan, Arch>(
+      detail::filter_gradient_panel<Plan, Arch, Terms>(
           shape::parts[0], at, block, x_block + group * channels, right, first, last,
           detail::correlation_output<no_epilogue>{dw + static_cast<std::int64_t>(group) * layout::size +
                                                       static_cast<std::int64_t>(p) * layout::panel_stride,

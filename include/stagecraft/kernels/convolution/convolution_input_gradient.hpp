@@ -157,7 +157,7 @@ inline constexpr long long convolution_input_gradient_workspace =
 /// x input of the shape, channels last; w: packed_filter<Shape, Arch>. dx may hold partial sums before the epilogue is
 /// called.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
-          class Epilogue = no_epilogue>
+          class Terms = detail::float_terms, class Epilogue = no_epilogue>
 void convolution_input_gradient(float const* dy, float const* w, float* workspace, float* dx, Epilogue const& epilogue,
                                 share part = {}) {
   using layout = packed_filter<Shape, Arch>;
@@ -189,7 +189,7 @@ void convolution_input_gradient(float const* dy, float const* w, float* workspac
       std::int64_t const last = range.last - phase_begin < tiles ? range.last - phase_begin : tiles;
       phase_begin += tiles;
       if (first < last)
-        detail::correlate<Plan, Arch>(
+        detail::correlate<Plan, Arch, Terms>(
             all.part[i], dy + group * filters, taps, first, last,
             detail::correlation_output<Epilogue>{dx, group * channels + p * panel, Accumulate, false, epilogue});
     }

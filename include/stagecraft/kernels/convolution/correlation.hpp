@@ -228,7 +228,7 @@ struct store_sums {
 };
 
 /// Tiles [first, last) of a class; only tap rows [from_row, to_row) are summed.
-template <tile_plan Plan, class Arch, class Epilogue>
+template <tile_plan Plan, class Arch, class Terms, class Epilogue>
 void correlate_class(correlation const& shape, tap_class const& row, tap_class const& column, int from_row, int to_row,
                      float const* source, float const* filter, std::int64_t first, std::int64_t last,
                      correlation_output<Epilogue> const& output) {
@@ -267,23 +267,23 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
         store_sums<Plan.columns, Arch, Epilogue> const store{output, element};
         if constexpr (Plan.short_runs.rows > 0) {
           if (short_runs) {
-            short_gathered_tile<Plan.height, Plan.vectors, Plan.short_runs, Arch>(left, filter, store);
+            short_gathered_tile<Plan.height, Plan.vectors, Plan.short_runs, Arch, Terms>(left, filter, store);
             continue;
           }
         }
-        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch>(left, filter, runs, store);
+        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left, filter, runs, store);
         continue;
       }
     }
     alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
-    gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch>(left, filter, runs,
-                                                                  keep_sums<Plan.vectors, Arch>{sums});
+    gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left, filter, runs,
+                                                                         keep_sums<Plan.vectors, Arch>{sums});
     output.template store<Plan, Arch>(sums, element, height);
   }
 }
 
 /// Tiles [first, last) of a panel; `filter` is the panel.
-template <tile_plan Plan, class Arch, class Epilogue>
+template <tile_plan Plan, class Arch, class Terms = float_terms, class Epilogue>
 void correlate(correlation const& shape, float const* source, float const* filter, std::int64_t first,
                std::int64_t last, correlation_output<Epilogue> output) {
   int const row_steps = shape.columns.taps * shape.channels;
@@ -302,7 +302,7 @@ void correlate(correlation const& shape, float const* source, float const* filte
       std::int64_t const from = first > begin ? first - begin : 0;
       std::int64_t const to = last - begin < tiles ? last - begin : tiles;
       if (from < to)
-        correlate_class<Plan, Arch>(shape, row, column, from_row, to_row, source, filter, from, to, output);
+        correlate_class<Plan, Arch, Terms>(shape, row, column, from_row, to_row, source, filter, from, to, output);
       begin += tiles;
     });
     from_row = to_row;

@@ -51,11 +51,11 @@ template <int Rows, int Vectors, class Visit>
   }(std::make_integer_sequence<int, Rows * Vectors>());
 }
 
-/// Calls finish(i, j, sum) with, for every i in [0, Rows) and j in [0, Vectors), the sum over all steps of
-/// left[i][where the step's left factor lies] * right[where its right factor lies + j * lanes...]. With LeftStep or
+/// Calls finish(i, j, sum) with, for every i in [0, Rows) and j in [0, Vectors), the sum over all steps, as Terms says,
+/// of left[i][where the step's left factor lies] * right[where its right factor lies + j * lanes...]. With LeftStep or
 /// RightStep that is not 0, it is the distance between steps, known at compile time. A function of its own: then GCC
 /// keeps all sums in registers.
-template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Finish>
+template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Terms = float_terms, class Finish>
 [[gnu::noinline]] void gathered_tile(float const* const* left, float const* right, step_runs const& runs,
                                      Finish finish) {
   constexpr int width = lanes<Arch>;
@@ -88,7 +88,7 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
         for (int i = 0; i < Rows; ++i) {
           batch<Arch> const element(row[i][at]);
 #pragma GCC unroll 4
-          for (int j = 0; j < Vectors; ++j) sum[i][j] = fused_multiply_add(element, factor[j], sum[i][j]);
+          for (int j = 0; j < Vectors; ++j) sum[i][j] = Terms::add(element, factor[j], sum[i][j]);
         }
       }
     }
@@ -97,7 +97,7 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
 }
 
 /// The same for runs that are known at compile time and short: without loops.
-template <int Rows, int Vectors, step_runs Runs, class Arch, class Finish>
+template <int Rows, int Vectors, step_runs Runs, class Arch, class Terms = float_terms, class Finish>
 [[gnu::noinline]] void short_gathered_tile(float const* const* left, float const* right, Finish finish) {
   constexpr int width = lanes<Arch>;
   batch<Arch> sum[Rows][Vectors];
@@ -122,7 +122,7 @@ template <int Rows, int Vectors, step_runs Runs, class Arch, class Finish>
     for (int i = 0; i < Rows; ++i) {
       batch<Arch> const element(row[i][at]);
 #pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = fused_multiply_add(element, factor[j], sum[i][j]);
+      for (int j = 0; j < Vectors; ++j) sum[i][j] = Terms::add(element, factor[j], sum[i][j]);
     }
   }
   for_each_sum<Rows, Vectors>([&](auto i, auto j)

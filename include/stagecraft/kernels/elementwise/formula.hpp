@@ -4,6 +4,7 @@
 
 #include <stagecraft/kernels/elementwise/broadcast.hpp>
 #include <stagecraft/kernels/elementwise/function.hpp>
+#include <stagecraft/kernels/simd/square_root.hpp>
 #include <stagecraft/operations/formula.hpp>
 #include <array>
 #include <cstdint>
@@ -51,11 +52,27 @@ class formula_function {
     }(std::make_index_sequence<steps>{});
   }
 
+  /// Whether a loop over it is quicker if it takes every other root by products: there are roots, and not so many
+  /// products beside them that these take as long.
+  static constexpr bool mixes_roots = has_avx512<Arch> && [] {
+    using enum operations::function;
+    int roots = 0, divisions = 0, products = 0;
+    for (auto const& step : Formula.steps) {
+      if (step.from != operations::formula_source::function || step.is_uniform) continue;
+      roots += step.apply == sqrt;
+      divisions += step.apply == divide;
+      products += step.apply == multiply || step.apply == multiply_add || step.apply == multiply_subtract ||
+                  step.apply == negative_multiply_add;
+    }
+    return roots > 0 && 2 * products <= 7 * (roots + divisions);
+  }();
+
   /// `results` may be `given`.
+  template <root_by Roots = root_by::unit>
   [[gnu::always_inline]] inline void operator()(value const* given, value* results) const {
     value values[steps];
     [&]<std::size_t... I>(std::index_sequence<I...>)
-        __attribute__((always_inline)) { (compute<I>(given, values), ...); }(std::make_index_sequence<steps>{});
+        __attribute__((always_inline)) { (compute<I, Roots>(given, values), ...); }(std::make_index_sequence<steps>{});
     for (std::size_t i = 0; i < result_count; ++i) results[i] = values[Formula.results[i]];
   }
 
@@ -83,7 +100,7 @@ class formula_function {
         constants_[place_of(I)] = value(static_cast<float>(numbers[I]));
     }
   }
-  template <std::size_t I>
+  template <std::size_t I, root_by Roots>
   [[gnu::always_inline]] inline void compute(value const* given, value* values) const {
     constexpr auto const& step = Formula.steps[I];
     if constexpr (step.from == operations::formula_source::constant)
@@ -98,6 +115,8 @@ class formula_function {
       values[I] = at_most(values[step.operands[0]], values[step.operands[1]]);
     else if constexpr (step.apply == operations::function::select && is_comparison(step.operands[0]))
       values[I] = xsimd::select(compare<step.operands[0]>(values), values[step.operands[1]], values[step.operands[2]]);
+    else if constexpr (step.apply == operations::function::sqrt)
+      values[I] = square_root<Roots>(values[step.operands[0]]);
     else
       values[I] = function_value<step.apply, Arch>(values[step.operands[0]], values[step.operands[1]],
                                                    values[step.operands[2]]);

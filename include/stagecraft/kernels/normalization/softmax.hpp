@@ -37,6 +37,11 @@ template <int Columns, class Arch>
   return horizontal_max(largest);
 }
 
+/// Whether three such matrices stay in the second-level cache, from which it helps to ask for what comes next. From
+/// further away the processor brings it sooner by itself.
+template <int Rows, int Columns>
+inline constexpr bool is_near = std::int64_t{3} * Rows * Columns <= 1 << 16;
+
 /// Rows up to this length are taken `lanes` at a time: then the sums over their lanes cost little.
 template <class Arch>
 inline constexpr int longest_narrow_row = 8 * lanes<Arch>;
@@ -189,17 +194,18 @@ inline void softmax_gradient_narrow_rows(float const* y, float const* dy, float*
   }
 }
 
-/// The gradient of one long row; brings the next row near meanwhile.
-template <int Columns, bool Accumulate, class Arch>
-inline void softmax_gradient_wide_row(float const* y, float const* dy, float* dx, bool has_next) {
+/// The gradient of one long row. If IsNear, it asks for the next row meanwhile.
+template <int Columns, bool Accumulate, bool IsNear, class Arch>
+inline void softmax_gradient_wide_row(float const* y, float const* dy, float* dx) {
   using value = batch<Arch>;
-  std::int64_t const step = has_next ? Columns : 0;
   value const dot(transform_sum<Arch>(Columns, [](value const& a, value const& b) { return a * b; }, y, dy));
   constexpr int width = lanes<Arch>;
   constexpr int whole = Columns / width * width;
   for (int i = 0; i < whole; i += width) {
-    prefetch(y + step + i);
-    prefetch(dy + step + i);
+    if constexpr (IsNear) {
+      prefetch(y + Columns + i);
+      prefetch(dy + Columns + i);
+    }
     value slope = value::load_unaligned(y + i) * (value::load_unaligned(dy + i) - dot);
     if constexpr (Accumulate) slope = slope + value::load_unaligned(dx + i);
     slope.store_unaligned(dx + i);
@@ -244,8 +250,8 @@ inline void softmax_gradient(float const* y, float const* dy, float* dx, share p
   } else {
     auto const rows = part.of(Rows);
     for (std::int64_t row = rows.first; row < rows.last; ++row)
-      detail::softmax_gradient_wide_row<Columns, Accumulate, Arch>(y + row * Columns, dy + row * Columns,
-                                                                   dx + row * Columns, row + 1 < rows.last);
+      detail::softmax_gradient_wide_row<Columns, Accumulate, detail::is_near<Rows, Columns>, Arch>(
+          y + row * Columns, dy + row * Columns, dx + row * Columns);
   }
 }
 

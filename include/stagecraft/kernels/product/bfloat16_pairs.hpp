@@ -4,6 +4,7 @@
 // as for floats, but where the processor multiplies tiles of pairs. Keras counterpart: tf.matmul of tf.bfloat16.
 #pragma once
 
+#include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <stagecraft/kernels/product/bfloat16_tiles.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
@@ -12,6 +13,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
@@ -50,42 +52,78 @@ struct bfloat16_pair_terms {
 /// A register of pairs: of each lane of `first` and of `second`.
 template <class Arch>
 [[nodiscard]] inline batch<Arch> pair_up(batch<Arch> const& first, batch<Arch> const& second) {
-  using integer = xsimd::batch<std::int32_t, Arch>;
-  alignas(64) std::uint16_t lower[lanes<Arch>], upper[lanes<Arch>];
-  store_bfloat16(first, lower);
-  store_bfloat16(second, upper);
-  integer const low = bit_cast<std::int32_t>(load_bfloat16<Arch>(lower)),
-                high = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper));
-  return bit_cast<float>(((low >> 16) & integer(0xFFFF)) | high);
+#if defined(__AVX512BF16__)
+  if constexpr (has_avx512<Arch>) {
+    alignas(64) static constexpr std::uint16_t places[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                             21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                             11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    __m512i const both = __builtin_bit_cast(__m512i, _mm512_cvtne2ps_pbh(second, first));
+    return _mm512_castsi512_ps(_mm512_permutexvar_epi16(_mm512_load_si512(places), both));
+  } else
+#endif
+  {
+    using integer = xsimd::batch<std::int32_t, Arch>;
+    alignas(64) std::uint16_t lower[lanes<Arch>], upper[lanes<Arch>];
+    store_bfloat16(first, lower);
+    store_bfloat16(second, upper);
+    integer const low = bit_cast<std::int32_t>(load_bfloat16<Arch>(lower)),
+                  high = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper));
+    return bit_cast<float>(((low >> 16) & integer(0xFFFF)) | high);
+  }
 }
 
 }  // namespace detail
 
-/// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<K / 2, N, Arch> of pairs of rows. K is even. Items of
+/// Pairs that so many numbers make: the last one may have a zero for its second.
+[[nodiscard]] constexpr int pairs_of(int numbers) { return (numbers + 1) / 2; }
+
+/// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<pairs_of(K), N, Arch> of pairs of rows. Items of
 /// `part`: pairs of rows.
 template <int K, int N, class Arch = default_architecture>
 inline void pack_row_pairs(float const* w, float* pairs, share part = {}) {
-  static_assert(K % 2 == 0);
   using from = packed_matrix<K, N, Arch>;
-  using to = packed_matrix<K / 2, N, Arch>;
-  auto const [first, last] = part.of(K / 2);
+  using to = packed_matrix<pairs_of(K), N, Arch>;
+  auto const [first, last] = part.of(pairs_of(K));
   for (int panel = 0; panel < from::panels; ++panel)
     for (auto row = static_cast<int>(first); row < last; ++row)
       for (int column = 0; column < from::panel_columns; column += lanes<Arch>) {
         float const* const upper = w + panel * from::panel_stride + 2 * row * from::panel_columns + column;
-        detail::pair_up<Arch>(batch<Arch>::load_unaligned(upper),
-                              batch<Arch>::load_unaligned(upper + from::panel_columns))
+        detail::pair_up<Arch>(
+            batch<Arch>::load_unaligned(upper),
+            2 * row + 1 < K ? batch<Arch>::load_unaligned(upper + from::panel_columns) : batch<Arch>(0.0F))
             .store_unaligned(pairs + panel * to::panel_stride + row * to::panel_columns + column);
       }
 }
 
-/// The same of the transposed matrix: a packed_matrix<N / 2, K, Arch> of pairs of columns. N is even. Items of `part`:
-/// as many rows of w as a register has lanes.
+/// From a packed_matrix<K / 2, N, Arch> of pairs of rows to a packed_matrix<K, N / 2, Arch> of pairs of columns: the
+/// same numbers, some of whose padding is not written. Both are even. Items of `part`: pairs of rows.
+template <int K, int N, class Arch = default_architecture>
+inline void turn_row_pairs(float const* rows, float* columns, share part = {}) {
+  static_assert(K % 2 == 0 && N % 2 == 0);
+  using from = packed_matrix<K / 2, N, Arch>;
+  using to = packed_matrix<K, N / 2, Arch>;
+  constexpr int width = lanes<Arch>;
+  auto const [first, last] = part.of(K / 2);
+  for (auto row = static_cast<int>(first); row < last; ++row)
+    for (int column = 0; column < N; column += width) {
+      std::uint32_t pairs[width];
+      std::uint16_t lower[width], upper[width];
+      std::memcpy(pairs, rows + from::index(row, column), sizeof pairs);
+      for (int i = 0; i < width; ++i) {
+        lower[i] = static_cast<std::uint16_t>(pairs[i]);
+        upper[i] = static_cast<std::uint16_t>(pairs[i] >> 16U);
+      }
+      std::memcpy(columns + to::index(2 * row, column / 2), lower, sizeof lower);
+      std::memcpy(columns + to::index(2 * row + 1, column / 2), upper, sizeof upper);
+    }
+}
+
+/// Of a packed_matrix<K, N, Arch> of floats the transposed: a packed_matrix<pairs_of(N), K, Arch> of pairs of columns.
+/// Items of `part`: as many rows of w as a register has lanes.
 template <int K, int N, class Arch = default_architecture>
 inline void pack_column_pairs(float const* w, float* pairs, share part = {}) {
-  static_assert(N % 2 == 0);
   using from = packed_matrix<K, N, Arch>;
-  using to = packed_matrix<N / 2, K, Arch>;
+  using to = packed_matrix<pairs_of(N), K, Arch>;
   constexpr int width = lanes<Arch>;
   auto const [first, last] = part.of((K + width - 1) / width);
   for (auto block = static_cast<int>(first); block < last; ++block) {
@@ -99,53 +137,95 @@ inline void pack_column_pairs(float const* w, float* pairs, share part = {}) {
       alignas(64) float wide[width * width], transposed[width * width];
       std::memcpy(wide, narrow, sizeof narrow);
       transpose_block<Arch>(wide, width, width, transposed, width);
-      for (int i = 0; i < width && column / 2 + i < N / 2; ++i)
+      for (int i = 0; i < width && column / 2 + i < pairs_of(N); ++i)
         batch<Arch>::load_aligned(transposed + i * width).store_unaligned(pairs + to::index(column / 2 + i, row));
     }
   }
 }
 
-/// Rows x Columns numbers of bfloat16, row by row, to Rows / 2 x Columns pairs of rows. Rows is even. Items of `part`:
-/// pairs of rows.
-template <int Rows, int Columns, class Arch = default_architecture>
-inline void pair_rows(std::uint16_t const* x, float* pairs, share part = {}) {
-  static_assert(Rows % 2 == 0);
-  using integer = xsimd::batch<std::int32_t, Arch>;
+namespace detail {
+
+/// Pairs of rows, each of Columns numbers: `load(row, column)` gives a register of them as floats, and `number` one.
+template <int Rows, int Columns, class Arch, class Number>
+inline void pair_rows_of(Number const* x, float* pairs, share part) {
   constexpr int width = lanes<Arch>, whole = Columns / width * width;
-  auto const [first, last] = part.of(Rows / 2);
+  constexpr bool is_narrow = std::is_same_v<Number, std::uint16_t>;
+  auto const load = [](Number const* from) {
+    if constexpr (is_narrow)
+      return load_bfloat16<Arch>(from);
+    else
+      return batch<Arch>::load_unaligned(from);
+  };
+  auto const load_rest = [](Number const* from) {
+    if constexpr (is_narrow)
+      return load_first_narrow<dtype::bfloat16, Arch>(from, Columns - whole);
+    else
+      return load_lanes < whole<Columns ? Columns - whole : 1, Arch>(from);
+  };
+  auto const [first, last] = part.of(pairs_of(Rows));
   for (std::int64_t row = first; row < last; ++row) {
-    std::uint16_t const* const upper = x + 2 * row * Columns;
+    bool const is_single = Rows % 2 != 0 && 2 * row + 1 == Rows;
+    Number const* const upper = x + 2 * row * Columns;
     float* const to = pairs + row * Columns;
-    for (int column = 0; column < whole; column += width) {
-      integer const low = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper + column)),
-                    high = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper + Columns + column));
-      bit_cast<float>(((low >> 16) & integer(0xFFFF)) | high).store_unaligned(to + column);
-    }
-    for (int column = whole; column < Columns; ++column) {
-      std::uint16_t const pair[2] = {upper[column], upper[Columns + column]};
-      std::memcpy(to + column, pair, sizeof pair);
-    }
+    for (int column = 0; column < whole; column += width)
+      pair_up<Arch>(load(upper + column), is_single ? batch<Arch>(0.0F) : load(upper + Columns + column))
+          .store_unaligned(to + column);
+    if constexpr (whole < Columns)
+      store_lanes<Columns - whole>(
+          pair_up<Arch>(load_rest(upper + whole), is_single ? batch<Arch>(0.0F) : load_rest(upper + Columns + whole)),
+          to + whole);
   }
 }
 
-/// y = epilogue(x * w) in floats. x: M x K numbers of bfloat16, row by row; w: `pack_row_pairs` of K x N. A single row
-/// would leave 15 of a tile's 16 rows empty, and reading w is all its work.
+}  // namespace detail
+
+/// Rows x Columns numbers, row by row, of bfloat16, or floats that are rounded to it, to pairs_of(Rows) x Columns pairs
+/// of rows. Items of `part`: pairs of rows.
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void pair_rows(std::uint16_t const* x, float* pairs, share part = {}) {
+  detail::pair_rows_of<Rows, Columns, Arch>(x, pairs, part);
+}
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void pair_rows(float const* x, float* pairs, share part = {}) {
+  detail::pair_rows_of<Rows, Columns, Arch>(x, pairs, part);
+}
+
+/// Rows of an odd number of Columns as `matmul_of_pairs` wants them: each with a zero behind it. Items of `part`: rows.
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void pad_rows(std::uint16_t const* x, std::uint16_t* padded, share part = {}) {
+  auto const [first, last] = part.of(Rows);
+  for (std::int64_t row = first; row < last; ++row) {
+    std::memcpy(padded + row * (Columns + 1), x + row * Columns, Columns * sizeof(std::uint16_t));
+    padded[row * (Columns + 1) + Columns] = 0;
+  }
+}
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
+  auto const [first, last] = part.of(Rows);
+  for (std::int64_t row = first; row < last; ++row) {
+    narrow<dtype::bfloat16, Arch>(x + row * Columns, padded + row * (Columns + 1), Columns);
+    padded[row * (Columns + 1) + Columns] = 0;
+  }
+}
+
+/// y = epilogue(x * w) in floats. x: M x K numbers of bfloat16, row by row, each followed by a zero if K is odd; w:
+/// `pack_row_pairs` of K x N. A single row would leave 15 of a tile's 16 rows empty, and reading w is all its work.
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
 inline void matmul_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
                             share part = {}) {
   auto const* const pairs = reinterpret_cast<float const*>(x);
   detail::store_output<Epilogue> const output{epilogue};
   if constexpr (multiplies_bfloat16_tiles<Arch> && M > 1)
-    detail::multiply_in_tiles<M, K / 2, N, Arch, amx_tiles>(pairs, w, y, output, part);
+    detail::multiply_in_tiles<M, pairs_of(K), N, Arch, amx_tiles>(pairs, w, y, output, part);
   else
-    detail::multiply<M, K / 2, N, Arch, detail::bfloat16_pair_terms>(pairs, w, y, output, part);
+    detail::multiply<M, pairs_of(K), N, Arch, detail::bfloat16_pair_terms>(pairs, w, y, output, part);
 }
 
-/// dw (+)= transposed(x) * dy in floats, as `matmul_weight_gradient`, of pairs of rows: x of M / 2 x K, dy of M / 2 x
-/// N, up to a register behind whose ends may be read.
+/// dw (+)= transposed(x) * dy in floats, as `matmul_weight_gradient`, of pairs of rows: x of pairs_of(M) x K, dy
+/// of pairs_of(M) x N, up to a register behind whose ends may be read.
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
 inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw, share part = {}) {
-  constexpr int rows = M / 2 < detail::most_copied_rows ? M / 2 : detail::most_copied_rows;
+  constexpr int pairs = pairs_of(M), rows = pairs < detail::most_copied_rows ? pairs : detail::most_copied_rows;
   auto const add = [&]<int Rows, bool Adds>(std::int64_t from) {
     if constexpr (multiplies_bfloat16_tiles<Arch>)
       detail::weight_gradient_in_tiles<Rows, K, N, Adds, Arch, amx_tiles>(x + from * K, dy + from * N, dw, part);
@@ -155,9 +235,9 @@ inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw,
   };
   add.template operator()<rows, Accumulate>(0);
   std::int64_t from = rows;
-  if constexpr (M / 2 >= 2 * rows)
-    for (; from + rows <= M / 2; from += rows) add.template operator()<rows, true>(from);
-  if constexpr (M / 2 % rows != 0) add.template operator()<M / 2 % rows, true>(from);
+  if constexpr (pairs >= 2 * rows)
+    for (; from + rows <= pairs; from += rows) add.template operator()<rows, true>(from);
+  if constexpr (pairs % rows != 0) add.template operator()<pairs % rows, true>(from);
 }
 
 }  // namespace stagecraft::kernels

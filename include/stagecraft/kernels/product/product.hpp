@@ -2,6 +2,7 @@
 // Products of row-major matrices whose sizes are known at run time only.
 #pragma once
 
+#include <stagecraft/kernels/product/register_tile.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/kernels/simd/transpose.hpp>
 #include <stagecraft/threads/share.hpp>
@@ -56,7 +57,7 @@ struct product_panel {
 
 /// Rows x Vectors registers of y. `adds`: to what is there. `Whole`: as the panel says. `ahead` is what is read next: a
 /// line of it for each row of the panel is called near meanwhile.
-template <int Rows, int Vectors, bool Whole, class Arch>
+template <int Rows, int Vectors, bool Whole, class Arch, class Terms>
 inline void product_tile(product_panel const& b, float const* a, std::int64_t row_step, std::int64_t inner_step,
                          float* y, std::int64_t y_stride, bool adds, product_finish const& finish, float const* ahead) {
   using value = batch<Arch>;
@@ -101,7 +102,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
       for (int r = 0; r < Rows; ++r) {
         value const left(a[r * row_step]);
 #pragma GCC unroll 4
-        for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
+        for (int v = 0; v < Vectors; ++v) sums[r][v] = Terms::add(left, right[v], sums[r][v]);
       }
     }
   }
@@ -156,7 +157,7 @@ template <class Arch>
 
 /// The first `rows` rows of y, along the columns of a panel. Compiled once, as what packs panels is: inlined into each
 /// caller, GCC 12 keeps less of it in registers.
-template <int Vectors, bool Whole, class Arch>
+template <int Vectors, bool Whole, class Arch, class Terms>
 [[gnu::noinline]] void product_rows(product_panel const& b, product_left<Arch> const& a, float* y,
                                     std::int64_t y_stride, int rows, bool adds, product_finish const& finish) {
   int row = 0;
@@ -165,8 +166,9 @@ template <int Vectors, bool Whole, class Arch>
   auto const floats = b.next == nullptr ? 0 : b.depth * b.stride;
   auto const some = [&]<int Rows>(int end) {
     for (; row + Rows <= end; row += Rows, near += std::int64_t{line} * b.depth)
-      product_tile<Rows, Vectors, Whole, Arch>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride, y_stride,
-                                               adds, finish.from(row, 0), near < floats ? b.next + near : b.begin);
+      product_tile<Rows, Vectors, Whole, Arch, Terms>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride,
+                                                      y_stride, adds, finish.from(row, 0),
+                                                      near < floats ? b.next + near : b.begin);
   };
   // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
   constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
@@ -255,21 +257,18 @@ template <class Arch>
          packed_tile_floats<Arch>(shape.inner < product_depth ? shape.inner : product_depth);
 }
 
-/// y = a b, in blocks of terms: `fill(panel, first, column, row)` says where the elements of a panel are, for the rows
-/// of y from `row` on. `left_rows`: `packed_left_floats` floats.
-template <class Arch, class Fill>
-inline void product_of_panels(product_shape const& shape, float const* a, float* y, float* left_rows,
-                              share const& columns, product_finish const& finish, Fill const& fill) {
+/// y = a b, in blocks of terms, as Terms says: `fill(panel, first, column, row)` says where the elements of a panel
+/// are, for the rows of y from `row` on, and `left(first, depth, row, rows)` where those of a are.
+template <class Arch, class Terms = float_terms, class Left, class Fill>
+inline void product_of_panels(product_shape const& shape, float* y, share const& columns, product_finish const& finish,
+                              Left const& left, Fill const& fill) {
   constexpr int width = 2 * lanes<Arch>;
   auto const part = columns.of(shape.columns, width);
   for (int first = 0; first < shape.inner; first += product_depth) {
     int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
     for (int row = 0; row < shape.rows; row += product_rows_at_once) {
       int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
-      product_left<Arch> left{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
-      if (shape.transpose_a)
-        left = pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
-                                       shape.rows - row, left_rows);
+      product_left<Arch> const of_rows = left(first, depth, row, rows);
       float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
       for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
         auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
@@ -277,9 +276,9 @@ inline void product_of_panels(product_shape const& shape, float const* a, float*
         auto const end = first + depth < shape.inner ? product_finish{} : finish.from(row, column);
         auto const multiply = [&]<int Vectors>() {
           if (panel.whole || panel.columns == Vectors * lanes<Arch>)
-            product_rows<Vectors, true, Arch>(panel, left, to + column, shape.columns, rows, first > 0, end);
+            product_rows<Vectors, true, Arch, Terms>(panel, of_rows, to + column, shape.columns, rows, first > 0, end);
           else
-            product_rows<Vectors, false, Arch>(panel, left, to + column, shape.columns, rows, first > 0, end);
+            product_rows<Vectors, false, Arch, Terms>(panel, of_rows, to + column, shape.columns, rows, first > 0, end);
         };
         if (panel.columns > lanes<Arch>)
           multiply.template operator()<2>();
@@ -288,6 +287,17 @@ inline void product_of_panels(product_shape const& shape, float const* a, float*
       }
     }
   }
+}
+
+/// The rows of a, of which those of a transposed one are packed: `left_rows` has `packed_left_floats` floats.
+template <class Arch>
+[[nodiscard]] inline auto rows_of_left(product_shape const& shape, float const* a, float* left_rows) {
+  return [&shape, a, left_rows](int first, int depth, int row, int rows) {
+    if (shape.transpose_a)
+      return pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
+                                     shape.rows - row, left_rows);
+    return product_left<Arch>{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
+  };
 }
 
 }  // namespace detail
@@ -315,19 +325,21 @@ inline void product(product_shape const& shape, float const* a, float const* b, 
   // A panel is packed just before its first rows, and forgotten where they are all.
   bool const keeps = shape.rows > detail::product_rows_at_once;
   float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats<Arch>(shape));
-  detail::product_of_panels<Arch>(
-      shape, a, y, left_rows, columns, finish, [&](detail::product_panel& panel, int first, int column, int row) {
-        if (packs) {
-          float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
-          if (row == 0) detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
-          panel.begin = packed;
-          if (row > 0) panel.next = packed + panel.depth * panel.stride;
-        } else {
-          panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
-          panel.stride = shape.columns;
-          panel.whole = false;
-        }
-      });
+  detail::product_of_panels<Arch>(shape, y, columns, finish, detail::rows_of_left<Arch>(shape, a, left_rows),
+                                  [&](detail::product_panel& panel, int first, int column, int row) {
+                                    if (packs) {
+                                      float* const packed =
+                                          workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
+                                      if (row == 0)
+                                        detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+                                      panel.begin = packed;
+                                      if (row > 0) panel.next = packed + panel.depth * panel.stride;
+                                    } else {
+                                      panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
+                                      panel.stride = shape.columns;
+                                      panel.whole = false;
+                                    }
+                                  });
 }
 
 /// Packs b for several products with it.
@@ -344,11 +356,22 @@ inline void pack_product(product_shape const& shape, float const* b, float* pack
 template <class Arch = default_architecture>
 inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y, float* workspace,
                            product_finish const& finish = {}) {
-  detail::product_of_panels<Arch>(
-      shape, a, y, workspace, {}, finish, [&](detail::product_panel& panel, int first, int column, int /*row*/) {
-        panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
-        panel.next = panel.begin + panel.depth * panel.stride;
-      });
+  detail::product_of_panels<Arch>(shape, y, {}, finish, detail::rows_of_left<Arch>(shape, a, workspace),
+                                  [&](detail::product_panel& panel, int first, int column, int /*row*/) {
+                                    panel.begin =
+                                        packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
+                                    panel.next = panel.begin + panel.depth * panel.stride;
+                                  });
 }
+
+/// Products of one kind, as the functions above.
+template <class Arch>
+struct product_functions {
+  void (*product)(product_shape const&, float const*, float const*, float*, float*, share const&,
+                  product_finish const&) = &kernels::product<Arch>;
+  void (*pack)(product_shape const&, float const*, float*) = &pack_product<Arch>;
+  void (*packed)(product_shape const&, float const*, float const*, float*, float*,
+                 product_finish const&) = &packed_product<Arch>;
+};
 
 }  // namespace stagecraft::kernels

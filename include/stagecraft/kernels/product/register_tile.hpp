@@ -53,7 +53,9 @@ template <class Arch>
 }
 
 /// How `rows` rows are cut into tiles: `tall` tiles of `height` rows, then `low` tiles of `height - 1`. Heights that
-/// differ by one at most leave no thin remainder, on which loads would cost more than products.
+/// differ by one at most leave no thin remainder, on which loads would cost more than products. A few rows are cut into
+/// equal tiles where these are nearly as high as can be; many into the highest, which read the right factor least
+/// often.
 struct row_blocks {
   int height = 0;
   int tall = 0;
@@ -69,7 +71,7 @@ struct row_blocks {
 template <class Arch>
 [[nodiscard]] consteval row_blocks cut_rows(int rows, int vectors) {
   int const most = most_tile_rows<Arch>(vectors);
-  for (int height = most; height * vectors >= 16 && height * 3 >= most * 2; --height)
+  for (int height = most; rows < 1024 && height * vectors >= 16 && height * 3 >= most * 2; --height)
     if (rows % height == 0) return {height, rows / height, 0};
   int const blocks = (rows + most - 1) / most;
   int const low_height = rows / blocks;

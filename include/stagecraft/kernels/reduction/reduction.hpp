@@ -37,12 +37,8 @@ struct maximum_of_batches {
   }
 };
 
-/// Arrays from this size on (in floats) come from beyond the second-level cache; what is read so many floats ahead is
-/// there in time.
-inline constexpr std::int64_t large_array = 1 << 16;
-inline constexpr std::int64_t prefetch_distance = 512;
-
-/// The batch of partial results of n floats; in eight registers, where there are so many.
+/// The batch of partial results of n floats; in eight registers, where there are so many. Nothing is asked for ahead:
+/// the processor does better by itself.
 template <class Reduction, class Arch>
 [[nodiscard]] inline batch<Arch> reduce_array(float const* x, std::int64_t n) {
   constexpr int width = lanes<Arch>;
@@ -59,8 +55,6 @@ template <class Reduction, class Arch>
 #pragma GCC unroll 8
   for (int k = 0; k < parts; ++k) part[k] = batch<Arch>(Reduction::start);
   for (; i + parts * width <= n; i += parts * width) {
-    if (n >= large_array)
-      for (int line = 0; line < parts * width; line += 16) prefetch(x + i + line + prefetch_distance);
 #pragma GCC unroll 8
     for (int k = 0; k < parts; ++k) part[k] = Reduction::join(part[k], batch<Arch>::load_unaligned(x + i + k * width));
   }

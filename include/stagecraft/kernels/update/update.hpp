@@ -34,11 +34,14 @@ class update_function {
   explicit update_function(float learning_rate, std::int64_t step, double const* norms = nullptr, float loss_scale = 1)
       : function_(given_everywhere<Optimizer>(learning_rate, step, norms, loss_scale)) {}
 
+  static constexpr bool mixes_roots = formula_function<formula, Arch>::mixes_roots;
+
+  template <root_by Roots = root_by::unit>
   [[gnu::always_inline]] inline void operator()(value& w, value const& g, value* slots) const {
     constexpr int count = stagecraft::detail::slots_of<Optimizer>;
     value given[count + 2]{w, g}, results[count + 1];
     for (int slot = 0; slot < count; ++slot) given[slot + 2] = slots[slot];
-    function_(given, results);
+    function_.template operator()<Roots>(given, results);
     w = results[0];
     for (int slot = 0; slot < count; ++slot) slots[slot] = results[slot + 1];
   }
@@ -58,12 +61,13 @@ struct updated_weights {
   std::int64_t slot_stride = 0;
 
   /// One step on the weights from i on, by a register of gradients.
+  template <root_by Roots = root_by::unit>
   [[gnu::always_inline]] inline void step(function const& of, std::int64_t i, batch<Arch> const& g) const {
     batch<Arch> weight = batch<Arch>::load_unaligned(w + i), state[slot_count + 1];
 #pragma GCC unroll 4
     for (int slot = 0; slot < slot_count; ++slot)
       state[slot] = batch<Arch>::load_unaligned(slots + slot * slot_stride + i);
-    of(weight, g, state);
+    of.template operator()<Roots>(weight, g, state);
     weight.store_unaligned(w + i);
 #pragma GCC unroll 4
     for (int slot = 0; slot < slot_count; ++slot) state[slot].store_unaligned(slots + slot * slot_stride + i);
@@ -92,6 +96,12 @@ inline void update(float learning_rate, std::int64_t step, float* w, float const
   update_function<Optimizer, Arch> const function(learning_rate, step, norms, loss_scale);
   updated_weights<Optimizer, Arch> const weights{w, slots, slot_stride};
   std::int64_t i = 0;
+  if constexpr (update_function<Optimizer, Arch>::mixes_roots) {
+    for (; i + 2 * width <= n; i += 2 * width) {
+      weights.step(function, i, batch<Arch>::load_unaligned(g + i));
+      weights.template step<root_by::products>(function, i + width, batch<Arch>::load_unaligned(g + i + width));
+    }
+  }
   for (; i + width <= n; i += width) weights.step(function, i, batch<Arch>::load_unaligned(g + i));
   if (int const rest = static_cast<int>(n - i); rest > 0)
     weights.step_first(function, i, load_first<Arch>(g + i, rest), rest);

@@ -10,10 +10,12 @@
 
 namespace stagecraft::layers {
 
-/// Keras's keyword arguments of GroupNormalization. Channels are the last axis.
+/// Keras's keyword arguments of GroupNormalization.
 struct group_normalization_options {
   /// In how many groups the channels are divided, in their order; -1: each channel is one.
   int groups = 32;
+  /// The axis of the channels, Graphcore's channels_axis; negative numbers count from the end.
+  int axis = -1;
   /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
   /// Whether the layer has weights `beta`, which are added to the result.
@@ -44,9 +46,9 @@ struct group_normalization_options {
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each sample and group
 /// of channels, over all places. The same while training and in prediction.
 ///
-/// Shape unchanged: (..., channels). Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element.
-/// Errors: E1071 if the groups do not divide the channels. Definition: Keras API, layers/normalization_layers; Wu and
-/// He, 2018.
+/// Shape unchanged. Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element. Errors: E1050 for an axis
+/// that the input does not have, or the batch; E1071 if the groups do not divide the channels. Definition: Keras API,
+/// layers/normalization_layers; Wu and He, 2018.
 struct group_normalization : layer<group_normalization> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GroupNormalization";
@@ -72,26 +74,47 @@ struct group_normalization : layer<group_normalization> {
   }
 
   constexpr auto call(auto& ops, auto x) const {
-    int const channels = x.length(-1), groups = options.groups == -1 ? channels : options.groups;
+    if (!x.shape().has(options.axis) || x.shape().from_front(options.axis) == 0) {
+      ops.error(1050, "normalizes along axis ", options.axis, ", which is no axis of a sample of shape ",
+                detail::sample_shape(x));
+      return x;
+    }
+    int const along = x.shape().from_front(options.axis), channels = x.length(along);
+    int const groups = options.groups == -1 ? channels : options.groups;
     if (groups < 1 || channels % groups != 0) {
       ops.error(1071, "has ", groups, " groups, which do not divide the ", channels, " channels of its input");
       return x;
     }
-    // (batch, places, groups, channels of a group); strided: (batch, places, channels of a group, groups)
-    bool const is_strided = options.strided_channel_grouping;
+    // (batch, places, groups, channels of a group); strided: (batch, places, channels of a group, groups). And the
+    // places of the axes behind the channels.
+    bool const is_strided = options.strided_channel_grouping, is_last = along == x.rank() - 1;
     int const inner = is_strided ? groups : channels / groups;
-    axis_list const reduced{1, is_strided ? 2 : 3};
-    int const batch = x.length(0), places = static_cast<int>(x.shape().size() / batch / channels);
-    auto const grouped = ops.reshape(x, {batch, places, channels / inner, inner});
+    int before = 1, after = 1;
+    operations::extents beside(1);  // the channels' numbers, beside x
+    for (int axis = 1; axis < x.rank(); ++axis) {
+      beside.push_back(axis == along ? channels : 1);
+      if (axis != along) (axis < along ? before : after) *= x.length(axis);
+    }
+    operations::extents parts{x.length(0), before, channels / inner, inner};
+    axis_list reduced{1, is_strided ? 2 : 3};
+    if (!is_last) {
+      parts.push_back(after);
+      reduced.axes[reduced.count++] = 4;
+    }
+    auto const grouped = ops.reshape(x, parts);
     auto const centred = grouped - ops.mean(grouped, reduced);
     auto const normal = centred * rsqrt(ops.mean(square(centred), reduced) + options.epsilon);
     auto y = ops.reshape(normal, x.shape());
+    auto const weight = [&](parameter const& each) {
+      auto const of_channels = ops.weight(each);
+      return is_last ? of_channels : ops.reshape(of_channels, beside);
+    };
     if (options.scale)
-      y *= ops.weight(parameter::with("gamma", {channels}, options.gamma_initializer, options.gamma_regularizer,
-                                      options.gamma_constraint));
+      y *= weight(parameter::with("gamma", {channels}, options.gamma_initializer, options.gamma_regularizer,
+                                  options.gamma_constraint));
     if (options.center)
-      y += ops.weight(parameter::with("beta", {channels}, options.beta_initializer, options.beta_regularizer,
-                                      options.beta_constraint));
+      y += weight(parameter::with("beta", {channels}, options.beta_initializer, options.beta_regularizer,
+                                  options.beta_constraint));
     return y;
   }
 };

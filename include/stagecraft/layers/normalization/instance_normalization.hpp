@@ -7,8 +7,9 @@
 
 namespace stagecraft::layers {
 
-/// Graphcore's keyword arguments of InstanceNormalization. Channels are the last axis.
+/// Graphcore's keyword arguments of InstanceNormalization.
 struct instance_normalization_options {
+  int axis = -1;          ///< the axis of the channels, Graphcore's channels_axis; negative numbers count from the end
   bool center = true;     ///< whether the layer has weights `beta`, which are added to the result
   bool scale = true;      ///< whether the layer has weights `gamma`, which the result is multiplied by
   float epsilon = 1e-3F;  ///< a small number that is added to the variance, so that nothing is divided by 0
@@ -23,7 +24,8 @@ struct instance_normalization_options {
 
 /// group_normalization with a group for each channel: mean and variance are those of a channel over all places.
 ///
-/// Shape unchanged: (..., channels). Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element.
+/// Shape unchanged. Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element. Errors: E1050 for an axis
+/// that the input does not have, or the batch.
 /// Definition: Graphcore's IPU TensorFlow Addons, keras.layers.InstanceNormalization; Ulyanov and others, 2016.
 struct instance_normalization : option_layer<instance_normalization, instance_normalization_options> {
   static constexpr bool supports_masking = true;
@@ -35,6 +37,7 @@ struct instance_normalization : option_layer<instance_normalization, instance_no
 
   constexpr auto call(auto& ops, auto x) const {
     return group_normalization({.groups = -1,
+                                .axis = options.axis,
                                 .epsilon = options.epsilon,
                                 .center = options.center,
                                 .scale = options.scale,

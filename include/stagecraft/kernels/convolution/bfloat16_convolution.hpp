@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Convolutions of bfloat16, where the processor multiplies pairs of them: those of floats, of which each is a pair of
+// channels, of filters or of samples. Keras counterpart: tf.nn.convolution of tf.bfloat16.
+#pragma once
+
+#include <stagecraft/kernels/convolution/convolution.hpp>
+#include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
+#include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
+#include <stagecraft/kernels/product/bfloat16_pairs.hpp>
+
+#include <cstdint>
+
+namespace stagecraft::kernels {
+
+/// Whether the channels, or the filters, of each group make pairs.
+[[nodiscard]] constexpr bool has_channel_pairs(convolution_shape const& shape) {
+  return shape.group_channels() % 2 == 0;
+}
+[[nodiscard]] constexpr bool has_filter_pairs(convolution_shape const& shape) { return shape.group_filters() % 2 == 0; }
+
+namespace detail {
+
+/// The convolution of pairs of channels.
+[[nodiscard]] constexpr convolution_shape of_channel_pairs(convolution_shape shape) {
+  shape.channels /= 2;
+  return shape;
+}
+/// The one whose input gradient sums pairs of filters.
+[[nodiscard]] constexpr convolution_shape of_filter_pairs(convolution_shape shape) {
+  shape.filters /= 2;
+  return shape;
+}
+
+/// Whether it is a product of all pixels with one matrix.
+[[nodiscard]] constexpr bool is_product(convolution_shape const& shape) {
+  return shape.kernel_height == 1 && shape.kernel_width == 1 && shape.stride_height == 1 && shape.stride_width == 1 &&
+         shape.groups == 1 && !shape.has_padding();
+}
+
+}  // namespace detail
+
+/// Floats of the kernel as pairs of channels: `pack_row_pairs` of each group's matrix, one after the other. The shape
+/// has pairs of channels.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long filter_pair_floats = filter_floats<detail::of_channel_pairs(Shape), Arch>;
+
+/// y = epilogue(the convolution of x with w) in floats. x: Batch x input numbers of bfloat16; w: pairs of channels. See
+/// `convolution`.
+template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
+void convolution_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
+                          share part = {}) {
+  static_assert(has_channel_pairs(Shape));
+  if constexpr (detail::is_product(Shape))
+    matmul_of_pairs<Batch * Shape.height * Shape.width, Shape.channels, Shape.filters, Arch>(x, w, y, epilogue, part);
+  else
+    convolution<Batch, detail::of_channel_pairs(Shape), false, Arch, detail::bfloat16_pair_terms>(
+        reinterpret_cast<float const*>(x), w, nullptr, y, epilogue, part);
+}
+
+/// Floats of the kernel as pairs of filters.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long turned_filter_floats = filter_floats<detail::of_filter_pairs(Shape), Arch>;
+
+/// The kernel's pairs of channels as pairs of filters. Items of `part`: pairs of rows of each group's matrix.
+template <convolution_shape Shape, class Arch = default_architecture>
+void turn_filter_pairs(float const* w, float* turned, share part = {}) {
+  for (int group = 0; group < Shape.groups; ++group)
+    turn_row_pairs<Shape.steps(), Shape.group_filters(), Arch>(
+        w + group * (filter_pair_floats<Shape, Arch> / Shape.groups),
+        turned + group * (turned_filter_floats<Shape, Arch> / Shape.groups), part);
+}
+
+/// Floats of workspace that `convolution_input_gradient_of_pairs` needs, for each thread.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long input_gradient_of_pairs_workspace =
+    convolution_input_gradient_workspace<detail::of_filter_pairs(Shape), Arch>;
+
+/// dx (+)= the gradient of the input in floats, through the epilogue. dy: Batch x output numbers of bfloat16; w: pairs
+/// of filters. See `convolution_input_gradient`.
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
+          class Epilogue = no_epilogue>
+void convolution_input_gradient_of_pairs(std::uint16_t const* dy, float const* w, float* workspace, float* dx,
+                                         Epilogue const& epilogue = {}, share part = {}) {
+  static_assert(has_filter_pairs(Shape));
+  convolution_input_gradient<Batch, detail::of_filter_pairs(Shape), Accumulate, Arch, detail::bfloat16_pair_terms>(
+      reinterpret_cast<float const*>(dy), w, workspace, dx, epilogue, part);
+}
+
+/// dw (+)= the gradient of the filters in floats, of pairs of samples: `pair_rows` of Batch x input and Batch x output,
+/// up to a register behind whose ends may be read. `workspace` and dw: see `convolution_filter_gradient`.
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+void convolution_filter_gradient_of_pairs(float const* x, float const* dy, float* workspace, float* dw,
+                                          share part = {}) {
+  convolution_filter_gradient<pairs_of(Batch), Shape, Accumulate, Arch, detail::bfloat16_pair_terms>(x, dy, workspace,
+                                                                                                     dw, part);
+}
+
+}  // namespace stagecraft::kernels
