@@ -6,8 +6,8 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/map_cost.hpp>
-#include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/map_function.hpp>
 #include <cstdint>
 #include <initializer_list>
 

@@ -4,8 +4,8 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/map_function.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>

@@ -7,8 +7,8 @@
 #include <stagecraft/ipu/operations/pool_split.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/pool_work.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
-#include <stagecraft/ipu/vertices/pool_work.hpp>
 #include <cstdint>
 #include <initializer_list>
 

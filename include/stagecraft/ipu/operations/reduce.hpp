@@ -4,8 +4,8 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/reduce_cost.hpp>
-#include <stagecraft/ipu/operations/reduce_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/reduce_function.hpp>
 #include <cstdint>
 #include <initializer_list>
 

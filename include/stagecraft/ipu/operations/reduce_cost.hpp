@@ -8,9 +8,9 @@
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>
 #include <stagecraft/ipu/cycles/strided_reduce.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/operations/reduce_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/reduce_function.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>

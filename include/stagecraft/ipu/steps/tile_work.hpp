@@ -4,12 +4,12 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/ipu/operations/map_function.hpp>
-#include <stagecraft/ipu/operations/rearranged_box.hpp>
-#include <stagecraft/ipu/operations/reduce_function.hpp>
-#include <stagecraft/ipu/operations/repeated_field.hpp>
 #include <stagecraft/ipu/steps/convolution_strides.hpp>
-#include <stagecraft/ipu/vertices/pool_work.hpp>
+#include <stagecraft/ipu/steps/map_function.hpp>
+#include <stagecraft/ipu/steps/pool_work.hpp>
+#include <stagecraft/ipu/steps/rearranged_box.hpp>
+#include <stagecraft/ipu/steps/reduce_function.hpp>
+#include <stagecraft/ipu/steps/repeated_field.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {

@@ -11,7 +11,6 @@
 #include <stagecraft/ipu/tiles/tile_memory.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <stagecraft/ipu/tiles/weight_places.hpp>
-#include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -128,7 +127,7 @@ class tile_machine {
   template <class WorkOf, class Run>
   void compute_set(char const* name, int tiles, WorkOf const& work_of, Run const& run) {
     for (int tile = 0; tile < tiles; ++tile) {
-      vertex_work const work = work_of(tile);
+      auto const work = work_of(tile);
       count_flops(work.flops);
       vertex(name, tile, work.cycles, [&] { run(tile); });
     }

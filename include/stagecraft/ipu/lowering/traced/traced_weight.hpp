@@ -2,7 +2,7 @@
 // Which product of a traced layer's program multiplies a weight.
 #pragma once
 
-#include <stagecraft/ipu/operations/map_function.hpp>
+#include <stagecraft/ipu/steps/map_function.hpp>
 #include <stagecraft/ipu/steps/tile_program.hpp>
 #include <cstddef>
 #include <cstdint>

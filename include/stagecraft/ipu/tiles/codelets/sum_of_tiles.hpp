@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cmath>
 #include <vector>
 

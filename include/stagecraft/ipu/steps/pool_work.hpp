@@ -8,7 +8,7 @@
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
-#include <stagecraft/ipu/vertices/pool_axis.hpp>
+#include <stagecraft/ipu/steps/pool_axis.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {
