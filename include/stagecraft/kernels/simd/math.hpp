@@ -113,19 +113,47 @@ template <class Arch>
   return xsimd::select((x > -one) & (x < value(inf)), result, special);
 }
 
+namespace detail {
+
+/// e^x / (1 + e^x), of x in [-87, 87] if IsNormal, else of any x with the same results for those. With x = n ln 2 + r,
+/// e^r = (q + p r) / (q - p r) for polynomials q and p of r^2 (p r / q = tanh(r / 2)), with a relative error of 2e-10:
+/// fewer products than e^r takes, and the division is there anyway.
+template <bool IsNormal, class Arch>
+[[nodiscard]] inline batch<Arch> sigmoid_quotient(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  value rest[1] = {IsNormal ? x : at_most(at_least(x, value(-104.0F)), value(87.0F))}, shifted[1];
+  rests_of_ln2<Arch>(rest, shifted);
+  value const square = rest[0] * rest[0];
+  value const p = fused_multiply_add(square, value(0.00832255371F), value(0.5F));
+  value const q = fused_multiply_add(square, value(0.099978365F), value(1.0F));
+  value const below = fused_negative_multiply_add(p, rest[0], q);
+  value above = fused_multiply_add(p, rest[0], q);
+  if constexpr (IsNormal)
+    above = scale_normal(above, shifted[0]);
+  else
+    above = scale_by_power(above, shifted[0] - value(rounding_shift));
+  return above / (below + above);
+}
+
+}  // namespace detail
+
 /// `sigmoid` of each register.
 template <class Arch, int Count>
 inline void sigmoid_each(xsimd::batch<float, Arch> (&x)[Count]) {
   using value = batch<Arch>;
-  bool normal = false;
-  if constexpr (!has_avx512<Arch>) normal = detail::have_normal_exponentials<Arch>(x);
-  if (!normal) {
+  if constexpr (has_avx512<Arch>) {
 #pragma GCC unroll 4
     for (int i = 0; i < Count; ++i) x[i] = at_most(x[i], value(30.0F));
-  }
-  exp_each(x);
+    exp_each(x);
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) x[i] = x[i] / (value(1.0F) + x[i]);
+    for (int i = 0; i < Count; ++i) x[i] = x[i] / (value(1.0F) + x[i]);
+  } else if (detail::have_normal_exponentials<Arch>(x)) [[likely]] {
+    // One after the other: with 16 registers, interleaved ones would be kept in memory.
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i) x[i] = detail::sigmoid_quotient<true>(x[i]);
+  } else {
+    for (int i = 0; i < Count; ++i) x[i] = detail::sigmoid_quotient<false>(x[i]);
+  }
 }
 
 /// 1 / (1 + e^-x), Keras's sigmoid. Error: at most 2.41, 2.41, 2.45 ulp.

@@ -107,21 +107,35 @@ template <class Arch, int Count>
 /// The last bits of y + this are those of the integer that is nearest to y.
 inline constexpr float rounding_shift = 0x1.8p23F;
 
-/// Each x becomes e^r for x = n ln 2 + r, and `shifted` n + `rounding_shift`.
+/// Each x becomes r for x = n ln 2 + r, and `shifted` n + `rounding_shift`.
 template <class Arch, int Count>
-inline void exponentials_of_rests(batch<Arch> (&x)[Count], batch<Arch> (&shifted)[Count]) {
+inline void rests_of_ln2(batch<Arch> (&x)[Count], batch<Arch> (&shifted)[Count]) {
   using value = batch<Arch>;
   value const magic(rounding_shift);
-  value rest[Count];
 #pragma GCC unroll 4
   for (int i = 0; i < Count; ++i) shifted[i] = fused_multiply_add(x[i], value(1.44269504F), magic);
   // ln 2 in two parts; n times the first is exact.
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) rest[i] = fused_negative_multiply_add(shifted[i] - magic, value(0.693359375F), x[i]);
+  for (int i = 0; i < Count; ++i) x[i] = fused_negative_multiply_add(shifted[i] - magic, value(0.693359375F), x[i]);
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i)
-    rest[i] = fused_negative_multiply_add(shifted[i] - magic, value(-2.12194440e-4F), rest[i]);
+  for (int i = 0; i < Count; ++i) x[i] = fused_negative_multiply_add(shifted[i] - magic, value(-2.12194440e-4F), x[i]);
+}
+
+/// Each x becomes e^r for x = n ln 2 + r, and `shifted` n + `rounding_shift`.
+template <class Arch, int Count>
+inline void exponentials_of_rests(batch<Arch> (&x)[Count], batch<Arch> (&shifted)[Count]) {
+  batch<Arch> rest[Count];
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) rest[i] = x[i];
+  rests_of_ln2<Arch>(rest, shifted);
   polynomial_each<Arch>(rest, x, 1.0F, 1.0F, 0.49999994F, 0.16666521F, 0.041668274F, 0.008368686F, 0.0013820138F);
+}
+
+/// x * 2^n for x near 1, as `shifted` says, where the result is a normal float.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> scale_normal(xsimd::batch<float, Arch> const& x,
+                                              xsimd::batch<float, Arch> const& shifted) {
+  return bit_cast<float>(bit_cast<std::int32_t>(x) + (bit_cast<std::int32_t>(shifted) << 23));
 }
 
 /// e^x for registers with all lanes in [-87, 87], whose results are normal floats.
@@ -130,8 +144,7 @@ inline void normal_exponentials(batch<Arch> (&x)[Count]) {
   batch<Arch> shifted[Count];
   exponentials_of_rests<Arch>(x, shifted);
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i)
-    x[i] = bit_cast<float>(bit_cast<std::int32_t>(x[i]) + (bit_cast<std::int32_t>(shifted[i]) << 23));
+  for (int i = 0; i < Count; ++i) x[i] = scale_normal(x[i], shifted[i]);
 }
 
 /// e^x of any x: the same results for those that `normal_exponentials` takes.
