@@ -83,19 +83,19 @@ void for_each_convolution(Test const& test) {
   test.template
   operator()<1, convolution_shape{
                     .height = 9, .width = 3, .channels = 4, .filters = 10, .kernel_height = 2, .kernel_width = 3}>();
-  // The small CNN's layers, smaller.
+  // The small CNN's layers, smaller: several panels at once, and several blocks of outputs.
   test.template
-  operator()<2, convolution_shape{.height = 13, .width = 12, .filters = 32, .kernel_height = 3, .kernel_width = 3}>();
+  operator()<4, convolution_shape{.height = 13, .width = 12, .filters = 128, .kernel_height = 3, .kernel_width = 3}>();
   test.template
   operator()<1, convolution_shape{
-                    .height = 9, .width = 10, .channels = 32, .filters = 64, .kernel_height = 3, .kernel_width = 3}>();
+                    .height = 30, .width = 26, .channels = 8, .filters = 64, .kernel_height = 3, .kernel_width = 3}>();
   // 1 x 1 kernels, with and without strides.
   test.template operator()<2, convolution_shape{.height = 5, .width = 7, .channels = 19, .filters = 33}>();
   test.template
   operator()<2, convolution_shape{
-                    .height = 5, .width = 6, .channels = 16, .filters = 80, .stride_height = 2, .stride_width = 2}>();
+                    .height = 17, .width = 22, .channels = 29, .filters = 80, .stride_height = 2, .stride_width = 2}>();
   // Padding on all sides and on some.
-  test.template operator()<3, convolution_shape{.height = 7,
+  test.template operator()<9, convolution_shape{.height = 7,
                                                 .width = 7,
                                                 .channels = 16,
                                                 .filters = 70,

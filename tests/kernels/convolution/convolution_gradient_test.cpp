@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The gradients of convolutions against plain loops, and the bits of several threads.
+#include <stagecraft/kernels/convolution/bfloat16_convolution.hpp>
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
 #include <doctest/doctest.h>
@@ -131,6 +132,70 @@ void on_all(void (*check)(gradient_kernels const&)) {
       [&]<int Batch, convolution_shape Shape>() { on_architectures<Batch, Shape, MATMUL_ARCHITECTURES>(check); });
 }
 
+/// A convolution of pairs of bfloat16 and its gradients, of numbers that these are exact for, by three threads.
+template <int Batch, convolution_shape Shape>
+void check_pairs() {
+  if constexpr (kernels::multiplies_bfloat16_pairs<kernels::default_architecture>) {
+    CAPTURE(Shape.channels);
+    CAPTURE(Shape.filters);
+    constexpr convolution_case about = case_of<Batch, Shape, kernels::default_architecture>;
+    constexpr int group_floats = about.packed / Shape.groups;
+    constexpr auto divide = [](auto const& work) {
+      for (int i = 3; i-- > 0;) work(kernels::share{i, 3});
+    };
+    buffer x(about.inputs()), dy(about.outputs()), w(about.weights()), packed(about.packed);
+    buffer y(about.outputs(), -1.0F), dx(about.inputs(), -1.0F), dw(about.packed);
+    buffer expected_y(about.outputs()), expected_dx(about.inputs()), row_major(about.weights()),
+        expected_dw(about.packed);
+    x.fill(1);
+    dy.fill(2);
+    w.fill(3);
+    about.pack(w.data(), packed.data());
+    kernels::reference::convolution(Batch, Shape, x.data(), w.data(), expected_y.data());
+    kernels::reference::convolution_input_gradient(Batch, Shape, dy.data(), w.data(), expected_dx.data());
+    kernels::reference::convolution_filter_gradient(Batch, Shape, x.data(), dy.data(), row_major.data());
+    about.pack(row_major.data(), expected_dw.data());
+
+    buffer narrow_x((about.inputs() + 1) / 2), narrow_dy((about.outputs() + 1) / 2);
+    auto* const of_x = reinterpret_cast<std::uint16_t*>(narrow_x.data());
+    auto* const of_dy = reinterpret_cast<std::uint16_t*>(narrow_dy.data());
+    kernels::narrow<stagecraft::dtype::bfloat16>(x.data(), of_x, about.inputs());
+    kernels::narrow<stagecraft::dtype::bfloat16>(dy.data(), of_dy, about.outputs());
+    buffer workspace(static_cast<int>(kernels::convolution_filter_gradient_workspace<Shape> +
+                                      kernels::convolution_input_gradient_workspace<Shape>));
+    if constexpr (kernels::has_channel_pairs(Shape) && kernels::has_filter_pairs(Shape)) {
+      buffer pairs(static_cast<int>(kernels::filter_pair_floats<Shape>));
+      buffer turned(static_cast<int>(kernels::turned_filter_floats<Shape>));
+      for (int group = 0; group < Shape.groups; ++group)
+        kernels::pack_row_pairs<Shape.steps(), Shape.group_filters()>(
+            packed.data() + group * group_floats, pairs.data() + group * (pairs.size() / Shape.groups));
+      divide([&](kernels::share part) {
+        kernels::turn_filter_pairs<Shape>(pairs.data(), turned.data(), part);
+        kernels::convolution_of_pairs<Batch, Shape>(of_x, pairs.data(), y.data(), kernels::no_epilogue{}, part);
+      });
+      divide([&](kernels::share part) {
+        kernels::convolution_input_gradient_of_pairs<Batch, Shape>(of_dy, turned.data(), workspace.data(), dx.data(),
+                                                                   kernels::no_epilogue{}, part);
+      });
+      CHECK(first_difference(y.data(), expected_y.data(), about.outputs()) == -1);
+      CHECK(first_difference(dx.data(), expected_dx.data(), about.inputs()) == -1);
+      CHECK((y.guard_is_intact() && dx.guard_is_intact() && turned.guard_is_intact()));
+    }
+    buffer x_pairs(kernels::pairs_of(Batch) * Shape.input_size());
+    buffer dy_pairs(kernels::pairs_of(Batch) * Shape.output_size());
+    divide([&](kernels::share part) {
+      kernels::pair_rows<Batch, Shape.input_size()>(of_x, x_pairs.data(), part);
+      kernels::pair_rows<Batch, Shape.output_size()>(dy.data(), dy_pairs.data(), part);
+    });
+    divide([&](kernels::share part) {
+      kernels::convolution_filter_gradient_of_pairs<Batch, Shape>(x_pairs.data(), dy_pairs.data(), workspace.data(),
+                                                                  dw.data(), part);
+    });
+    CHECK(first_difference(dw.data(), expected_dw.data(), about.packed) == -1);
+    CHECK((dw.guard_is_intact() && workspace.guard_is_intact()));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("the gradient of a convolution's input is exact for whole numbers") { on_all(&check_input_gradient); }
@@ -140,3 +205,27 @@ TEST_CASE("the gradient of a convolution's filters is exact for whole numbers, a
 }
 
 TEST_CASE("the bits of a convolution's gradients do not depend on the number of threads") { on_all(&check_bits); }
+
+TEST_CASE("convolutions of pairs of bfloat16, and their gradients, are exact for whole numbers") {
+  check_pairs<3, convolution_shape{.height = 7,
+                                   .width = 5,
+                                   .channels = 6,
+                                   .filters = 10,
+                                   .kernel_height = 3,
+                                   .kernel_width = 3,
+                                   .stride_height = 2,
+                                   .top = 1,
+                                   .left = 1,
+                                   .bottom = 1,
+                                   .right = 1}>();
+  check_pairs<2, convolution_shape{.height = 3,
+                                   .width = 11,
+                                   .channels = 40,
+                                   .filters = 72,
+                                   .kernel_height = 2,
+                                   .kernel_width = 3,
+                                   .dilation_width = 2,
+                                   .groups = 2}>();
+  check_pairs<5, convolution_shape{.height = 4, .width = 3, .channels = 8, .filters = 34}>();
+  check_pairs<4, convolution_shape{.width = 9, .channels = 3, .filters = 5, .kernel_width = 2}>();
+}

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of matrices whose sizes are known at run time: sums term by term, whatever is packed or shared.
-#include <stagecraft/kernels/product/product.hpp>
+#include <stagecraft/kernels/product/bfloat16_product.hpp>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <doctest/doctest.h>
 #include <memory>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 namespace kernels = stagecraft::kernels;
@@ -99,6 +100,39 @@ void check(product_shape const& shape, std::mt19937& engine) {
   CHECK(same);
 }
 
+/// Products of pairs of bfloat16 are those of floats where these are numbers of bfloat16.
+void check_pairs([[maybe_unused]] product_shape const& shape, [[maybe_unused]] std::mt19937& engine) {
+  using arch = kernels::default_architecture;
+  if constexpr (kernels::multiplies_bfloat16_pairs<arch>) {
+    CAPTURE(shape.rows);
+    CAPTURE(shape.inner);
+    CAPTURE(shape.columns);
+    CAPTURE(shape.transpose_a);
+    CAPTURE(shape.transpose_b);
+    auto const &floats = kernels::product_functions<arch>{}, &pairs = kernels::products_of_pairs<arch>;
+    std::int64_t const results = std::int64_t{shape.rows} * shape.columns;
+    matrix const a(std::int64_t{shape.rows} * shape.inner, engine),
+        b(std::int64_t{shape.inner} * shape.columns, engine);
+    for (auto const* each : {&a, &b})
+      kernels::round_to<stagecraft::dtype::bfloat16>(each->data(), each->data(), each->size);
+    matrix const workspace(kernels::product_workspace<>(shape)), packed(kernels::packed_product_floats<>(shape));
+    matrix const expected(results), y(results), again(results), added(shape.columns, engine);
+    kernels::product_finish const finish{{added.data(), 0}, {}};
+    floats.product(shape, a.data(), b.data(), expected.data(), workspace.data(), {}, finish);
+    for (int const index : {2, 0, 1})
+      pairs.product(shape, a.data(), b.data(), y.data(), workspace.data(), {index, 3}, finish);
+    double worst = 0;
+    for (std::int64_t i = 0; i < results; ++i) {
+      double const error = std::abs(static_cast<double>(y.values[at(i)]) - static_cast<double>(expected.values[at(i)]));
+      if (!(error <= worst)) worst = error;
+    }
+    CHECK(worst < 2e-7 * static_cast<double>(shape.inner) + 2e-6);
+    pairs.pack(shape, b.data(), packed.data());
+    pairs.packed(shape, a.data(), packed.data(), again.data(), workspace.data(), finish);
+    CHECK(again == y);
+  }
+}
+
 template <class Arch>
 void check_all() {
   std::mt19937 engine(3);
@@ -107,8 +141,11 @@ void check_all() {
       for (auto const& [rows, inner, columns] :
            {std::array{1, 1, 1}, std::array{2, 3, 5}, std::array{7, 19, 33}, std::array{15, 64, 16},
             std::array{16, 31, 47}, std::array{100, 17, 70}, std::array{13, 256, 32}, std::array{20, 300, 65},
-            std::array{200, 513, 9}})
-        check<Arch>({rows, inner, columns, transpose_a, transpose_b}, engine);
+            std::array{200, 513, 9}}) {
+        product_shape const shape{rows, inner, columns, transpose_a, transpose_b};
+        check<Arch>(shape, engine);
+        if (std::is_same_v<Arch, kernels::default_architecture>) check_pairs(shape, engine);
+      }
 }
 
 }  // namespace

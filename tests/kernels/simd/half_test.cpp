@@ -223,24 +223,35 @@ void check_pairs() {
   kernels::matmul<M, K, N>(x.data(), packed.data(), y.data());
   kernels::matmul_input_gradient<M, K, N>(dy.data(), packed.data(), workspace.data(), dx.data(), kernels::share{});
   kernels::matmul_weight_gradient<M, K, N>(x.data(), dy.data(), dw.data());
+  constexpr int rows_of_pairs = kernels::pairs_of(M), k_pairs = kernels::pairs_of(K), n_pairs = kernels::pairs_of(N);
   auto const narrow_x = narrow(x), narrow_dy = narrow(dy);
+  std::vector<std::uint16_t> left(2UL * M * k_pairs), left_dy(2UL * M * n_pairs);  // as many in a row as pairs have
+  if constexpr (K % 2 == 0)
+    left = narrow_x;
+  else
+    kernels::pad_rows<M, K>(narrow_x.data(), left.data());
+  if constexpr (N % 2 == 0)
+    left_dy = narrow_dy;
+  else
+    kernels::pad_rows<M, N>(dy.data(), left_dy.data());
   for (int threads : {1, 3}) {
-    std::vector<float> rows(kernels::packed_matrix<K / 2, N>::size), columns(kernels::packed_matrix<N / 2, K>::size);
-    std::vector<float> x_pairs(M / 2 * K + slack, NAN), dy_pairs(M / 2 * N + slack, NAN);
+    std::vector<float> rows(kernels::packed_matrix<k_pairs, N>::size),
+        columns(kernels::packed_matrix<n_pairs, K>::size);
+    std::vector<float> x_pairs(rows_of_pairs * K + slack, NAN), dy_pairs(rows_of_pairs * N + slack, NAN);
     std::vector<float> found_y(M * N), found_dx(M * K), found_dw(layout::size);
     auto const divide = [&](auto const& work) {
       for (int i = threads; i-- > 0;) work(kernels::share{i, threads});
     };
     divide([&](kernels::share part) {
       kernels::pack_row_pairs<K, N>(packed.data(), rows.data(), part);
-      kernels::pack_column_pairs<K, N>(packed.data(), columns.data(), part);
       kernels::pair_rows<M, K>(narrow_x.data(), x_pairs.data(), part);
-      kernels::pair_rows<M, N>(narrow_dy.data(), dy_pairs.data(), part);
+      kernels::pair_rows<M, N>(dy.data(), dy_pairs.data(), part);
     });
+    divide([&](kernels::share part) { kernels::transpose_row_pairs<K, N>(rows.data(), columns.data(), part); });
     if constexpr (kernels::multiplies_bfloat16_pairs<arch>) {
       divide([&](kernels::share part) {
-        kernels::matmul_of_pairs<M, K, N>(narrow_x.data(), rows.data(), found_y.data(), {}, part);
-        kernels::matmul_of_pairs<M, N, K>(narrow_dy.data(), columns.data(), found_dx.data(), {}, part);
+        kernels::matmul_of_pairs<M, K, N>(left.data(), rows.data(), found_y.data(), {}, part);
+        kernels::matmul_of_pairs<M, N, K>(left_dy.data(), columns.data(), found_dx.data(), {}, part);
         kernels::weight_gradient_of_pairs<M, K, N>(x_pairs.data(), dy_pairs.data(), found_dw.data(), part);
       });
       CHECK(found_y == y);
@@ -251,17 +262,17 @@ void check_pairs() {
     using output = kernels::detail::store_output<add_column>;
     std::vector<float> in_tiles(M * N), dw_in_tiles(layout::size);
     divide([&](kernels::share part) {
-      kernels::detail::multiply_in_tiles<M, K / 2, N, arch, tiles>(reinterpret_cast<float const*>(narrow_x.data()),
-                                                                   rows.data(), in_tiles.data(), output{}, part);
-      kernels::detail::weight_gradient_in_tiles<M / 2, K, N, false, arch, tiles>(x_pairs.data(), dy_pairs.data(),
-                                                                                 dw_in_tiles.data(), part);
+      kernels::detail::multiply_in_tiles<M, k_pairs, N, arch, tiles>(reinterpret_cast<float const*>(left.data()),
+                                                                     rows.data(), in_tiles.data(), output{}, part);
+      kernels::detail::weight_gradient_in_tiles<rows_of_pairs, K, N, false, arch, tiles>(
+          x_pairs.data(), dy_pairs.data(), dw_in_tiles.data(), part);
     });
     for (int i = 0; i < M * N; ++i) in_tiles[static_cast<std::size_t>(i)] -= static_cast<float>(i % N);
     CHECK(in_tiles == y);
     CHECK(dw_in_tiles == dw);
     divide([&](kernels::share part) {
-      kernels::detail::weight_gradient_in_tiles<M / 2, K, N, true, arch, tiles>(x_pairs.data(), dy_pairs.data(),
-                                                                                dw_in_tiles.data(), part);
+      kernels::detail::weight_gradient_in_tiles<rows_of_pairs, K, N, true, arch, tiles>(x_pairs.data(), dy_pairs.data(),
+                                                                                        dw_in_tiles.data(), part);
     });
     for (float& gradient : dw_in_tiles) gradient /= 2;
     CHECK(dw_in_tiles == dw);
@@ -269,8 +280,8 @@ void check_pairs() {
           (std::bit_cast<std::uint32_t>(w[0]) >> 16U | std::bit_cast<std::uint32_t>(w[N])));
     CHECK(std::bit_cast<std::uint32_t>(columns[0]) ==
           (std::bit_cast<std::uint32_t>(w[0]) >> 16U | std::bit_cast<std::uint32_t>(w[1])));
-    CHECK(std::bit_cast<std::uint32_t>(x_pairs[K - 1]) ==
-          (std::bit_cast<std::uint32_t>(x[K - 1]) >> 16U | std::bit_cast<std::uint32_t>(x[2 * K - 1])));
+    auto const second = M > 1 ? std::bit_cast<std::uint32_t>(x[2 * K - 1]) : 0;
+    CHECK(std::bit_cast<std::uint32_t>(x_pairs[K - 1]) == (std::bit_cast<std::uint32_t>(x[K - 1]) >> 16U | second));
   }
 }
 
@@ -283,6 +294,8 @@ TEST_CASE("products of pairs of bfloat16") {
   check_pairs<6, 2100, 8>();
   check_pairs<600, 12, 66>();
   check_pairs<40, 34, 90>();
+  check_pairs<1, 3, 5>();
+  check_pairs<9, 33, 17>();
 }
 
 TEST_CASE("a tile's products are summed as the processor sums them") {

@@ -27,19 +27,19 @@ struct operation<layers::dense> {
     using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
                                                  typename Call::architecture>;
     /// Products of pairs of bfloat16. What is made of factors lies behind each other in the workspace, with room to
-    /// read on: rows that end with a zero, and pairs of rows.
-    using kernel = detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>;
-    static constexpr bool multiplies_pairs = kernel::multiplies_pairs, pads_inputs = inputs % 2 != 0;
-    static constexpr int input_pairs_of_row = kernels::pairs_of(inputs), unit_pairs_of_row = kernels::pairs_of(units);
+    /// read on: rows that may end with a zero, pairs of rows, and the kernel's pairs of columns.
+    static constexpr bool multiplies_pairs =
+        detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr bool pads_inputs = multiplies_pairs && inputs % 2 != 0;
+    static constexpr long long pairs_of_rows = kernels::pairs_of(rows);
     static constexpr long long behind(long long floats) { return floats / 16 * 16 + 80; }
-    static constexpr long long padded_inputs = 0, narrow_gradient = 0,
-                               gradient_pairs = behind(static_cast<long long>(rows) * unit_pairs_of_row),
-                               input_pairs =
-                                   gradient_pairs + behind(static_cast<long long>(kernels::pairs_of(rows)) * units),
-                               backward_floats =
-                                   input_pairs + behind(static_cast<long long>(kernels::pairs_of(rows)) * inputs),
-                               forward_floats =
-                                   pads_inputs ? behind(static_cast<long long>(rows) * input_pairs_of_row) : 0;
+    static constexpr long long
+        forward_floats = pads_inputs ? behind(1LL * rows * kernels::pairs_of(inputs)) : 0,
+        gradient_pairs = behind(1LL * rows * kernels::pairs_of(units)),
+        input_pairs = gradient_pairs + behind(pairs_of_rows * units),
+        column_pairs = input_pairs + behind(pairs_of_rows * inputs),
+        backward_floats =
+            column_pairs + kernels::packed_matrix<kernels::pairs_of(units), inputs, typename Call::architecture>::size;
   };
   template <class Call, bool Backward>
   static constexpr bool widens_inputs =
@@ -113,16 +113,19 @@ struct operation<layers::dense> {
  private:
   template <class Call>
   static std::uint16_t* padded(Call const& call) {
-    return reinterpret_cast<std::uint16_t*>(call.memory.shared_workspace() + shapes<Call>::padded_inputs);
+    return reinterpret_cast<std::uint16_t*>(call.memory.shared_workspace());
   }
   template <class Call>
   static void backward_in_pairs(Call const& call) {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
     float* const room = call.memory.shared_workspace();
-    auto* const narrow = reinterpret_cast<std::uint16_t*>(room + s::narrow_gradient);
-    float *const gradient_pairs = room + s::gradient_pairs, *const input_pairs = room + s::input_pairs;
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(room);
+    float *const gradient_pairs = room + s::gradient_pairs, *const input_pairs = room + s::input_pairs,
+                 *const column_pairs = room + s::column_pairs;
     call.divide([=](Call const& part) {
+      if constexpr (Call::wants_input_gradient(0))
+        kernels::transpose_row_pairs<s::inputs, s::units, arch>(part.weight(0), column_pairs, part.share());
       if constexpr (!Call::wants_input_gradient(0)) {
       } else if constexpr (s::units % 2 != 0) {
         kernels::pad_rows<s::rows, s::units, arch>(part.output_gradient(), narrow, part.share());
@@ -136,8 +139,7 @@ struct operation<layers::dense> {
     call.divide([=](Call const& part) {
       if constexpr (Call::wants_input_gradient(0))
         kernels::matmul_of_pairs<s::rows, s::units, s::inputs, arch>(
-            narrow, part.weight(0) + s::kernel::template column_pairs<s::inputs, s::units>, part.input_gradient(0),
-            detail::input_gradient_epilogue(part), part.share());
+            narrow, column_pairs, part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
       kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
           input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
       if constexpr (Call::layer.options.use_bias)

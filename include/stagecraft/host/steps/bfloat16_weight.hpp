@@ -26,7 +26,7 @@ inline constexpr bool multiplies_bfloat16 = [] {
 }();
 
 /// The kernel of a layer. In place of its floats stand pairs of its rows (pack_row_pairs), those of each group behind
-/// the others, and, for the gradient of the input of a dense layer, behind them pairs of its columns.
+/// the others.
 template <class Plan, int Layer>
 struct bfloat16_kernel {
   using architecture = typename Plan::architecture;
@@ -47,15 +47,6 @@ struct bfloat16_kernel {
   static constexpr bool has_gradient = !only_infers<Plan::training> && some_call([](int call) {
     return !Plan::graph.call(Plan::program.calls[input_of(call)].root).is_input;
   });
-  /// Where the pairs of columns begin, and how many floats both kinds take, in a dense layer of so many inputs and
-  /// units.
-  template <int Inputs, int Units>
-  static constexpr long long column_pairs =
-      static_cast<long long>(kernels::packed_matrix<kernels::pairs_of(Inputs), Units, architecture>::panels) *
-      kernels::packed_matrix<kernels::pairs_of(Inputs), Units, architecture>::panel_stride;
-  template <int Inputs, int Units>
-  static constexpr long long pair_floats =
-      column_pairs<Inputs, Units> + (has_gradient ? column_pairs<Units, Inputs> : 0);
   /// A trained kernel all of whose factors are stored in bfloat16. Channels of convolutions make pairs, and filters,
   /// for the gradient; dense layers pad the last one.
   static constexpr bool multiplies_pairs = [] {
@@ -73,7 +64,7 @@ struct bfloat16_kernel {
       else if constexpr (is_convolution)
         return info.shape[info.shape.rank() - 2] % 2 == 0 && (!has_gradient || info.columns() / info.groups % 2 == 0);
       else
-        return pair_floats<info.rows(), info.columns()> <= Plan::weights.size[layer.first_parameter];
+        return true;
     }
   }();
 
@@ -81,16 +72,10 @@ struct bfloat16_kernel {
   static void pack(float const* from, float* to) {
     constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
     constexpr int rows = info.rows(), columns = info.columns() / info.groups;
-    if constexpr (is_convolution) {
-      for (int group = 0; group < info.groups; ++group)
-        kernels::pack_row_pairs<rows, columns, architecture>(
-            from + group * kernels::packed_matrix<rows, columns, architecture>::size,
-            to + group * kernels::packed_matrix<rows / 2, columns, architecture>::size);
-    } else {
-      kernels::pack_row_pairs<rows, columns, architecture>(from, to);
-      if constexpr (has_gradient)
-        kernels::pack_column_pairs<rows, columns, architecture>(from, to + column_pairs<rows, columns>);
-    }
+    for (int group = 0; group < info.groups; ++group)
+      kernels::pack_row_pairs<rows, columns, architecture>(
+          from + group * kernels::packed_matrix<rows, columns, architecture>::size,
+          to + group * kernels::packed_matrix<kernels::pairs_of(rows), columns, architecture>::size);
   }
 };
 

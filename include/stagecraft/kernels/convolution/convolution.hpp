@@ -44,10 +44,17 @@ struct forward_correlation {
   }};
 };
 
+/// The most weights of panels that are computed together; the least tiles; and about how many floats of the source are
+/// read by the tiles that go from panel to panel: what stays in the first-level cache beside one.
+inline constexpr int most_together_weights = 16384;
+inline constexpr int least_together_tiles = 32;
+inline constexpr int together_source = 3072;
+
 /// How a panel of which so many filters count is computed.
 template <int Batch, convolution_shape Shape, class Arch>
 [[nodiscard]] consteval tile_plan forward_plan(int columns) {
   using layout = packed_filter<Shape, Arch>;
+  constexpr int panels = Shape.group_filters() / layout::panel_columns;
   tile_plan plan;
   if (columns == 0) return plan;
   plan.vectors = (columns + lanes<Arch> - 1) / lanes<Arch>;
@@ -55,6 +62,15 @@ template <int Batch, convolution_shape Shape, class Arch>
   plan.panel = layout::panel_columns;
   plan.columns = columns;
   plan.direct = Shape.steps() <= most_direct_steps;
+  // The panels together stay in the caches, and there are enough tiles to be shared.
+  if (panels > 1 && Shape.group_filters() % layout::panel_columns == 0 &&
+      Shape.steps() * Shape.group_filters() <= most_together_weights &&
+      forward_correlation<Batch, Shape>::parts[0].tiles(plan.height) >= least_together_tiles) {
+    plan.panels = panels;
+    int const most = together_source / (plan.height * Shape.steps());
+    plan.tiles_at_once = most < 1 ? 1 : most < 8 ? most : 8;
+    plan.panel_stride = layout::panel_stride;
+  }
   if (Shape.steps() > most_short_steps) return plan;
   std::ptrdiff_t const right_column = static_cast<std::ptrdiff_t>(Shape.group_channels()) * plan.panel;
   plan.short_runs = {.rows = Shape.kernel_height,
@@ -89,10 +105,11 @@ void convolution(float const* x, float const* w, float* /*workspace*/, float* y,
   constexpr int whole = filters / panel;
   constexpr detail::tile_plan whole_plan = detail::forward_plan<Batch, Shape, Arch>(panel);
   constexpr detail::tile_plan rest_plan = detail::forward_plan<Batch, Shape, Arch>(filters % panel);
+  constexpr int passes = whole / whole_plan.panels;
   constexpr std::int64_t whole_tiles = whole == 0 ? 0 : shape[0].tiles(whole_plan.height);
   constexpr std::int64_t rest_tiles = filters % panel == 0 ? 0 : shape[0].tiles(rest_plan.height);
 
-  share::range const range = part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
+  share::range const range = part.of(Shape.groups * (passes * whole_tiles + rest_tiles));
   std::int64_t begin = 0;
   auto const correlate = [&]<detail::tile_plan Plan>(int group, int p, std::int64_t tiles) {
     std::int64_t const first = range.first > begin ? range.first - begin : 0;
@@ -106,7 +123,7 @@ void convolution(float const* x, float const* w, float* /*workspace*/, float* y,
   };
   for (int group = 0; group < Shape.groups; ++group) {
     if constexpr (whole > 0)
-      for (int p = 0; p < whole; ++p) correlate.template operator()<whole_plan>(group, p, whole_tiles);
+      for (int p = 0; p < passes; ++p) correlate.template operator()<whole_plan>(group, p, whole_tiles);
     if constexpr (rest_tiles > 0) correlate.template operator()<rest_plan>(group, whole, rest_tiles);
   }
 }

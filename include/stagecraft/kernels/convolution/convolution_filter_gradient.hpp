@@ -16,14 +16,9 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// About how many outputs are summed before the sums go to memory, at most.
-inline constexpr int most_block_outputs = 576;
-
-/// The same for one shape. Where a step reads much of x, a panel's part of dy should stay in the first-level cache, if
-/// the gradient is small enough to be added to so often.
-template <convolution_shape Shape>
-inline constexpr int block_outputs =
-    Shape.group_channels() >= 64 && Shape.steps() * Shape.group_filters() <= 65536 ? 128 : most_block_outputs;
+/// About how many outputs are summed before the sums go to memory, at most: so many that each tile has long sums, and
+/// so few that a panel's part of dy stays in the first-level cache, beside what a tile reads of x.
+inline constexpr int most_block_outputs = 392;
 
 /// Taps by the outputs that they meet, and how the outputs are cut into blocks: some rows of a sample, or some samples.
 template <int Batch, convolution_shape Shape>
@@ -53,13 +48,15 @@ struct filter_correlation {
       .column_class_count = column_classes.count,
   }};
   static constexpr int outputs = Shape.output_height() * Shape.output_width();
-  static constexpr int most = block_outputs<Shape>;
-  static constexpr int row_blocks = outputs > most ? (outputs + most / 2) / most : 1;
+  static constexpr int row_blocks = outputs > most_block_outputs
+                                        ? (outputs + most_block_outputs / 2) / most_block_outputs
+                                        : 1;
   static constexpr int block_rows = (Shape.output_height() + row_blocks - 1) / row_blocks;
-  static constexpr int most_samples = outputs > most ? 1 : most / outputs;
+  static constexpr int most_samples = outputs > most_block_outputs ? 1 : most_block_outputs / outputs;
   static constexpr int block_samples = most_samples < Batch ? most_samples : Batch;
-  /// Whether the panel's part of dy is copied first: where it lies in pieces, and is read often.
-  static constexpr bool copies = Shape.filters > 64 && Shape.steps() >= 48;
+  /// Whether a panel's part of dy is copied first: where it lies in pieces, and is read often.
+  template <class Arch>
+  static constexpr bool copies = (Shape.filters > packed_filter<Shape, Arch>::panel_columns) && Shape.steps() >= 48;
 
   /// How a panel of which so many filters count is computed: in two tiles at least, for two threads.
   template <class Arch>
@@ -106,8 +103,8 @@ void copy_outputs(output_block const& block, pixel_grid const& distances, int wi
 }
 
 /// Tiles [first, last) of a class of taps, summed over a block of outputs. x and dy begin with the block's first
-/// sample.
-template <tile_plan Plan, class Arch, class Terms>
+/// sample. DyStep: the floats between pixels of dy, or 0 if they are many.
+template <tile_plan Plan, int DyStep, class Arch, class Terms>
 void filter_gradient_class(correlation const& shape, filter_distances const& distances, tap_class const& row,
                            tap_class const& column, output_block const& block, float const* x, float const* dy,
                            std::int64_t first, std::int64_t last, correlation_output<no_epilogue> const& output) {
@@ -143,7 +140,6 @@ void filter_gradient_class(correlation const& shape, filter_distances const& dis
           (c * shape.columns.stride + shape.columns.origin + column.tap * shape.columns.dilation) * distances.x.pixel +
           channel;
       element[i] =
-          output.first_column +
           static_cast<std::int64_t>((r * distances.kernel_width + c) * distances.channels + channel) * Plan.panel;
       if (i + 1 >= height || ++channel < distances.channels) continue;
       channel = 0;
@@ -152,13 +148,14 @@ void filter_gradient_class(correlation const& shape, filter_distances const& dis
       ++r;
     }
     alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
-    gathered_tile<Plan.height, Plan.vectors, 0, 0, Arch, Terms>(left, dy, runs, keep_sums<Plan.vectors, Arch>{sums});
+    gathered_tile<Plan.height, Plan.vectors, 0, DyStep, Arch, Terms>(left, dy, runs,
+                                                                     keep_sums<Plan.vectors, Arch>{sums});
     output.template store<Plan, Arch>(sums, element, height);
   }
 }
 
 /// Tiles [first, last) of a panel, summed over a block.
-template <tile_plan Plan, class Arch, class Terms>
+template <tile_plan Plan, int DyStep, class Arch, class Terms>
 void filter_gradient_panel(correlation const& shape, filter_distances const& distances, output_block const& block,
                            float const* x, float const* dy, std::int64_t first, std::int64_t last,
                            correlation_output<no_epilogue> const& output) {
@@ -168,7 +165,7 @@ void filter_gradient_panel(correlation const& shape, filter_distances const& dis
     std::int64_t const from = first > begin ? first - begin : 0;
     std::int64_t const to = last - begin < tiles ? last - begin : tiles;
     if (from < to)
-      filter_gradient_class<Plan, Arch, Terms>(shape, distances, row, column, block, x, dy, from, to, output);
+      filter_gradient_class<Plan, DyStep, Arch, Terms>(shape, distances, row, column, block, x, dy, from, to, output);
     begin += tiles;
   });
 }
@@ -178,7 +175,7 @@ void filter_gradient_panel(correlation const& shape, filter_distances const& dis
 /// Floats of workspace that `convolution_filter_gradient` needs, for each thread.
 template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long convolution_filter_gradient_workspace =
-    detail::filter_correlation<detail::most_block_outputs, Shape>::copies
+    detail::filter_correlation<detail::most_block_outputs, Shape>::template copies<Arch>
         ? static_cast<long long>(detail::filter_correlation<detail::most_block_outputs, Shape>::block_samples) *
               detail::filter_correlation<detail::most_block_outputs, Shape>::block_rows * Shape.output_width() *
               packed_filter<Shape, Arch>::panel_columns
@@ -217,16 +214,17 @@ void convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused
       if (first >= last) return;
       float const* right = dy_block + group * filters + p * panel;
       detail::filter_distances at = distances;
-      if constexpr (shape::copies) {
-        constexpr int width = Plan.vectors * lanes<Arch>;
+      constexpr int width = Plan.vectors * lanes<Arch>;
+      if constexpr (shape::template copies<Arch>) {
         detail::copy_outputs<Plan.vectors, Plan.columns - width + lanes<Arch>, Arch>(
             block, distances.dy, Shape.output_width(), right, workspace);
         at.dy.pixel = width;
-        at.dy.row = Shape.output_width() * at.dy.pixel;
+        at.dy.row = Shape.output_width() * width;
         at.dy.sample = (block.row_end - block.row) * at.dy.row;
         right = workspace - block.row * at.dy.row;
       }
-      detail::filter_gradient_panel<Plan, Arch, Terms>(
+      constexpr bool in_one_piece = shape::template copies<Arch> || Shape.filters == width;
+      detail::filter_gradient_panel<Plan, in_one_piece ? width : 0, Arch, Terms>(
           shape::parts[0], at, block, x_block + group * channels, right, first, last,
           detail::correlation_output<no_epilogue>{dw + static_cast<std::int64_t>(group) * layout::size +
                                                       static_cast<std::int64_t>(p) * layout::panel_stride,

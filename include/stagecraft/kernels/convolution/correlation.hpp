@@ -163,6 +163,11 @@ struct tile_plan {
   bool direct = false;
   /// Runs of all taps, if they are short enough to be done without loops; else no rows.
   step_runs short_runs = {};
+  /// So many panels, which follow one another, are computed for so many tiles before the next ones: then what the tiles
+  /// read of the source is in the first-level cache for all panels, and is found once.
+  int panels = 1;
+  int tiles_at_once = 1;
+  std::ptrdiff_t panel_stride = 0;
 };
 
 /// The most steps of a tile that is worth the code of `direct`, and of `short_runs`.
@@ -180,14 +185,14 @@ struct correlation_output {
   bool last;
   Epilogue const& epilogue;
 
-  /// Stores `rows` rows of a tile that are kept in memory; row i begins at element[i].
+  /// Stores `rows` rows of a tile that are kept in memory; the result's row of row i begins at element[i].
   template <tile_plan Plan, class Arch>
   void store(float const* sums, std::int64_t const* element, int rows) const {
     constexpr int width = lanes<Arch>;
     for (int i = 0; i < rows; ++i)
       for (int j = 0; j < Plan.vectors; ++j, sums += width) {
         int const count = Plan.columns - j * width;
-        std::int64_t const at = element[i] + j * width;
+        std::int64_t const at = element[i] + first_column + j * width;
         batch<Arch> sum = batch<Arch>::load_aligned(sums);
         if (count >= width) {
           if (add) sum = sum + batch<Arch>::load_unaligned(result + at);
@@ -215,15 +220,17 @@ struct keep_sums {
 /// Stores complete sums, of which the first Columns columns count.
 template <int Columns, class Arch, class Epilogue>
 struct store_sums {
-  correlation_output<Epilogue> const& output;
+  float* result;
+  int first_column;
   std::int64_t const* element;
+  Epilogue epilogue;
 
   template <class Row, class Vector>
   [[gnu::always_inline]] void operator()(Row i, Vector j, batch<Arch> const& sum) const {
     constexpr int count = Columns - Vector::value * lanes<Arch>;
-    std::int64_t const at = element[i] + j * lanes<Arch>;
-    store_lanes<(count < lanes<Arch> ? count : lanes<Arch>)>(
-        output.epilogue(sum, output.first_column + j * lanes<Arch>, at), output.result + at);
+    std::int64_t const at = element[i] + first_column + j * lanes<Arch>;
+    store_lanes<(count < lanes<Arch> ? count : lanes<Arch>)>(epilogue(sum, first_column + j * lanes<Arch>, at),
+                                                             result + at);
   }
 };
 
@@ -251,38 +258,47 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
 
   std::int64_t const pixels = static_cast<std::int64_t>(shape.samples) * row.count * column.count;
   pixel_cursor cursor(shape, row, column, first * Plan.height);
-  for (std::int64_t tile = first; tile < last; ++tile) {
+  for (std::int64_t tile = first; tile < last; tile += Plan.tiles_at_once) {
+    int const tiles = last - tile < Plan.tiles_at_once ? static_cast<int>(last - tile) : Plan.tiles_at_once;
     std::int64_t const pixels_left = pixels - tile * Plan.height;
-    int const height = pixels_left < Plan.height ? static_cast<int>(pixels_left) : Plan.height;
-    float const* left[Plan.height];
-    std::int64_t element[Plan.height];
-    for (int i = 0; i < Plan.height; ++i) {
+    int const rows = pixels_left < tiles * Plan.height ? static_cast<int>(pixels_left) : tiles * Plan.height;
+    float const* left[Plan.tiles_at_once * Plan.height];
+    std::int64_t element[Plan.tiles_at_once * Plan.height];
+    for (int i = 0; i < rows; ++i) {
       left[i] = source + cursor.source;
-      element[i] = cursor.result + output.first_column;
-      if (i + 1 < height) cursor.advance();
+      element[i] = cursor.result;
+      cursor.advance();
     }
-    cursor.advance();
-    if constexpr (Plan.direct) {
-      if (direct && height == Plan.height) {
-        store_sums<Plan.columns, Arch, Epilogue> const store{output, element};
-        if constexpr (Plan.short_runs.rows > 0) {
-          if (short_runs) {
-            short_gathered_tile<Plan.height, Plan.vectors, Plan.short_runs, Arch, Terms>(left, filter, store);
+    for (int i = rows; i < tiles * Plan.height; ++i) left[i] = left[rows - 1];
+    correlation_output<Epilogue> to = output;
+    float const* right = filter;
+    for (int panel = 0; panel < Plan.panels; ++panel, right += Plan.panel_stride, to.first_column += Plan.panel)
+      for (int first_row = 0; first_row < rows; first_row += Plan.height) {
+        int const height = rows - first_row < Plan.height ? rows - first_row : Plan.height;
+        if constexpr (Plan.direct) {
+          if (direct && height == Plan.height) {
+            store_sums<Plan.columns, Arch, Epilogue> const store{to.result, to.first_column, element + first_row,
+                                                                 to.epilogue};
+            if constexpr (Plan.short_runs.rows > 0) {
+              if (short_runs) {
+                short_gathered_tile<Plan.height, Plan.vectors, Plan.short_runs, Arch, Terms>(left + first_row, right,
+                                                                                             store);
+                continue;
+              }
+            }
+            gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs, store);
             continue;
           }
         }
-        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left, filter, runs, store);
-        continue;
+        alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
+        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs,
+                                                                             keep_sums<Plan.vectors, Arch>{sums});
+        to.template store<Plan, Arch>(sums, element + first_row, height);
       }
-    }
-    alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
-    gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left, filter, runs,
-                                                                         keep_sums<Plan.vectors, Arch>{sums});
-    output.template store<Plan, Arch>(sums, element, height);
   }
 }
 
-/// Tiles [first, last) of a panel; `filter` is the panel.
+/// Tiles [first, last) of a panel, or of the plan's panels; `filter` is the first.
 template <tile_plan Plan, class Arch, class Terms = float_terms, class Epilogue>
 void correlate(correlation const& shape, float const* source, float const* filter, std::int64_t first,
                std::int64_t last, correlation_output<Epilogue> output) {

@@ -12,6 +12,24 @@
 
 namespace stagecraft::kernels {
 
+namespace detail {
+
+/// Stores Count lanes of a tile's sums, which are `Pixel` floats apart, from y[element] on.
+template <int Count, int Pixel, class Arch, class Epilogue>
+struct window_output {
+  Epilogue const& epilogue;
+  float* y;
+  std::int64_t element;
+  int channel;
+
+  [[gnu::always_inline]] void operator()(int o, batch<Arch> const& sum) const {
+    std::int64_t const at = element + o * Pixel;
+    store_lanes<Count>(epilogue(sum, channel, at), y + at);
+  }
+};
+
+}  // namespace detail
+
 /// Floats of workspace that `depthwise_convolution` needs, for each thread: a sample whose channels are repeated.
 template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long depthwise_convolution_workspace =
@@ -41,10 +59,9 @@ void depthwise_convolution(float const* x, float const* w, [[maybe_unused]] floa
           return static_cast<float const*>(workspace);
         }
       },
-      [&](float const* sums, int results, std::int64_t sample, std::int64_t pixel, int channel, auto count) {
-        std::int64_t at = sample * Shape.output_size() + pixel * filters + channel;
-        for (int o = 0; o < results; ++o, at += filters)
-          store_lanes<count>(epilogue(batch<Arch>::load_aligned(sums + o * lanes<Arch>), channel, at), y + at);
+      [&](std::int64_t sample, std::int64_t pixel, int channel, auto count) {
+        std::int64_t const at = sample * Shape.output_size() + pixel * filters + channel;
+        return detail::window_output<decltype(count)::value, filters, Arch, Epilogue>{epilogue, y, at, channel};
       });
 }
 

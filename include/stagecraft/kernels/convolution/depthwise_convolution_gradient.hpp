@@ -20,6 +20,17 @@ inline constexpr long long depthwise_convolution_input_gradient_workspace =
 
 namespace detail {
 
+/// Stores, or adds, Count lanes of a tile's sums, which are `Pixel` floats apart.
+template <int Count, int Pixel, bool Accumulate, class Arch>
+struct window_gradient {
+  float* to;
+
+  [[gnu::always_inline]] void operator()(int o, batch<Arch> sum) const {
+    if constexpr (Accumulate) sum = sum + load_lanes<Count, Arch>(to + o * Pixel);
+    store_lanes<Count>(sum, to + o * Pixel);
+  }
+};
+
 /// dx (+)= the gradient of the input, where there is one kernel for each channel.
 template <int Batch, convolution_shape Shape, bool Accumulate, class Arch>
 void slide_input_gradient(float const* dy, float const* w, float* dx, share part) {
@@ -33,13 +44,9 @@ void slide_input_gradient(float const* dy, float const* w, float* dx, share part
   share::range const range = part.of(Batch * window_items(rows, columns, channels));
   slide_windows<rows, columns, channels, Arch>(
       w, range.first, range.last, [&](std::int64_t sample) { return dy + sample * Shape.output_size(); },
-      [&](float const* sums, int results, std::int64_t sample, std::int64_t pixel, int channel, auto count) {
-        float* to = dx + sample * Shape.input_size() + pixel * channels + channel;
-        for (int o = 0; o < results; ++o, to += channels) {
-          batch<Arch> sum = batch<Arch>::load_aligned(sums + o * lanes<Arch>);
-          if constexpr (Accumulate) sum = sum + load_lanes<count, Arch>(to);
-          store_lanes<count>(sum, to);
-        }
+      [&](std::int64_t sample, std::int64_t pixel, int channel, auto count) {
+        return window_gradient<decltype(count)::value, channels, Accumulate, Arch>{dx + sample * Shape.input_size() +
+                                                                                   pixel * channels + channel};
       });
 }
 

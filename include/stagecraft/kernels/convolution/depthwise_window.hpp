@@ -156,12 +156,13 @@ template <class Arch>
   return most * taps <= 98 ? most : taps < 98 / 2 ? 98 / taps : 2;
 }
 
-/// sums[o * lanes + lane] = the sum over all rows and taps of the source times the kernel, for the results of a tile.
+/// Calls finish(o, sum) with the sum over all rows and taps of the source times the kernel, for each result of a tile.
 /// `source` is the tile's register of channels, where column `moved(first result)` would lie in row 0; `Pixel` and
-/// `tap` are the floats between columns and taps.
-template <class Window, int Pixel, class Arch>
+/// `tap` are the floats between columns and taps. The sums go from their registers through `finish`: by way of memory
+/// they would take as many stores again, which is half of the time of the products.
+template <class Window, int Pixel, class Arch, class Finish>
 [[gnu::noinline]] void slide_window(float const* source, float const* kernel, std::ptrdiff_t tap, window_row const* row,
-                                    window_row const* end, float* sums) {
+                                    window_row const* end, Finish const& finish) {
   batch<Arch> sum[Window::results];
 #pragma GCC unroll 64
   for (int o = 0; o < Window::results; ++o) sum[o] = batch<Arch>(0.0F);
@@ -179,8 +180,7 @@ template <class Window, int Pixel, class Arch>
             if (int const o = Window::result(At, t); o >= 0) sum[o] = fused_multiply_add(pixel, factor[t], sum[o]);
         });
   }
-  for_constants<0, Window::results>(
-      [&](auto o) __attribute__((always_inline)) { batch<Arch>(sum[o]).store_aligned(sums + o * lanes<Arch>); });
+  for_constants<0, Window::results>([&](auto o) __attribute__((always_inline)) { finish(o, batch<Arch>(sum[o])); });
 }
 
 /// Rows of a kernel whose sums stay in registers, in its gradient: as equal in number as can be.
@@ -270,8 +270,9 @@ struct window_tail {
 }
 
 /// Items [first, last) of a pass over samples of Rows.results x Columns.axis.results pixels; an item is a tile of a row
-/// of a block of channels. Calls begin_sample(sample), which gives the source, and finish(sums, results, sample, pixel
-/// of the first result in the sample, channel, lanes that count) for each register of channels.
+/// of a block of channels. Calls begin_sample(sample), which gives the source, and, for each register of channels,
+/// finish(sample, pixel of the first result in the sample, channel, lanes that count), which gives what takes the sums:
+/// `slide_window`'s finish.
 template <window_axis Rows, window_cut Columns, int Channels, class Arch, class BeginSample, class Finish>
 void slide_windows(float const* kernel, std::int64_t first, std::int64_t last, BeginSample const& begin_sample,
                    Finish const& finish) {
@@ -302,16 +303,16 @@ void slide_windows(float const* kernel, std::int64_t first, std::int64_t last, B
       float const* const from = source + static_cast<std::ptrdiff_t>(Columns.axis.moved(column)) * Channels;
       std::int64_t const pixel = std::int64_t{row} * Columns.axis.results + column;
       with_window<Columns>(number, [&]<class Window>(Window) __attribute__((always_inline)) {
-        alignas(64) float sums[Window::results * width];
         for (int channel = first_channel; channel < whole_end; channel += width) {
           slide_window<Window, Channels, Arch>(from + channel, kernel + channel, Channels, rows.row,
-                                               rows.row + rows.count, sums);
-          finish(sums, Window::results, sample, pixel, channel, std::integral_constant<int, width>());
+                                               rows.row + rows.count,
+                                               finish(sample, pixel, channel, std::integral_constant<int, width>()));
         }
         if constexpr (whole < Channels) {
           if (end_channel < Channels) return;
-          slide_window<Window, Channels, Arch>(from + whole, tail.values, width, rows.row, rows.row + rows.count, sums);
-          finish(sums, Window::results, sample, pixel, whole, std::integral_constant<int, Channels - whole>());
+          slide_window<Window, Channels, Arch>(
+              from + whole, tail.values, width, rows.row, rows.row + rows.count,
+              finish(sample, pixel, whole, std::integral_constant<int, Channels - whole>()));
         }
       });
     }

@@ -57,7 +57,7 @@ template <int Rows, int Vectors, class Visit>
 /// keeps all sums in registers.
 template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Terms = float_terms, class Finish>
 [[gnu::noinline]] void gathered_tile(float const* const* left, float const* right, step_runs const& runs,
-                                     Finish finish) {
+                                     Finish const& finish) {
   constexpr int width = lanes<Arch>;
   float const* row[Rows];
   batch<Arch> sum[Rows][Vectors];
@@ -92,13 +92,15 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
         }
       }
     }
+  // What it says stays in registers, too: it might lie where something is stored.
+  Finish const own = finish;
   for_each_sum<Rows, Vectors>([&](auto i, auto j)
-                                  __attribute__((always_inline)) { finish(i, j, batch<Arch>(sum[i][j])); });
+                                  __attribute__((always_inline)) { own(i, j, batch<Arch>(sum[i][j])); });
 }
 
 /// The same for runs that are known at compile time and short: without loops.
 template <int Rows, int Vectors, step_runs Runs, class Arch, class Terms = float_terms, class Finish>
-[[gnu::noinline]] void short_gathered_tile(float const* const* left, float const* right, Finish finish) {
+[[gnu::noinline]] void short_gathered_tile(float const* const* left, float const* right, Finish const& finish) {
   constexpr int width = lanes<Arch>;
   batch<Arch> sum[Rows][Vectors];
   float const* row[Rows];
@@ -125,8 +127,10 @@ template <int Rows, int Vectors, step_runs Runs, class Arch, class Terms = float
       for (int j = 0; j < Vectors; ++j) sum[i][j] = Terms::add(element, factor[j], sum[i][j]);
     }
   }
+  // What it says stays in registers, too: it might lie where something is stored.
+  Finish const own = finish;
   for_each_sum<Rows, Vectors>([&](auto i, auto j)
-                                  __attribute__((always_inline)) { finish(i, j, batch<Arch>(sum[i][j])); });
+                                  __attribute__((always_inline)) { own(i, j, batch<Arch>(sum[i][j])); });
 }
 
 }  // namespace stagecraft::kernels::detail

@@ -118,27 +118,26 @@ inline void turn_row_pairs(float const* rows, float* columns, share part = {}) {
     }
 }
 
-/// Of a packed_matrix<K, N, Arch> of floats the transposed: a packed_matrix<pairs_of(N), K, Arch> of pairs of columns.
-/// Items of `part`: as many rows of w as a register has lanes.
+/// From a packed_matrix<pairs_of(K), N, Arch> of pairs of rows to the transposed in pairs of the matrix's columns, a
+/// packed_matrix<pairs_of(N), K, Arch> whose padding is not defined. Items of `part`: as many pairs of rows as a
+/// register has lanes.
 template <int K, int N, class Arch = default_architecture>
-inline void pack_column_pairs(float const* w, float* pairs, share part = {}) {
-  using from = packed_matrix<K, N, Arch>;
+inline void transpose_row_pairs(float const* rows, float* columns, share part = {}) {
+  using from = packed_matrix<pairs_of(K), N, Arch>;
   using to = packed_matrix<pairs_of(N), K, Arch>;
   constexpr int width = lanes<Arch>;
-  auto const [first, last] = part.of((K + width - 1) / width);
+  auto const [first, last] = part.of((pairs_of(K) + width - 1) / width);
   for (auto block = static_cast<int>(first); block < last; ++block) {
-    int const row = block * width, rows = K - row < width ? K - row : width;
-    for (int column = 0; column < N; column += 2 * width) {
-      alignas(64) std::uint16_t narrow[width][2 * width] = {};
-      for (int i = 0; i < rows; ++i)
-        for (int part_of = 0; part_of < 2 && column + part_of * width < N; ++part_of)
-          store_bfloat16(batch<Arch>::load_unaligned(w + from::index(row + i, column + part_of * width)),
-                         narrow[i] + part_of * width);
-      alignas(64) float wide[width * width], transposed[width * width];
-      std::memcpy(wide, narrow, sizeof narrow);
-      transpose_block<Arch>(wide, width, width, transposed, width);
-      for (int i = 0; i < width && column / 2 + i < pairs_of(N); ++i)
-        batch<Arch>::load_aligned(transposed + i * width).store_unaligned(pairs + to::index(column / 2 + i, row));
+    int const row = block * width;
+    for (int column = 0; column < N; column += width) {
+      alignas(64) float turned[width * width];  // of each column, the numbers one after the other
+      transpose_block<Arch>(rows + from::index(row, column), from::panel_columns, pairs_of(K) - row, turned, width);
+      for (int i = 0; i < width && column + i < N; i += 2)
+        for (int k = 2 * row, half = 0; half < 2 && k < K; ++half, k += width) {
+          auto const* const numbers = reinterpret_cast<std::uint16_t const*>(turned + i * width) + half * width;
+          detail::pair_up<Arch>(load_bfloat16<Arch>(numbers), load_bfloat16<Arch>(numbers + 2 * width))
+              .store_unaligned(columns + to::index((column + i) / 2, k));
+        }
     }
   }
 }
