@@ -183,6 +183,24 @@ TEST_CASE("sigmoid, tanh, softplus") {
       [](auto x) { return kernels::softplus(x); });
 }
 
+TEST_CASE("a sigmoid does not depend on what else is in its register") {
+  for_each_architecture([]<class Arch>() {
+    using batch = kernels::batch<Arch>;
+    CAPTURE(kernels::lanes<Arch>);
+    int different = 0;
+    for (std::size_t i = 0; i < samples().size(); i += 97) {
+      float const x = samples()[i];
+      float alone[kernels::lanes<Arch>], beside[kernels::lanes<Arch>];
+      kernels::sigmoid(batch(x)).store_unaligned(alone);
+      for (float& value : beside) value = 1000;
+      beside[0] = x;
+      kernels::sigmoid(batch::load_unaligned(beside)).store_unaligned(beside);
+      different += std::memcmp(alone, beside, sizeof x) != 0 && !std::isnan(x);
+    }
+    CHECK(different == 0);
+  });
+}
+
 TEST_CASE("erf, the normal distribution, gelu") {
   check({2.46, 1.13, 1.2}, measure::ulp, [](double x) { return std::erf(x); }, [](auto x) { return kernels::erf(x); });
   check(
