@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/training/callbacks/weight_array.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,16 +70,6 @@ constexpr auto order_weights() {
 template <class M>
 inline constexpr auto weight_order = order_weights<M>();
 
-/// The layer that a weight belongs to.
-template <class M>
-constexpr int layer_of_weight(int weight) {
-  int layer = 0;
-  while (layer + 1 < static_cast<int>(graph_of<M>.layers.size()) &&
-         weight >= graph_of<M>.layer(layer).first_parameter + graph_of<M>.layer(layer).parameter_count)
-    ++layer;
-  return layer;
-}
-
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string name_in_layer(std::string_view layer,
                                                                          std::string_view weight) {
   std::string name(layer);
@@ -89,7 +79,8 @@ constexpr int layer_of_weight(int weight) {
 /// Keras's name of a weight, such as "dense/kernel:0".
 template <class M>
 [[gnu::cold]] std::string weight_name(int weight) {
-  return name_in_layer(graph_of<M>.layer(layer_of_weight<M>(weight)).name, graph_of<M>.parameters[weight].name);
+  return name_in_layer(graph_of<M>.layer(graph_of<M>.layer_of_parameter(weight)).name,
+                       graph_of<M>.parameters[weight].name);
 }
 
 /// visit<Weight>(session, index) for each weight of a list, such as weight_order<M>.
@@ -122,7 +113,8 @@ template <class M, auto const& Weights, class Session>
 }
 
 /// "(2, 3)".
-[[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_dimensions(std::span<int const> dimensions) {
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_dimensions(
+    tracing::array_view<int const> dimensions) {
   std::string list = "(";
   for (int const dimension : dimensions) {
     if (list.size() > 1) list.append(", ");
@@ -134,7 +126,7 @@ template <class M, auto const& Weights, class Session>
 [[gnu::cold]] inline void check_weight(weight_array const& found, std::string const& name, shape const& expected) {
   if (!found.name.empty() && found.name != name)
     throw_data_error("E4009", "set_weights: expected weight '%s', found '%s'", name.c_str(), found.name.c_str());
-  std::span<int const> const dimensions(expected.begin(), expected.end());
+  tracing::array_view<int const> const dimensions(expected.begin(), expected.end());
   bool same = found.shape.size() == dimensions.size();
   for (std::size_t i = 0; same && i < dimensions.size(); ++i) same = found.shape[i] == dimensions[i];
   if (!same)
@@ -223,7 +215,7 @@ constexpr bool is_name_of_weight(std::string_view name, int weight) {
     name.remove_suffix(1);
     return !name.empty();
   };
-  auto const& layer = graph.layer(layer_of_weight<M>(weight));
+  auto const& layer = graph.layer(graph_of<M>.layer_of_parameter(weight));
   if (!strip(graph.parameters[weight].name) || name.empty()) return false;
   if (!strip(layer.name)) return false;
   for (int at = graph.call(layer.first_call).nested_model; at > 0 && !name.empty();) {
@@ -263,7 +255,8 @@ inline constexpr diagnostic weight_name_problem = [] {
   }
   message names;
   for (int const weight : weight_order<M>) {
-    names.append(names.empty() ? "" : ", ").append(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view());
+    names.append(names.empty() ? "" : ", ")
+        .append(graph_of<M>.layer(graph_of<M>.layer_of_parameter(weight)).name.view());
     names.append('/').append(graph_of<M>.parameters[weight].name.view());
     if (names.length > 200) {
       names.append(", ...");

@@ -2,6 +2,7 @@
 // The steps of a layer that is written as a `call`: its operations, for some samples after the other.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/list_runner.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/random_key_of_call.hpp>
@@ -16,7 +17,6 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -66,6 +66,14 @@ constexpr bool writes_gradient(int index) {
   return !Call::adds_input_gradient(index);
 }
 
+/// Whether the gradient of an input has been written already, since the same tensor stands twice among the inputs: then
+/// the second gradient is added to the first.
+template <class Call>
+bool is_written_before(Call const& call, int index) {
+  for (int i = 0; i < index; ++i)
+    if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
+  return false;
+}
 /// A layer, which is the same for calls that are alike.
 template <class Call>
 struct layer_of_call {
@@ -106,10 +114,10 @@ class traced_layer {
 
   /// A step of the plan.
   struct step {
-    std::span<int const> order;
-    std::span<operations::segment const> segments;
-    std::span<operations::place const> places;
-    std::span<operations::product_join const> joins;
+    tracing::array_view<int const> order;
+    tracing::array_view<operations::segment const> segments;
+    tracing::array_view<operations::place const> places;
+    tracing::array_view<operations::product_join const> joins;
   };
   static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins};
   static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins};
@@ -209,7 +217,7 @@ class traced_layer {
     call.divide([](Call const& part) {
       for (int i = 0; i < Call::input_count; ++i)
         if (Call::wants_input_gradient(i))
-          give(part, i, Call::adds_input_gradient(i) || written_before(part, i), part.input_gradient(i));
+          give(part, i, Call::adds_input_gradient(i) || is_written_before(part, i), part.input_gradient(i));
       for (int i = 0; i < Call::parameter_count; ++i)
         if (Call::wants_parameter_gradient(i) && !updates_rows(i))
           give(part, Call::input_count + i, Call::adds_parameter_gradient, part.parameter_gradient(i));
@@ -272,7 +280,7 @@ class traced_layer {
     });
   }
   static constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
-  static void run_samples(Call const& part, step const& what, std::span<int const> order) {
+  static void run_samples(Call const& part, step const& what, tracing::array_view<int const> order) {
     float* const samples = part.memory.workspace + shared_floats;
     auto const [begin, end] = part.share().of(parts);
     with_runner(part, what, [&](auto& memory, runner& some) {
@@ -346,12 +354,6 @@ class traced_layer {
   static int leaf_floats(int index) {
     return index < Call::input_count ? Call::batch * Call::input_shape(index).size()
                                      : Call::parameter_info(index - Call::input_count).size();
-  }
-  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
-  static bool written_before(Call const& call, int index) {
-    for (int i = 0; i < index; ++i)
-      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
-    return false;
   }
 };
 
