@@ -299,6 +299,10 @@ for what, options, source in (
     _, code, said = convert(*options, source=source)
     if code != 0 or f"'{options[-1].strip('[]').strip(chr(34))}' of {options[-2][2:]} is in the name of no layer" not in said:
         failures.append(f"{what}: {code} {said}")
+refuses("placement before int64", "E5142", "--excluded_nodes", "flatten", "--remove_excluded_nodes", source="words", text="'flatten'")
+_, code, said = convert("--precision_mode", "FP16", "--precision_conversion_excluded_nodes", "nowhere", source="words")
+if code != 1 or "[E5147]" not in said or "'nowhere'" in said:
+    failures.append(f"int64 before precision: {said}")
 
 # What is refused.
 refuses("converted twice", "E5133", source=to.name)

@@ -24,14 +24,14 @@ using namespace sc::layers;  // NOLINT: as a program writes it
 
 namespace {
 
-using mlp = sc::sequential<input{96}, dense{128, sc::relu}, dense{128, sc::relu}, dense{128, sc::relu}, dense{96}>;
+using mlp = sc::sequential<input{48}, dense{64, sc::relu}, dense{64, sc::relu}, dense{64, sc::relu}, dense{48}>;
 using staged = sc::pipelined<mlp, sc::stages<0, 1, 2, 3>>;
 
 template <sc::schedule Schedule>
 inline constexpr auto training =
     sc::training{.optimizer = sc::optimizers::sgd{},
                  .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .batch_size = 32,
+                 .batch_size = 16,
                  .steps_per_execution = 16,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 16, .schedule = Schedule}};
 

@@ -316,6 +316,10 @@ def check_constants_of_onnx():
     (FOLDER / "fmod.onnx").write_bytes(onnx(of_first, [("a", (2,), [-7.0, -7.0]), ("b", (2,), [5.0, 5.0]), ("d", (2,), [1.0, 6.0])]))
     code, text = run("show", FOLDER / "fmod.onnx")
     check(code == 0, text)
+    slopes = [("Conv", ["x", "k"], ["c"]), ("PRelu", ["c", "s"], ["y"])]
+    (FOLDER / "slopes.onnx").write_bytes(onnx(slopes, [("k", (3, 2, 1, 1), [1.0] * 6), ("s", (1, 3, 1, 1), [0.1, 0.2, 0.3])], shape=(None, 2, 4, 4)))
+    code, text = run("import", FOLDER / "slopes.onnx", "-o", FOLDER / "slopes")
+    check(code == 0 and "prelu{{.shared_axes = {1, 2}}}" in (FOLDER / "slopes.hpp").read_text(), text)
     approximate = ("Gelu", ["x"], ["y"], message((1, "approximate"), (4, "tanh"), (20, 3)))
     (FOLDER / "tanh.onnx").write_bytes(onnx([approximate], opset=20))
     code, text = run("import", FOLDER / "tanh.onnx", "-o", FOLDER / "tanh")
@@ -341,6 +345,16 @@ def check_refusals_of_tfjs():
         (FOLDER / "activation.json").write_text(json.dumps(model))
         code, said = run("import", FOLDER / "activation.json", "-o", FOLDER / "activation")
         check(code == 0 and f"sc::activations::{text}" in (FOLDER / "activation.hpp").read_text(), said)
+    # Axes: none, and those along which slopes are shared.
+    for layer, shapes, text in ((("Normalization", {"name": "n", "axis": [], "mean": None, "variance": None}),
+                                 {"n/mean": [], "n/variance": [], "n/count": []}, ".axis = sc::axis_list::none()"),
+                                (("PReLU", {"name": "p", "shared_axes": [1]}), {"p/alpha": [1]}, ".shared_axes = 1")):
+        (FOLDER / "axes.bin").write_bytes(bytes(4 * len(shapes)))
+        weights = [{"name": name, "shape": shape, "dtype": "float32"} for name, shape in shapes.items()]
+        model = {"modelTopology": {"model_config": sequential(layer)}, "weightsManifest": [{"paths": ["axes.bin"], "weights": weights}]}
+        (FOLDER / "axes.json").write_text(json.dumps(model))
+        code, said = run("import", FOLDER / "axes.json", "-o", FOLDER / "axes")
+        check(code == 0 and text in (FOLDER / "axes.hpp").read_text(), said)
     code, text = run("show", FOLDER / "good.json")
     check(code == 0 and "kernel (4, 3)" in text, text)
     packed = {**kernel, "quantization": {"dtype": "uint8", "scale": 0.5, "min": -1}}

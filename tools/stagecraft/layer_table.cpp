@@ -35,7 +35,9 @@ STAGECRAFT_MEMBERS(leaky_re_lu, &of::alpha, );
 STAGECRAFT_MEMBERS(lstm, &of::units, );
 STAGECRAFT_MEMBERS(multi_head_attention, STAGECRAFT_LIST(&of::num_heads, &of::key_dim), );
 STAGECRAFT_MEMBERS(permute, &of::dims, );
-STAGECRAFT_MEMBERS(prelu, , STAGECRAFT_LIST(&of::alpha_initializer, &of::alpha_regularizer, &of::alpha_constraint));
+STAGECRAFT_MEMBERS(prelu, ,
+                   STAGECRAFT_LIST(&of::alpha_initializer, &of::alpha_regularizer, &of::alpha_constraint,
+                                   &of::shared_axes));
 STAGECRAFT_MEMBERS(repeat_vector, &of::n, );
 STAGECRAFT_MEMBERS(rescaling, &of::scale, );
 STAGECRAFT_MEMBERS(reshape, &of::target, );
@@ -136,7 +138,6 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
                                                               {"quantization_config", {}},
                                                               {"zero_output_for_mask", {false}},
                                                               {"score_mode", {"dot"}},
-                                                              {"shared_axes", {}},
                                                               {"batch_size", {}},
                                                               {"input_spec", {}},
                                                               {"training", {}},

@@ -172,6 +172,7 @@ literal read_option(json const& value, axis_list& to) {
     to.axes[to.count++] = as_int(axis);
     text += (text.empty() ? "" : ", ") + std::to_string(axis);
   }
+  if (each.empty()) return {literal::kinds::fixed, "sc::axis_list::none()"};
   return {literal::kinds::fixed, each.size() == 1 ? text : "{" + text + "}"};
 }
 

@@ -15,9 +15,7 @@ namespace stagecraft::detail {
 /// What a weight is called for that: "dense/kernel".
 constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph, int weight) {
   fixed_text<2 * max_name_length + 1> result;
-  for (auto const& layer : graph.layers)
-    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count)
-      result.append(layer.name.view()).append('/');
+  result.append(graph.layer(graph.layer_of_parameter(weight)).name.view()).append('/');
   return result.append(graph.parameters[weight].name.view());
 }
 

@@ -35,12 +35,8 @@ constexpr dtype computed_type(Graph const& graph, int call, dtype by_default) {
 }
 
 /// The own type of a weight's layer.
-template <class Graph>
-constexpr dtype own_type_of_weight(Graph const& graph, int weight) {
-  for (auto const& layer : graph.layers)
-    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count)
-      return layer.type_of_values;
-  return dtype::of_policy;
+constexpr dtype own_type_of_weight(graph_view const& graph, int weight) {
+  return graph.layer(graph.layer_of_parameter(weight)).type_of_values;
 }
 
 template <class Job>
@@ -66,7 +62,7 @@ inline constexpr dtype computed_type_of =
 template <class Job>
 inline constexpr auto variable_types_of = [] {
   std::array<dtype, Job::graph.parameters.size() + 1> types{};
-  for (std::size_t i = 0; i < types.size(); ++i) {
+  for (std::size_t i = 0; i < Job::graph.parameters.size(); ++i) {
     auto const own = own_type_of_weight(Job::graph, static_cast<int>(i));
     types[i] = own == dtype::of_policy ? Job::training.dtype_policy.variable_dtype : own;
   }

@@ -24,11 +24,8 @@ class pass_weights {
 
   /// Whether a layer of this stage has a weight.
   [[nodiscard]] static constexpr bool uses_weight(std::size_t parameter) {
-    for (auto const& step : pass.steps) {
-      auto const& layer = graph.layer_of(step.call);
-      auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (index >= 0 && index < layer.parameter_count) return true;
-    }
+    for (auto const& step : pass.steps)
+      if (graph.layer_of(step.call).has_parameter(static_cast<int>(parameter))) return true;
     return false;
   }
 

@@ -269,12 +269,7 @@ class pipeline_update {
 
   /// The first call of the layer that a weight belongs to.
   static constexpr int call_of(std::size_t parameter) {
-    for (int i = 0; i < static_cast<int>(Plan::graph.calls.size()); ++i) {
-      auto const& layer = Plan::graph.layer_of(i);
-      auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (index >= 0 && index < layer.parameter_count) return i;
-    }
-    return 0;
+    return Plan::graph.layer(Plan::graph.layer_of_parameter(static_cast<int>(parameter))).first_call;
   }
   /// Its device.
   static constexpr int device_of(std::size_t parameter) {

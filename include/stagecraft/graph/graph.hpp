@@ -81,6 +81,12 @@ struct graph_view {
       if (each.between_batches && !each.trainable) return true;
     return false;
   }
+  /// The number of the layer that has a weight.
+  [[nodiscard]] constexpr int layer_of_parameter(int parameter) const {
+    int layer = 0;
+    while (!layers[layer].has_parameter(parameter)) ++layer;
+    return layer;
+  }
   /// The weights of a layer.
   [[nodiscard]] constexpr std::span<parameter const> parameters_of(int index) const {
     auto const& info = layer(index);

@@ -32,6 +32,11 @@ struct layer_info {
   bool is_on_host = false;                  ///< the host carries it out, where the machine has IPUs
   int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 
+  /// Whether a weight is one of its.
+  [[nodiscard]] constexpr bool has_parameter(int parameter) const {
+    return parameter >= first_parameter && parameter < first_parameter + parameter_count;
+  }
+
   /// What a layer says of itself when it is called first.
   constexpr void take(auto const& layer) {
     pipeline_stage = layer.pipeline_stage;

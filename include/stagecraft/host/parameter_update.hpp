@@ -29,18 +29,10 @@ struct parameter_update {
 
   /// Whether a call's layer has this weight.
   [[nodiscard]] static constexpr bool used_by(int call) {
-    auto const& layer = Plan::graph.layer_of(call);
-    auto const index = static_cast<int>(Parameter) - layer.first_parameter;
-    return index >= 0 && index < layer.parameter_count;
+    return Plan::graph.layer_of(call).has_parameter(static_cast<int>(Parameter));
   }
-
   /// Calls that contribute to its gradient.
-  static constexpr int calls = [] {
-    int count = 0;
-    for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
-      count += Plan::program.calls[call].needs_gradient && used_by(static_cast<int>(call)) ? 1 : 0;
-    return count;
-  }();
+  static constexpr int calls = gradients_of_weight(Plan::graph, Plan::program, static_cast<int>(Parameter));
   /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
   static constexpr bool has_gradient = calls > 0;
 

@@ -273,6 +273,14 @@ inline constexpr auto const& program_for = program_of<typename Job::model, Job::
 
 namespace stagecraft::detail {
 
+/// How many calls have a gradient of a weight: those of its layer, if any loss depends on them.
+template <class Program>
+constexpr int gradients_of_weight(graph_view const& graph, Program const& program, int weight) {
+  int count = 0;
+  for (std::size_t call = 0; call < graph.calls.size(); ++call)
+    count += program.calls[call].needs_gradient && graph.layers[graph.calls[call].layer].has_parameter(weight) ? 1 : 0;
+  return count;
+}
 /// Floats of a call's value, or of its gradient.
 template <class Job>
 constexpr long long stored_floats_of(int call) {

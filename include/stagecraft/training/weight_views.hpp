@@ -70,16 +70,6 @@ constexpr auto order_weights() {
 template <class M>
 inline constexpr auto weight_order = order_weights<M>();
 
-/// The layer that a weight belongs to.
-template <class M>
-constexpr int layer_of_weight(int weight) {
-  int layer = 0;
-  while (layer + 1 < static_cast<int>(graph_of<M>.layers.size()) &&
-         weight >= graph_of<M>.layer(layer).first_parameter + graph_of<M>.layer(layer).parameter_count)
-    ++layer;
-  return layer;
-}
-
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string name_in_layer(std::string_view layer,
                                                                          std::string_view weight) {
   std::string name(layer);
@@ -89,7 +79,8 @@ constexpr int layer_of_weight(int weight) {
 /// Keras's name of a weight, such as "dense/kernel:0".
 template <class M>
 [[gnu::cold]] std::string weight_name(int weight) {
-  return name_in_layer(graph_of<M>.layer(layer_of_weight<M>(weight)).name, graph_of<M>.parameters[weight].name);
+  return name_in_layer(graph_of<M>.layer(graph_of<M>.layer_of_parameter(weight)).name,
+                       graph_of<M>.parameters[weight].name);
 }
 
 /// visit<Weight>(session, index) for each weight of a list, such as weight_order<M>.
@@ -223,7 +214,7 @@ constexpr bool is_name_of_weight(std::string_view name, int weight) {
     name.remove_suffix(1);
     return !name.empty();
   };
-  auto const& layer = graph.layer(layer_of_weight<M>(weight));
+  auto const& layer = graph.layer(graph_of<M>.layer_of_parameter(weight));
   if (!strip(graph.parameters[weight].name) || name.empty()) return false;
   if (!strip(layer.name)) return false;
   for (int at = graph.call(layer.first_call).nested_model; at > 0 && !name.empty();) {
@@ -263,7 +254,8 @@ inline constexpr diagnostic weight_name_problem = [] {
   }
   message names;
   for (int const weight : weight_order<M>) {
-    names.append(names.empty() ? "" : ", ").append(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view());
+    names.append(names.empty() ? "" : ", ")
+        .append(graph_of<M>.layer(graph_of<M>.layer_of_parameter(weight)).name.view());
     names.append('/').append(graph_of<M>.parameters[weight].name.view());
     if (names.length > 200) {
       names.append(", ...");

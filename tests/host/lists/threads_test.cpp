@@ -57,7 +57,9 @@ std::vector<float> train() {
 TEST_CASE("any number of threads") {
   auto const expected = train<1>();
   for (float const value : expected) REQUIRE(value == value);
+#ifndef STAGECRAFT_TEST_ONE_ARCHITECTURE  // each number of threads is 5 s of compiling
   CHECK(train<2>() == expected);
+#endif
   CHECK(train<3>() == expected);
 }
 

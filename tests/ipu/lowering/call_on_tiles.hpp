@@ -112,7 +112,7 @@ class call_on_tiles {
     auto const result = run_on_tiles(
         step, target, values,
         [this](auto& machine, auto const& operation) {
-          if (operation.kind == stagecraft::tiles::operation_kind::custom)
+          if (operation.what.template is<stagecraft::tiles::own_layer_step>())
             run_custom<on_host>(machine, operation, call_);
           else
             run_operation(machine, operation);

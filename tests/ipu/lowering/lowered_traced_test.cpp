@@ -39,7 +39,7 @@ constexpr bool is_on_all_tiles() {
       sc::tiles::lowered_call<sc::jobs::job<M, Training, Mode, tests::few_tiles<Tiles>>, Backward ? 1 : 0, Call>;
   constexpr auto const& step = sc::detail::step_of_call<call, Backward>;
   for (int i = 0; i < step.operation_count; ++i)
-    if (step.operations[i].kind == sc::tiles::operation_kind::custom) return false;
+    if (step.operations[i].what.template is<sc::tiles::own_layer_step>()) return false;
   return true;
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("the penalty counts once for each micro-batch where gradients are adde
   constexpr auto once = sc::tiles::lower_update<sc::jobs::job_on<shared_layer, plain, machine>, 0>();
   constexpr auto four_times = sc::tiles::lower_update<sc::jobs::job_on<shared_layer, accumulates, machine>, 0>();
   auto const l2 = [](sc::tiles::lowered_step const& step) {
-    return step.operations[step.operation_count - 2].scalars[sc::detail::update_l2];
+    return step.operations[step.operation_count - 2].what.as<sc::tiles::update_operation>().l2;
   };
   CHECK(l2(four_times) == 4 * l2(once));
   // Behind the update, the penalty itself; without a gradient and a rate the weight stays.

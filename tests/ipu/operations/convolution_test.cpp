@@ -4,6 +4,7 @@
 #include <stagecraft/ipu/cycles/conv_partial_1x1.hpp>
 #include <stagecraft/ipu/cycles/reduce_partials.hpp>
 #include <stagecraft/ipu/operations/convolution.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
 #include <cstdint>
 #include <doctest/doctest.h>
 
@@ -38,7 +39,7 @@ constexpr lowered_step step_of(convolution_shape const& shape, convolution_plan 
 constexpr operation_cost cost_of(convolution_shape const& shape, convolution_plan const& plan,
                                  sc::ipu_target const& target, sc::tiles::weight_mapping const* kernel = nullptr) {
   auto const step = step_of(shape, plan, kernel);
-  return sc::tiles::cost_of_convolution(step, step.operations[0], target);
+  return sc::tiles::cost_of(step, step.operations[0], target);
 }
 constexpr convolution_plan plan_by_hand(int in_chan_split = 1, int serial_in_chan_split = 1) {
   sc::tiles::convolution_partition partition;
@@ -159,7 +160,7 @@ constexpr bool is_about_the_estimate() {
   sc::tiles::append_convolution_filter_gradient<Forward, ipu2, Options>(step, input, output, kernel);
   for (int i = 0; i < 3; ++i) {
     auto const& plan = step.plans[step.operations[i].plan];
-    auto const cost = sc::tiles::cost_of_convolution(step, step.operations[i], ipu2);
+    auto const cost = sc::tiles::cost_of(step, step.operations[i], ipu2);
     if (cost.flops != Forward.flops()) return false;
     if (cost.cycles() * 10 < plan.cycles.total() * 7 || cost.cycles() * 10 > plan.cycles.total() * 16) return false;
     if (cost.temporary_bytes > plan.temporary_bytes * 2 + 4096) return false;
@@ -208,7 +209,7 @@ TEST_CASE("where elements lie") {
   CHECK(filter.inputs(1, 4, 2, 3, 1) == forward.inputs(1, 1, 2, 3, 4));
   CHECK(filter.weights(1, 0, 2, 1, 6) == forward.outputs(1, 1, 0, 2, 6));
   CHECK(filter.outputs(1, 4, 2, 1, 6) == forward.weights(1, 2, 1, 4, 6));
-  sc::tiles::tile_operation operation;
-  filter.write(operation);
-  CHECK(convolution_strides::read(operation).outputs(1, 4, 2, 1, 6) == filter.outputs(1, 4, 2, 1, 6));
+  sc::tiles::tile_operation const operation{sc::tiles::planned_product{.strides = filter}};
+  CHECK(operation.what.as<sc::tiles::planned_product>().strides.outputs(1, 4, 2, 1, 6) ==
+        filter.outputs(1, 4, 2, 1, 6));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a layer of a user's own costs.
 #include <stagecraft/ipu/operations/custom.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
@@ -21,7 +22,7 @@ constexpr sc::tiles::operation_cost cost(dtype type) {
   tensors.add_input(step.tensor(tensor_role::weight, 0, dtype::float32, 4));
   tensors.add_output(step.tensor(tensor_role::output, 0, type, 12));
   sc::detail::append_custom(step, sc::tiles::custom_function::forward, tensors, 100, 48);
-  return cost_of_custom(step, step.operations[0], two_tiles);
+  return cost_of(step, step.operations[0], two_tiles);
 }
 // One worker of six works.
 static_assert(cost(dtype::float32) == sc::tiles::operation_cost{.compute_cycles = 600,
@@ -60,7 +61,7 @@ TEST_CASE("operations name all tensors, however many there are") {
     auto const& operation = step.operations[k];
     for (int i = 0; i < operation.input_count; ++i) named[operation.inputs[i]] = true;
     for (int i = 0; i < operation.output_count; ++i) named[operation.outputs[i]] = true;
-    cost += cost_of_custom(step, operation, two_tiles);
+    cost += cost_of(step, operation, two_tiles);
   }
   for (bool const one : named) CHECK(one);
   CHECK(cost.bytes_exchanged == (inputs + outputs) * 8);

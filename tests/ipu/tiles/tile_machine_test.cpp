@@ -23,7 +23,7 @@ constexpr sc::tiles::lowered_step step_with_two_tensors() {
   sc::tiles::lowered_step step;
   int const x = step.tensor(sc::tiles::tensor_role::input, 0, sc::dtype::float32, 10);
   int const y = step.temporary(10, sc::dtype::float16);
-  step.add(sc::tiles::operation_kind::map, 0, {x}, {y});
+  step.add(sc::tiles::map_operation{}, {x}, {y});
   return step;
 }
 constexpr auto step = step_with_two_tensors();

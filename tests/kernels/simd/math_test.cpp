@@ -24,11 +24,17 @@ double unit_in_last_place(double x) {
   return std::ldexp(1.0, exponent < -125 ? -149 : exponent - 24);
 }
 
+#ifdef STAGECRAFT_TEST_ONE_ARCHITECTURE  // fewer where a sanitizer makes each dear: 35 of each exponent and sign
+constexpr std::uint64_t bits_between = 7507 * 32;
+#else
+constexpr std::uint64_t bits_between = 7507;
+#endif
+
 /// Floats of both signs and every exponent, denormals included, and the neighbours of where something changes.
 std::vector<float> const& samples() {
   static std::vector<float> const all = [] {
     std::vector<float> x;
-    for (std::uint64_t bits = 0; bits < (1ULL << 32U); bits += 7507) {
+    for (std::uint64_t bits = 0; bits < (1ULL << 32U); bits += bits_between) {
       auto const pattern = static_cast<std::uint32_t>(bits);
       float value = 0;
       std::memcpy(&value, &pattern, sizeof value);
@@ -112,11 +118,13 @@ void check_function(std::vector<double> const& expected, double largest_error, m
 template <class Test>
 void for_each_architecture(Test const& test) {
   test.template operator()<kernels::default_architecture>();
+#ifndef STAGECRAFT_TEST_ONE_ARCHITECTURE
 #if defined(__AVX2__) && defined(__FMA__)
   test.template operator()<xsimd::fma3<xsimd::avx2>>();
 #endif
 #if defined(__SSE2__)
   test.template operator()<xsimd::sse2>();
+#endif
 #endif
 }
 
@@ -173,6 +181,24 @@ TEST_CASE("sigmoid, tanh, softplus") {
       {1.54, 1.64, 1.7}, measure::ulp,
       [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); },
       [](auto x) { return kernels::softplus(x); });
+}
+
+TEST_CASE("a sigmoid does not depend on what else is in its register") {
+  for_each_architecture([]<class Arch>() {
+    using batch = kernels::batch<Arch>;
+    CAPTURE(kernels::lanes<Arch>);
+    int different = 0;
+    for (std::size_t i = 0; i < samples().size(); i += 97) {
+      float const x = samples()[i];
+      float alone[kernels::lanes<Arch>], beside[kernels::lanes<Arch>];
+      kernels::sigmoid(batch(x)).store_unaligned(alone);
+      for (float& value : beside) value = 1000;
+      beside[0] = x;
+      kernels::sigmoid(batch::load_unaligned(beside)).store_unaligned(beside);
+      different += std::memcmp(alone, beside, sizeof x) != 0 && !std::isnan(x);
+    }
+    CHECK(different == 0);
+  });
 }
 
 TEST_CASE("erf, the normal distribution, gelu") {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace stagecraft::tool {
 
@@ -71,22 +72,6 @@ void softmax(trace& to, onnx_node const& node) {
   to.set(node, y);
 }
 
-void prelu(trace& to, onnx_node const& node) {
-  auto x = to.tensor(node, 0);
-  auto slopes = to.required(node, 1);
-  if (slopes.values.size() == 1 ||
-      std::all_of(slopes.values.begin(), slopes.values.end(), [&](double s) { return s == slopes.values[0]; })) {
-    if (slopes.values.empty()) throw unsupported("has no slopes");
-    return set_alike(to, node, "LeakyReLU", {{"alpha", static_cast<float>(slopes.values[0])}});
-  }
-  x = to.in_order(x);
-  if (slopes.shape.size() + 1 > static_cast<std::size_t>(x.rank))
-    throw unsupported("has slopes with the axis of samples");
-  std::vector<std::int64_t> const lengths(x.lengths.begin(), x.lengths.end());
-  if (slopes.shape != lengths) throw unsupported("has slopes that several elements share");
-  to.set(node, to.call("PReLU", json::object(), {x}, {slopes}));
-}
-
 /// Numbers of a constant that is one, or one for each of the last of a tensor's own axes.
 std::vector<float> per_channel(onnx_constant const& c, traced_tensor const& x) {
   std::vector<float> const all(c.values.begin(), c.values.end());
@@ -103,6 +88,37 @@ std::vector<float> per_channel(onnx_constant const& c, traced_tensor const& x) {
   if (all.size() != static_cast<std::size_t>(x.lengths.back()))
     throw unsupported("has a constant that does not fit its input");
   return all;
+}
+
+void prelu(trace& to, onnx_node const& node) {
+  auto x = to.tensor(node, 0);
+  auto slopes = to.required(node, 1);
+  if (slopes.values.size() == 1 ||
+      std::all_of(slopes.values.begin(), slopes.values.end(), [&](double s) { return s == slopes.values[0]; })) {
+    if (slopes.values.empty()) throw unsupported("has no slopes");
+    return set_alike(to, node, "LeakyReLU", {{"alpha", static_cast<float>(slopes.values[0])}});
+  }
+  if (slopes.shape.size() == static_cast<std::size_t>(x.rank) && slopes.shape[0] == 1)  // that of the samples
+    slopes.shape.erase(slopes.shape.begin());
+  // One for each channel, as PyTorch has them, which all of its places share.
+  bool const has_channels_last =
+      x.order.size() > 2 && x.order[0] == 0 && x.order.back() == 1 && slopes.shape.size() > 1;
+  if (has_channels_last && slopes.shape[0] == static_cast<std::int64_t>(slopes.values.size())) {
+    auto const c = per_channel(slopes, x);
+    std::vector<int> places(x.lengths.size() - 1);
+    std::iota(places.begin(), places.end(), 1);
+    slopes.shape.assign(x.lengths.size(), 1);
+    slopes.shape.back() = static_cast<std::int64_t>(c.size());
+    auto y = to.call("PReLU", {{"shared_axes", places}}, {x}, {slopes});
+    y.rank = x.rank, y.order = x.order;
+    return to.set(node, y);
+  }
+  x = to.in_order(x);
+  if (slopes.shape.size() + 1 > static_cast<std::size_t>(x.rank))
+    throw unsupported("has slopes with the axis of samples");
+  std::vector<std::int64_t> const lengths(x.lengths.begin(), x.lengths.end());
+  if (slopes.shape != lengths) throw unsupported("has slopes that several elements share");
+  to.set(node, to.call("PReLU", json::object(), {x}, {slopes}));
 }
 
 /// Tensors with the axes of the first.

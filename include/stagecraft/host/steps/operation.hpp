@@ -119,7 +119,7 @@ struct operation {
         "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
         "host/steps/operation.hpp [E4031]");
     for (int i = 0; i < Call::input_count; ++i)
-      if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !written_before(call, i))
+      if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !detail::is_written_before(call, i))
         clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());
     if (!Call::adds_parameter_gradient)
       for (int i = 0; i < Call::parameter_count; ++i) clear(call.parameter_gradient(i), Call::stored_floats(i));
@@ -129,14 +129,6 @@ struct operation {
 
  private:
   static void clear(float* x, long long floats) { std::memset(x, 0, static_cast<std::size_t>(floats) * sizeof(float)); }
-
-  // The same tensor may stand twice among the inputs: then its gradient is cleared once.
-  template <class Call>
-  static bool written_before(Call const& call, int index) {
-    for (int i = 0; i < index; ++i)
-      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
-    return false;
-  }
 };
 
 }  // namespace stagecraft::cpu

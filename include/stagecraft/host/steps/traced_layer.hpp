@@ -66,6 +66,14 @@ constexpr bool writes_gradient(int index) {
   return !Call::adds_input_gradient(index);
 }
 
+/// Whether the gradient of an input has been written already, since the same tensor stands twice among the inputs: then
+/// the second gradient is added to the first.
+template <class Call>
+bool is_written_before(Call const& call, int index) {
+  for (int i = 0; i < index; ++i)
+    if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
+  return false;
+}
 /// A layer, which is the same for calls that are alike.
 template <class Call>
 struct layer_of_call {
@@ -209,7 +217,7 @@ class traced_layer {
     call.divide([](Call const& part) {
       for (int i = 0; i < Call::input_count; ++i)
         if (Call::wants_input_gradient(i))
-          give(part, i, Call::adds_input_gradient(i) || written_before(part, i), part.input_gradient(i));
+          give(part, i, Call::adds_input_gradient(i) || is_written_before(part, i), part.input_gradient(i));
       for (int i = 0; i < Call::parameter_count; ++i)
         if (Call::wants_parameter_gradient(i) && !updates_rows(i))
           give(part, Call::input_count + i, Call::adds_parameter_gradient, part.parameter_gradient(i));
@@ -346,12 +354,6 @@ class traced_layer {
   static int leaf_floats(int index) {
     return index < Call::input_count ? Call::batch * Call::input_shape(index).size()
                                      : Call::parameter_info(index - Call::input_count).size();
-  }
-  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
-  static bool written_before(Call const& call, int index) {
-    for (int i = 0; i < index; ++i)
-      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
-    return false;
   }
 };
 

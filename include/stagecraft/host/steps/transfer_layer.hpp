@@ -87,7 +87,7 @@ class transfer_layer {
     if constexpr (Call::wants_input_gradient(Input)) {
       if constexpr (Call::adds_input_gradient(Input))
         write<Input, true>(call);
-      else if (written_before<Input>(call))
+      else if (is_written_before(call, Input))
         write<Input, true>(call);
       else
         write<Input, false>(call);
@@ -102,15 +102,6 @@ class transfer_layer {
           },
           share.input_gradient(Input), share.share());
     });
-  }
-  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
-  template <int Input>
-  static bool written_before(Call const& call) {
-    return [&]<std::size_t... Before>(std::index_sequence<Before...>) {
-      return ((Call::input_call(Before) == Call::input_call(Input) &&
-               call.input_gradient(Before) == call.input_gradient(Input)) ||
-              ...);
-    }(std::make_index_sequence<Input>{});
   }
 };
 

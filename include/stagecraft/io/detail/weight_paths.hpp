@@ -16,7 +16,7 @@ using stagecraft::detail::path_of_layer;
 /// so that no two weights have one name.
 template <class M>
 [[nodiscard]] std::string weight_path(int weight) {
-  return path_of_layer(graph_of<M>, stagecraft::detail::layer_of_weight<M>(weight)) + "/" +
+  return path_of_layer(graph_of<M>, graph_of<M>.layer_of_parameter(weight)) + "/" +
          std::string(graph_of<M>.parameters[weight].name.view()) + ":0";
 }
 

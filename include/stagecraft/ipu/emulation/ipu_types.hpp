@@ -25,10 +25,7 @@ struct ipu_types {
     return detail::variable_types_of<job>[weight] == dtype::float16;
   }
   [[nodiscard]] static constexpr std::string_view layer_of_weight(int number) {
-    std::size_t i = 0;
-    auto const& layers = Plan::graph.layers;
-    while (number >= layers[i].first_parameter + layers[i].parameter_count) ++i;
-    return layers[i].name;
+    return Plan::graph.layer(Plan::graph.layer_of_parameter(number)).name;
   }
   /// Whether a pass's copy of a weight is of the policy's type.
   template <std::size_t Parameter>

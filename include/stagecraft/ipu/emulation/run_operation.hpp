@@ -14,23 +14,19 @@
 #include <stagecraft/ipu/tiles/codelets/traced.hpp>
 #include <stagecraft/ipu/tiles/codelets/update.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <type_traits>
 
 namespace stagecraft::tiles {
 
 /// All families but `custom`, which needs the call of its layer.
 inline void run_operation(tile_machine& machine, tile_operation const& operation) {
-  switch (operation.kind) {
-    case operation_kind::map: return run_map(machine, operation);
-    case operation_kind::reduce: return run_reduce(machine, operation);
-    case operation_kind::rows: return run_rows(machine, operation);
-    case operation_kind::rearrange: return run_rearrange(machine, operation);
-    case operation_kind::pool: return run_pool(machine, operation);
-    case operation_kind::convolution: return run_convolution(machine, operation);
-    case operation_kind::update: return run_update(machine, operation);
-    case operation_kind::table: return run_table(machine, operation);
-    case operation_kind::traced: return run_traced(machine, operation, run_operation);
-    default: return;
-  }
+  operation.what.visit([&](auto const& what) {
+    using family = std::remove_cvref_t<decltype(what)>;
+    if constexpr (std::is_same_v<family, traced_program>)
+      run_traced(machine, operation, run_operation);
+    else if constexpr (!std::is_same_v<family, own_layer_step> && !std::is_same_v<family, tensor_names>)
+      run(machine, operation, what);
+  });
 }
 
 }  // namespace stagecraft::tiles

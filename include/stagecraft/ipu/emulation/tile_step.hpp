@@ -27,12 +27,11 @@ constexpr auto written_tensors(lowered_step const& step) {
   return written;
 }
 
-constexpr bool has_operation(lowered_step const& step, operation_kind kind) {
+constexpr bool runs_own_layer(lowered_step const& step) {
   for (int k = 0; k < step.operation_count; ++k)
-    if (step.operations[k].kind == kind) return true;
+    if (step.operations[k].what.is<own_layer_step>()) return true;
   return false;
 }
-
 /// Calls f<0>() ... f<Count - 1>() until one whose number is `index`.
 template <int Count, class Function>
 void with_constant(int index, Function const& function) {
@@ -74,7 +73,7 @@ operation_cost run_step(tile_machine& machine, lowered_step const& step, std::in
   }
   for (int k = 0; k < step.operation_count; ++k) {
     machine.begin_operation(step_offset + layout.copies[k]);
-    if (step.operations[k].kind == operation_kind::custom)
+    if (step.operations[k].what.is<own_layer_step>())
       custom(step.operations[k]);
     else
       run_operation(machine, step.operations[k]);
@@ -122,7 +121,7 @@ class tile_step {
   }
 
  private:
-  static constexpr bool runs_own_layer = detail::has_operation(step, operation_kind::custom);
+  static constexpr bool runs_own_layer = detail::runs_own_layer(step);
   static bool load(call_type const& call, tile_tensor const& tensor, float* to) {
     auto const count = tensor.elements;
     switch (tensor.role) {

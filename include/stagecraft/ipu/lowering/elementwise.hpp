@@ -68,28 +68,25 @@ constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt
              Formula.steps.size() == static_cast<std::size_t>(operations::arity(last.apply)) + 1) {
     bool const is_negative = last.apply == function::negative;
     auto& operation = append_map(step, map_function_of(is_negative ? function::multiply : last.apply), result, {});
+    auto& what = operation.what.template as<map_operation>();
     for (int i = 0; i < operations::arity(last.apply); ++i) {
       auto const& of = Formula.steps[last.operands[i]];
       if (of.from == formula_source::place) {
-        operation.sizes[2 * operation.input_count] = 1;
         operation.inputs[operation.input_count++] = tensor_at(of.index);
         continue;
       }
       bool const divides = last.apply == function::divide && i == 1;
-      if (divides) operation.function = static_cast<int>(map_function_of(function::multiply));
-      operation.scalars[i] = divides ? 1 / of.value : of.value;
-      operation.sizes[map_numbers] |= 1 << i;
+      if (divides) what.function = map_function_of(function::multiply);
+      what.scalars[i] = divides ? 1 / of.value : of.value;
+      what.numbers |= 1 << i;
     }
     if (is_negative) {
-      operation.scalars[1] = -1;
-      operation.sizes[map_numbers] = 2;
+      what.scalars[1] = -1;
+      what.numbers = 2;
     }
   } else {
     auto& operation = append_formula(step, view_of_operands<Formula, Drawn>, result, {}, read.draws, seed);
-    for (int i = 0; i < read.count; ++i) {
-      operation.sizes[2 * i] = 1;
-      operation.inputs[operation.input_count++] = tensor_at(read.places[i]);
-    }
+    for (int i = 0; i < read.count; ++i) operation.inputs[operation.input_count++] = tensor_at(read.places[i]);
   }
 }
 

@@ -136,7 +136,7 @@ struct lowering<layers::batch_normalization> {
     /// One for each channel, of this step alone.
     static constexpr int numbers(lowered_step& step) { return step.temporary(channels, dtype::float32); }
     /// As an operand of an operation on all elements.
-    static constexpr map_operand of_channel(int tensor) { return {tensor, inner, channels}; }
+    static constexpr map_operand of_channel(int tensor) { return {tensor, {inner, channels}}; }
   };
 
   /// A sum for each channel.
@@ -229,9 +229,9 @@ struct lowering<layers::layer_normalization> {
       return Keeps ? Call::saved(step, offset, rows, dtype::float32) : numbers(step);
     }
     // As operands of an operation on all elements.
-    static constexpr map_operand of_row(int tensor) { return {tensor, columns, rows}; }
+    static constexpr map_operand of_row(int tensor) { return {tensor, {columns, rows}}; }
     static constexpr map_operand of_weight(lowered_step& step, int index) {
-      return {Call::stored_weight(step, index), 1, columns};
+      return {Call::stored_weight(step, index), {1, columns}};
     }
   };
 };

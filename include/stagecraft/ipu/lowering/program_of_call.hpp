@@ -192,7 +192,7 @@ inline constexpr weight_mapping mapping_of_traced_weight = [] {
   auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call>(Index)];
   auto const product = static_cast<std::size_t>(operation.plan);
   return weight_mapping(program_constant<Call, false>.shapes[product], plans_of_program<Call, false>[product],
-                        convolution_strides::read(operation), Call::target);
+                        operation.what.template as<planned_product>().strides, Call::target);
 }();
 template <class Call, int Index>
 constexpr weight_mapping const* find_traced_mapping() {
@@ -218,13 +218,14 @@ inline constexpr frozen_program<Call, Backward> placed_program = [] {
     if (is_copy(operation)) {
       if (tensor(operation.outputs[0]).role == tensor_role::temporary)
         tensor(operation.outputs[0]).planned = tensor(operation.inputs[0]).planned;
-    } else if (operation.kind == operation_kind::convolution) {
+    } else if (operation.what.template is<planned_product>()) {
       auto const* const mapping = tensor(operation.inputs[1]).planned;
       auto const product = static_cast<std::size_t>(operation.plan);
+      auto& what = operation.what.template as<planned_product>();
       bool const serves =
-          mapping != nullptr && mapping->serves(program.shapes[product], plans_of_program<Call, Backward>[product],
-                                                convolution_strides::read(operation));
-      operation.sizes[convolution_strides::count + 1] = serves ? 1 : 0;
+          mapping != nullptr &&
+          mapping->serves(program.shapes[product], plans_of_program<Call, Backward>[product], what.strides);
+      what.kernel_is_there = serves ? 1 : 0;
     }
   }
   program_layout<> const layout(program.tensors, program.operations, program.loops, Call::target);
@@ -273,17 +274,20 @@ constexpr program_cost cost_of_program(tile_program_view const& program, ipu_tar
         trips_of_loop[depth++] = loop.trips;
       }
     auto const& operation = program.operations[k];
-    auto const moving = moving_box::of(operation);
+    auto const* moving = operation.what.template if_is<rearrangement>();
     program_cost own;
-    if (moving.step == 0 || moving.size == moving_box::source) {
+    if (moving == nullptr || moving->step == 0 || moving->moves_in_result == 0) {
       own.cost = cost_of(one.step, one.set(program, operation), target);
       own.repeated_compute_sets = (trips - 1) * own.cost.compute_sets;
       own.repeated_exchanges = (trips - 1) * own.cost.exchanges;
       own.cost = times(own.cost, trips);
     } else {
-      int const of_loop = trips_of_loop[moving.loop];
-      for (int trip = 0; trip < of_loop; ++trip)
-        own.cost += times(cost_of(one.step, one.set(program, moving.moved(operation, trip)), target), trips / of_loop);
+      int const of_loop = trips_of_loop[moving->loop];
+      for (int trip = 0; trip < of_loop; ++trip) {
+        auto moved = operation;
+        moved.what = moving->moved(trip);
+        own.cost += times(cost_of(one.step, one.set(program, moved), target), trips / of_loop);
+      }
       own.repeated_compute_sets = own.cost.compute_sets - own.cost.compute_sets / trips;
       own.repeated_exchanges = own.cost.exchanges - own.cost.exchanges / trips;
     }

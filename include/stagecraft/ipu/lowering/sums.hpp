@@ -157,7 +157,7 @@ class sums_lowering {
   static constexpr void append_bias_and_activation(lowered_step& step, int sums) {
     if (Call::layer.options.use_bias)
       append_map(step, map_function::add, sums,
-                 {{sums}, {append_weight<Call>(step, count), 1, Call::output_shape().back()}});
+                 {{sums}, {append_weight<Call>(step, count), {1, Call::output_shape().back()}}});
     append_activation<Call>(step, Call::layer.activation, sums);
   }
   static constexpr void append_bias_gradient(lowered_step& step, int gradient) {

@@ -23,15 +23,7 @@ namespace stagecraft::detail {
 /// The calls of a weight's layer that have a gradient, and so an accumulator.
 template <class Job, std::size_t Parameter>
 constexpr int accumulators_of_weight() {
-  constexpr auto const& graph = Job::graph;
-  constexpr auto const& program = program_for<typename Job::in_training>;
-  int count = 0;
-  for (std::size_t call = 0; call < graph.calls.size(); ++call) {
-    auto const& layer = graph.layer_of(static_cast<int>(call));
-    int const index = static_cast<int>(Parameter) - layer.first_parameter;
-    if (program.calls[call].needs_gradient && index >= 0 && index < layer.parameter_count) ++count;
-  }
-  return count;
+  return gradients_of_weight(Job::graph, program_for<typename Job::in_training>, static_cast<int>(Parameter));
 }
 
 /// The sum of a weight's gradients over the calls of its layer, from the last call to the first as on the host; half

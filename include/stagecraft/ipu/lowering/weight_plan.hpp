@@ -25,7 +25,8 @@ constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int w
     is_written = is_written || writes;
     for (int i = 0; i < each.input_count; ++i)
       if (is_written && role_of(each.inputs[i]) == tensor_role::input)
-        may_write = may_write && writes && each.kind == operation_kind::map && each.sizes[2 * i + 1] == 0;
+        may_write =
+            may_write && writes && each.what.is<map_operation>() && each.what.as<map_operation>().reads[i].count == 0;
   }
   bool const copies = result == weight && !may_write;
   int const written = copies ? step.temporary(plan.nodes[plan.output].shape.size(), type) : result;

@@ -81,13 +81,10 @@ namespace stagecraft::detail {
 constexpr void append_planned(lowered_step& step, convolution_shape const& shape, convolution_plan const& plan,
                               poplar_options const& options, convolution_strides const& strides, int inputs,
                               int weights, int result) {
-  tile_operation& operation =
-      step.add(operation_kind::convolution, static_cast<int>(shape.pass), {inputs, weights}, {result});
-  operation.plan = step.add_plan(shape, plan);
-  strides.write(operation);
-  operation.sizes[convolution_strides::count] = options.use_128bit_conv_unit_load ? 1 : 0;
   weight_mapping const* const mapping = step.tensors[weights].planned;
-  operation.sizes[convolution_strides::count + 1] = mapping != nullptr && mapping->serves(shape, plan, strides) ? 1 : 0;
+  planned_product const what{static_cast<std::int64_t>(shape.pass), strides, options.use_128bit_conv_unit_load ? 1 : 0,
+                             mapping != nullptr && mapping->serves(shape, plan, strides) ? 1 : 0};
+  step.add(what, {inputs, weights}, {result}).plan = step.add_plan(shape, plan);
 }
 
 }  // namespace stagecraft::detail

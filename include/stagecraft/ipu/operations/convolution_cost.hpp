@@ -77,15 +77,16 @@ struct convolution_phases {
 
 [[nodiscard]] constexpr convolution_division division_of(lowered_step const& step, tile_operation const& operation,
                                                          ipu_target const& target) noexcept {
-  return {step.shapes[operation.plan], step.plans[operation.plan], target,
-          operation.sizes[convolution_strides::count] != 0, operation.sizes[convolution_strides::count + 1] != 0};
+  auto const& what = operation.what.as<planned_product>();
+  return {step.shapes[operation.plan], step.plans[operation.plan], target, what.loads_128_bits != 0,
+          what.kernel_is_there != 0};
 }
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::tiles {
 
-/// Of an operation of the family `convolution`. Operands come from where they lie to the tiles that multiply them,
+/// Operands come from where they lie to the tiles that multiply them,
 /// serial part after serial part: through an even share for each tile where they have to be laid out for the plan.
 /// Partial sums are added up, and results go to where they shall lie, where they are put in order if need be. A kernel
 /// that lies as the plan wants it (weight_mapping) stays where it is: only what other tiles have of it is received.
@@ -93,8 +94,8 @@ namespace stagecraft::tiles {
 /// As the planner's estimate (detail::convolution_problem), but exact: a tile receives all else that it needs, also
 /// what lies there already, none faster for a neighbour that receives the same; parts that are smaller than others
 /// count as such; the way home counts; and serial parts are written out one after the other, so that none is sliced.
-[[nodiscard]] constexpr operation_cost cost_of_convolution(lowered_step const& step, tile_operation const& operation,
-                                                           ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               planned_product const&, ipu_target const& target) {
   auto const division = detail::division_of(step, operation, target);
   detail::convolution_phases const phases{division};
   tile_tensor const& result = step.output_of(operation);

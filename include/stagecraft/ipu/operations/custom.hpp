@@ -14,24 +14,11 @@
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft::tiles {
-
-/// Which step of the layer. Sizes of the operation: cycles of the worker, floating point operations.
-enum class custom_function : int {
-  forward,   ///< inputs, weights -> output, what is saved
-  backward,  ///< inputs, weights, output, what is saved, output gradient -> gradients of inputs and weights
-  more_tensors = detail::named_tensors::only_names
-};
-
-}  // namespace stagecraft::tiles
-
 namespace stagecraft::detail {
 
 constexpr void append_custom(lowered_step& step, custom_function function, named_tensors const& tensors,
                              std::int64_t cycles, std::int64_t flops) {
-  auto& operation = append_with_tensors(step, operation_kind::custom, static_cast<int>(function), tensors);
-  operation.sizes[0] = cycles;
-  operation.sizes[1] = flops;
+  append_with_tensors(step, own_layer_step{function, cycles, flops}, tensors);
 }
 
 /// What the worker takes for a step of the layer. The layer may say so itself, for a whole batch of inputs `in`:
@@ -114,7 +101,7 @@ namespace stagecraft::detail {
 constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operation const& operation,
                                           ipu_target const& target) {
   named_tensors const tensors(step, operation);
-  std::int64_t cycles = target.num_worker_contexts * operation.sizes[0];
+  std::int64_t cycles = target.num_worker_contexts * operation.what.as<own_layer_step>().cycles;
   for (int i = 0; i < tensors.input_count; ++i)
     if (auto const& tensor = step.tensors[tensors.inputs[i]]; tensor.type == dtype::float16)
       cycles += vertices::cast{dtype::float16, dtype::float32, tensor.elements}.cycles(target);
@@ -129,10 +116,9 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
 namespace stagecraft::tiles {
 
 /// Tile 0 receives all inputs, and has room for them and for the results, of float16 in both types.
-[[nodiscard]] constexpr operation_cost cost_of_custom(lowered_step const& step, tile_operation const& operation,
-                                                      ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               own_layer_step const& what, ipu_target const& target) {
   operation_cost cost;
-  if (static_cast<custom_function>(operation.function) == custom_function::more_tensors) return cost;
   detail::named_tensors const tensors(step, operation);
   auto const add_memory = [&](tile_tensor const& tensor) {
     cost.temporary_bytes += rounded_bytes(tensor.elements * size_of(tensor.type));
@@ -152,7 +138,7 @@ namespace stagecraft::tiles {
   cost.add_exchange(target, received);
   cost.add_compute_set(detail::custom_tile_cycles(step, operation, target));
   cost.add_exchange(target, sent);
-  cost.flops = operation.sizes[1];
+  cost.flops = what.flops;
   return cost;
 }
 

@@ -6,33 +6,31 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/map_cost.hpp>
-#include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/map_function.hpp>
 #include <cstdint>
 #include <initializer_list>
 
 namespace stagecraft::tiles {
 
-/// What element e of the result reads of an operand: element (e / inner) % count. With a count of 0, element e itself,
-/// which lies on the same tile if both are mapped alike, and is received otherwise, as is all that has a count.
+/// A tensor and which of its elements are read. With a count of 0, element e itself, which lies on the same tile if
+/// both are mapped alike, and is received otherwise, as is all that has a count.
 struct map_operand {
   int tensor = 0;
-  std::int64_t inner = 1;
-  std::int64_t count = 0;
+  map_operation::reading read{};
 };
-
 /// `result` may be one of the operands whose count is 0. Operands of another type than the result's are converted.
 constexpr tile_operation& append_map(lowered_step& step, map_function function, int result,
                                      std::initializer_list<map_operand> operands,
                                      std::initializer_list<float> scalars = {}) {
-  tile_operation& operation = step.add(operation_kind::map, static_cast<int>(function), {}, {result});
+  tile_operation& operation = step.add(map_operation{.function = function}, {}, {result});
+  auto& what = operation.what.as<map_operation>();
   for (map_operand const& operand : operands) {
-    operation.sizes[2 * operation.input_count] = operand.inner;
-    operation.sizes[2 * operation.input_count + 1] = operand.count;
+    what.reads[operation.input_count] = operand.read;
     operation.inputs[operation.input_count++] = operand.tensor;
   }
   int count = 0;
-  for (float const scalar : scalars) operation.scalars[count++] = scalar;
+  for (float const scalar : scalars) what.scalars[count++] = scalar;
   return operation;
 }
 
@@ -41,10 +39,11 @@ constexpr tile_operation& append_map(lowered_step& step, map_function function, 
 namespace stagecraft::detail {
 
 constexpr void set_activation(tile_operation& operation, activation const& function) {
-  operation.sizes[map_activation_kind] = static_cast<std::int64_t>(function.kind);
-  operation.scalars[0] = function.alpha;
-  operation.scalars[1] = function.max_value;
-  operation.scalars[2] = function.threshold;
+  auto& what = operation.what.as<map_operation>();
+  what.activation = static_cast<std::int64_t>(function.kind);
+  what.scalars[0] = function.alpha;
+  what.scalars[1] = function.max_value;
+  what.scalars[2] = function.threshold;
 }
 
 }  // namespace stagecraft::detail
@@ -72,10 +71,10 @@ constexpr void append_activation_gradient_map(lowered_step& step, activation con
 constexpr void append_dropout(lowered_step& step, int x, int y, float rate, std::uint64_t seed, bool gradient = false,
                               std::int64_t positions = 0, std::int64_t channels = 0) {
   auto const function = gradient ? map_function::dropout_gradient : map_function::dropout;
-  tile_operation& operation = append_map(step, function, y, {{x}}, {rate});
-  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
-  operation.sizes[detail::map_dropout_positions] = positions;
-  operation.sizes[detail::map_dropout_channels] = channels;
+  auto& what = append_map(step, function, y, {{x}}, {rate}).what.as<map_operation>();
+  what.seed = seed;
+  what.positions = positions;
+  what.channels = channels;
 }
 
 /// A formula of operands at each place, and of a random number from [0, 1) behind them if it `draws`. A seed of 0 is
@@ -85,8 +84,8 @@ constexpr tile_operation& append_formula(lowered_step& step, operations::formula
                                          std::uint64_t seed = 0) {
   tile_operation& operation = append_map(step, map_function::formula, result, operands);
   operation.formula = &formula;
-  operation.sizes[detail::map_draws] = draws ? 1 : 0;
-  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
+  operation.what.as<map_operation>().draws = draws ? 1 : 0;
+  operation.what.as<map_operation>().seed = seed;
   return operation;
 }
 
@@ -94,15 +93,15 @@ constexpr tile_operation& append_formula(lowered_step& step, operations::formula
 /// is the trainer's.
 constexpr void append_random(lowered_step& step, map_function function, int result, std::uint64_t first,
                              std::uint64_t seed = 0) {
-  auto& operation = append_map(step, function, result, {});
-  operation.sizes[detail::map_random_first] = static_cast<std::int64_t>(first);
-  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
+  auto& what = append_map(step, function, result, {}).what.as<map_operation>();
+  what.first_random = first;
+  what.seed = seed;
 }
 /// Element e is (e / inner) % count.
 constexpr void append_iota(lowered_step& step, int result, std::int64_t inner, std::int64_t count) {
-  auto& operation = append_map(step, map_function::iota, result, {});
-  operation.sizes[detail::map_iota_inner] = inner;
-  operation.sizes[detail::map_iota_count] = count;
+  auto& what = append_map(step, map_function::iota, result, {}).what.as<map_operation>();
+  what.iota_inner = inner;
+  what.iota_count = count;
 }
 
 /// Adds a micro-batch's gradient to an accumulator, which counts as 0 before the first of a weight update. As a running

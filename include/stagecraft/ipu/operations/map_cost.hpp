@@ -4,8 +4,8 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/map_function.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
@@ -18,20 +18,19 @@
 
 namespace stagecraft::detail {
 
-[[nodiscard]] constexpr activation activation_of(tile_operation const& operation) noexcept {
-  return {static_cast<activation_kind>(operation.sizes[map_activation_kind]), operation.scalars[0],
-          operation.scalars[1], operation.scalars[2]};
+[[nodiscard]] constexpr activation activation_of(map_operation const& what) noexcept {
+  return {static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
+          static_cast<float>(what.scalars[1]), static_cast<float>(what.scalars[2])};
 }
-
 /// A channel's random numbers and the products with them, or an element's.
-constexpr void add_dropout(map_work& work, tile_operation const& operation, bool in_place) noexcept {
-  std::int64_t const channels = operation.sizes[map_dropout_channels];
+constexpr void add_dropout(map_work& work, map_operation const& what, bool in_place) noexcept {
+  std::int64_t const channels = what.channels;
   if (channels == 0) {
     work.random(work.elements);
     return work.scalar(vertices::binary_operation::multiply, in_place);
   }
   map_read const mask{work.type, 1, channels, 1, false};
-  std::int64_t const samples = 1 + ceil_div(work.elements - 1, channels * operation.sizes[map_dropout_positions]);
+  std::int64_t const samples = 1 + ceil_div(work.elements - 1, channels * what.positions);
   work.random(smaller(work.elements, samples * channels));
   work.binary(vertices::binary_operation::multiply, mask, in_place);
 }
@@ -39,10 +38,10 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
 /// A function of tensors and numbers: `reads` are those of the tensors. A tensor that is read in some way is not the
 /// one that the vertex goes through, if there is another. popops' Select has no estimate of its own: a product with 1
 /// or 0, and a sum if neither side is 0. To divide by a number is to multiply by its reciprocal.
-constexpr void add_operation(map_work& work, tile_operation const& operation, operations::function apply,
+constexpr void add_operation(map_work& work, map_operation const& what, operations::function apply,
                              map_read const* reads, int count, bool in_place) noexcept {
-  auto const is_number = [&](int operand) { return (operation.sizes[map_numbers] >> operand & 1) != 0; };
-  auto const is_zero = [&](int operand) { return is_number(operand) && operation.scalars[operand] == 0; };
+  auto const is_number = [&](int operand) { return (what.numbers >> operand & 1) != 0; };
+  auto const is_zero = [&](int operand) { return is_number(operand) && what.scalars[operand] == 0; };
   if (operations::arity(apply) == 1) {
     work.expand(reads[0]);
     work.unary(unary_of(apply), in_place || reads[0].count != 0);
@@ -74,7 +73,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
     if (reads[i].count != 0) work.expand(reads[i]);
   }
   bool const in_place = operation.inputs[0] == operation.outputs[0];
-  if (operation.sizes[map_draws] != 0) {
+  if (operation.what.as<map_operation>().draws != 0) {
     types[operation.input_count] = work.type;
     work.random(work.elements);
   }
@@ -92,7 +91,8 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
   int const count = operation.input_count;
   for (int i = 0; i < count; ++i) reads[i] = read_of(step, operation, i, target);
   bool const in_place = count > 0 && operation.inputs[0] == operation.outputs[0];
-  auto const function = static_cast<map_function>(operation.function);
+  auto const& what = operation.what.as<map_operation>();
+  auto const function = what.function;
   if (operation.formula != nullptr) {  // of an activation of one's own, too
     add_formula(work, operation, reads);
     return work;
@@ -103,7 +103,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
     return in_place || reads[0].count != 0 || reads[0].type != work.type;
   };
   if (is_operation(function)) {
-    add_operation(work, operation, function_in(function), reads, count, in_place);
+    add_operation(work, what, function_in(function), reads, count, in_place);
     return work;
   }
   switch (function) {
@@ -127,23 +127,22 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
       work.binary(add, reads[2], true);
       break;
     case map_function::rsqrt:
-      if (operation.scalars[0] == 0)
+      if (what.scalars[0] == 0)
         work.unary(vertices::unary_operation::rsqrt, first());
       else
         work.scalar(variance_to_inv_std_dev, first());
       break;
     case map_function::accumulate:
-      work.scaled_add(
-          operation.scalars[0] != 0 ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
-          reads[1].type);
+      work.scaled_add(what.scalars[0] != 0 ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
+                      reads[1].type);
       break;
-    case map_function::activation: add_activation(work, activation_of(operation), first()); break;
+    case map_function::activation: add_activation(work, activation_of(what), first()); break;
     case map_function::activation_gradient:
       work.convert(reads[1]);
-      add_activation_gradient(work, activation_of(operation), first());
+      add_activation_gradient(work, activation_of(what), first());
       break;
     case map_function::dropout:
-    case map_function::dropout_gradient: add_dropout(work, operation, first()); break;
+    case map_function::dropout_gradient: add_dropout(work, what, first()); break;
     default: break;
   }
   return work;
@@ -154,8 +153,8 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
 namespace stagecraft::tiles {
 
 /// Tile 0 receives most.
-[[nodiscard]] constexpr operation_cost cost_of_map(lowered_step const& step, tile_operation const& operation,
-                                                   ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               map_operation const&, ipu_target const& target) {
   auto const& result = step.output_of(operation);
   tile_mapping const mapping{result, target};
   operation_cost cost;

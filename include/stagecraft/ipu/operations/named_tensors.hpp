@@ -4,23 +4,21 @@
 
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <cstdint>
+#include <type_traits>
 
 namespace stagecraft::detail {
 
 /// There may be more tensors than one operation can name: operations before it, which do nothing, name the rest.
 struct named_tensors {
   static constexpr int most = lowered_step::most_tensors;
-  /// The function of operations that only name tensors, and the size where the operation behind them keeps the number
-  /// of the first.
-  static constexpr int only_names = 2, first_operation = 2;
-
   int inputs[most]{}, outputs[most]{};
   int input_count = 0, output_count = 0;
 
   constexpr named_tensors() = default;
   constexpr named_tensors(lowered_step const& step, tile_operation const& operation) {
-    for (auto i = operation.sizes[first_operation];
-         step.operations[i].kind == operation.kind && step.operations[i].function == only_names; ++i)
+    auto const* own_step = operation.what.if_is<own_layer_step>();
+    for (auto i = own_step != nullptr ? own_step->first : operation.what.as<traced_program>().first;
+         step.operations[i].what.is<tensor_names>(); ++i)
       add(step.operations[i]);
     add(operation);
   }
@@ -42,9 +40,9 @@ struct named_tensors {
 };
 
 /// An operation on all of these tensors.
-constexpr tile_operation& append_with_tensors(lowered_step& step, operation_kind kind, int function,
-                                              named_tensors const& tensors) {
-  int const first = step.operation_count;
+template <class What>
+constexpr tile_operation& append_with_tensors(lowered_step& step, What what, named_tensors const& tensors) {
+  what.first = step.operation_count;
   int input = 0, output = 0;
   auto const name_some = [&](tile_operation& operation) {
     while (input < tensors.input_count && operation.input_count < tile_operation::most_inputs)
@@ -54,10 +52,9 @@ constexpr tile_operation& append_with_tensors(lowered_step& step, operation_kind
   };
   while (tensors.input_count - input > tile_operation::most_inputs ||
          tensors.output_count - output > tile_operation::most_outputs)
-    name_some(step.add(kind, named_tensors::only_names, {}, {}));
-  auto& operation = step.add(kind, function, {}, {});
+    name_some(step.add(tensor_names{std::is_same_v<What, own_layer_step> ? 0 : 1}, {}, {}));
+  auto& operation = step.add(what, {}, {});
   name_some(operation);
-  operation.sizes[named_tensors::first_operation] = first;
   return operation;
 }
 

@@ -17,21 +17,15 @@
 
 namespace stagecraft::tiles {
 
+/// Nothing.
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const&, tile_operation const&, tensor_names const&,
+                                               ipu_target const&) {
+  return {};
+}
 /// Cycles, bytes and floating point operations of one operation of a step.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                ipu_target const& target) {
-  switch (operation.kind) {
-    case operation_kind::map: return cost_of_map(step, operation, target);
-    case operation_kind::reduce: return cost_of_reduce(step, operation, target);
-    case operation_kind::rows: return cost_of_rows(step, operation, target);
-    case operation_kind::rearrange: return cost_of_rearrange(step, operation, target);
-    case operation_kind::pool: return cost_of_pool(step, operation, target);
-    case operation_kind::convolution: return cost_of_convolution(step, operation, target);
-    case operation_kind::update: return cost_of_update(step, operation, target);
-    case operation_kind::table: return cost_of_table(step, operation, target);
-    case operation_kind::traced: return cost_of_traced(operation);
-    default: return cost_of_custom(step, operation, target);
-  }
+  return operation.what.visit([&](auto const& what) { return cost_of(step, operation, what, target); });
 }
 
 }  // namespace stagecraft::tiles

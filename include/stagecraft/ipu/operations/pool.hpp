@@ -7,16 +7,19 @@
 #include <stagecraft/ipu/operations/pool_split.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/pool_work.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
-#include <stagecraft/ipu/vertices/pool_work.hpp>
 #include <cstdint>
 #include <initializer_list>
 
 namespace stagecraft::tiles {
 
-/// Cuts the result into boxes for the tiles of `target`. Each tile receives what it needs for its box, computes it and
-/// sends it to where it lies.
-///
+/// The result is cut into boxes for the tiles of `target`. Each tile receives what it needs for its box, computes it
+/// and sends it to where it lies.
+[[nodiscard]] constexpr pool_work split_pool(pool_function function, pool_shape const& shape, dtype type,
+                                             ipu_target const& target) {
+  return detail::pool_splitter({.function = function, .shape = shape}, type, target).split();
+}
 /// Inputs and outputs, all of one type but the numbers of cells, which have shape.position_bytes() elements of uint8
 /// for each window, the lowest byte first:
 /// - max: x -> y, or y and numbers of cells
@@ -25,36 +28,12 @@ namespace stagecraft::tiles {
 /// - average_gradient, bilinear_gradient: dy -> dx
 constexpr void append_pool(lowered_step& step, pool_function function, std::initializer_list<int> inputs,
                            std::initializer_list<int> outputs, pool_shape const& shape, ipu_target const& target) {
-  tile_operation& operation = step.add(operation_kind::pool, static_cast<int>(function), inputs, outputs);
-  pool_work const work =
-      detail::pool_splitter({.function = function, .shape = shape}, step.output_of(operation).type, target).split();
-  std::int64_t* size = operation.sizes;
-  *size++ = shape.batch;
-  *size++ = shape.channels;
-  for (pool_axis const* const axis : {&shape.rows, &shape.columns}) {
-    *size++ = axis->input;
-    *size++ = axis->window;
-    *size++ = axis->stride;
-    *size++ = axis->before;
-    *size++ = axis->output;
-  }
-  for (std::int64_t const part : work.part) *size++ = part;
+  step.add(split_pool(function, shape, step.tensors[*outputs.begin()].type, target), inputs, outputs);
 }
 
 }  // namespace stagecraft::tiles
 
 namespace stagecraft::detail {
-
-[[nodiscard]] constexpr pool_work work_of_pool(tile_operation const& operation) noexcept {
-  std::int64_t const* const sizes = operation.sizes;
-  pool_work work{.function = static_cast<pool_function>(operation.function)};
-  work.shape.batch = sizes[0];
-  work.shape.channels = sizes[1];
-  work.shape.rows = {sizes[2], sizes[3], sizes[4], sizes[5], sizes[6]};
-  work.shape.columns = {sizes[7], sizes[8], sizes[9], sizes[10], sizes[11]};
-  for (int axis = 0; axis < 4; ++axis) work.part[axis] = sizes[12 + axis];
-  return work;
-}
 
 /// Elements of an operation's input for each element that a tile needs, or of an output for each that it makes.
 [[nodiscard]] constexpr std::int64_t pool_elements_each(tile_tensor const& tensor, pool_work const& work) noexcept {
@@ -75,9 +54,8 @@ namespace stagecraft::detail {
 
 namespace stagecraft::tiles {
 
-[[nodiscard]] constexpr operation_cost cost_of_pool(lowered_step const& step, tile_operation const& operation,
-                                                    ipu_target const& target) {
-  pool_work const work = detail::work_of_pool(operation);
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               pool_work const& work, ipu_target const& target) {
   operation_cost cost;
   std::int64_t received = 0, sent = 0;
   for (int i = 0; i < operation.input_count; ++i) {

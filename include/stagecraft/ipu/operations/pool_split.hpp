@@ -5,7 +5,7 @@
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
-#include <stagecraft/ipu/vertices/pool_work.hpp>
+#include <stagecraft/ipu/steps/pool_work.hpp>
 #include <cstdint>
 #include <initializer_list>
 

@@ -4,8 +4,8 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/reduce_cost.hpp>
-#include <stagecraft/ipu/operations/reduce_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/reduce_function.hpp>
 #include <cstdint>
 #include <initializer_list>
 
@@ -18,12 +18,7 @@ namespace stagecraft::tiles {
 constexpr void append_reduce(lowered_step& step, reduce_function function, std::initializer_list<int> inputs,
                              int result, std::int64_t outer, std::int64_t reduced, std::int64_t inner, float scale = 1,
                              std::int64_t samples = 0) {
-  tile_operation& operation = step.add(operation_kind::reduce, static_cast<int>(function), inputs, {result});
-  operation.sizes[0] = outer;
-  operation.sizes[1] = reduced;
-  operation.sizes[2] = inner;
-  operation.sizes[3] = samples;
-  operation.scalars[0] = scale;
+  step.add(axis_reduction{function, outer, reduced, inner, samples, scale}, inputs, {result});
 }
 
 }  // namespace stagecraft::tiles

@@ -8,9 +8,9 @@
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>
 #include <stagecraft/ipu/cycles/strided_reduce.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/operations/reduce_function.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/reduce_function.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
@@ -106,14 +106,15 @@ struct reduce_plan {
 
 /// The factor of the results.
 [[nodiscard]] constexpr float reduce_scale(tile_operation const& operation) noexcept {
-  bool const is_mean = static_cast<reduce_function>(operation.function) == reduce_function::mean;
-  return is_mean ? operation.scalars[0] / static_cast<float>(operation.sizes[1]) : operation.scalars[0];
+  auto const& what = operation.what.as<axis_reduction>();
+  auto const scale = static_cast<float>(what.scale);
+  return what.function == reduce_function::mean ? scale / static_cast<float>(what.reduced) : scale;
 }
 
 /// What a tile with `piece` elements does with them.
 [[nodiscard]] constexpr vertex_work local_reduction(tile_operation const& operation, reduce_plan const& plan,
                                                     std::int64_t piece, ipu_target const& target) noexcept {
-  auto const function = static_cast<reduce_function>(operation.function);
+  auto const function = operation.what.as<axis_reduction>().function;
   std::int64_t const blocks = plan.blocks_of(piece);
   // A block after the other, each with its part of the rows.
   std::int64_t const depth = ceil_div(ceil_div(piece, plan.inner), blocks);
@@ -123,14 +124,14 @@ struct reduce_plan {
 /// What a tile does for `count` partial results of its share.
 [[nodiscard]] constexpr vertex_work share_reduction(tile_operation const& operation, reduce_plan const& plan,
                                                     std::int64_t count, ipu_target const& target) noexcept {
-  auto const function = static_cast<reduce_function>(operation.function);
+  auto const function = operation.what.as<axis_reduction>().function;
   return plan.is_local ? next_reduction(function, dtype::float32, count, plan.partials_of_part(), target)
                        : first_reduction(function, plan.type, dtype::float32, count, plan.partials_of_part(), target);
 }
 /// What a tile does for `count` results.
 [[nodiscard]] constexpr vertex_work last_reduction(tile_operation const& operation, reduce_plan const& plan,
                                                    std::int64_t count, ipu_target const& target) noexcept {
-  auto const function = static_cast<reduce_function>(operation.function);
+  auto const function = operation.what.as<axis_reduction>().function;
   auto const to = plan.result_type;
   auto work = plan.is_local || plan.parts > 1
                   ? next_reduction(function, to, count, plan.last_partials(), target)
@@ -175,9 +176,10 @@ struct reduce_plan {
                                                 ipu_target const& target) noexcept {
   auto const& input = step.input_of(operation);
   auto const& result = step.output_of(operation);
-  reduce_plan plan{.outer = operation.sizes[0],
-                   .reduced = operation.sizes[1],
-                   .inner = operation.sizes[2],
+  auto const& what = operation.what.as<axis_reduction>();
+  reduce_plan plan{.outer = what.outer,
+                   .reduced = what.reduced,
+                   .inner = what.inner,
                    .elements = {input.elements, input.type, target},
                    .results = {result.elements, result.type, target},
                    .shares = {},
@@ -214,8 +216,8 @@ struct reduce_plan {
 
 namespace stagecraft::tiles {
 
-[[nodiscard]] constexpr operation_cost cost_of_reduce(lowered_step const& step, tile_operation const& operation,
-                                                      ipu_target const& target) noexcept {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               axis_reduction const&, ipu_target const& target) noexcept {
   return detail::cost_of_plan(operation, detail::plan_reduce(step, operation, target), target);
 }
 

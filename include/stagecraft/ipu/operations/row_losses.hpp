@@ -23,20 +23,7 @@
 
 namespace stagecraft::tiles {
 
-enum class loss_kind : int {
-  sparse_categorical_crossentropy,
-  categorical_crossentropy,
-  binary_crossentropy,
-  mean_squared_error,
-  mean_absolute_error,
-  huber,
-  elementwise,  ///< of the user's own, a function at each place: tile_operation::formula
-  traced        ///< of the user's own, of whole rows: tile_operation::row_plan
-};
-
-/// A loss's definition, as an operation carries it: sizes[3] the kind, sizes[4] whether predictions are logits,
-/// scalars[0] the option, `formula` what is computed at each place, `row_plan` of a row. (sizes[5], sizes[6] and
-/// scalars[1] are those of append_loss.)
+/// A loss's definition. An operation has it in its row_operation, `formula` and `row_plan`.
 struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;
@@ -45,17 +32,9 @@ struct loss_rule {
   operations::plan_view const* plan = nullptr;
 
   [[nodiscard]] static constexpr loss_rule of(tile_operation const& operation) noexcept {
-    return {static_cast<loss_kind>(operation.sizes[3]), operation.sizes[4] != 0, operation.scalars[0],
-            operation.formula, operation.row_plan};
+    auto const& what = operation.what.as<row_operation>();
+    return {what.loss, what.from_logits != 0, static_cast<float>(what.option), operation.formula, operation.row_plan};
   }
-  constexpr void write_to(tile_operation& operation) const noexcept {
-    operation.sizes[3] = static_cast<int>(kind);
-    operation.sizes[4] = from_logits ? 1 : 0;
-    operation.scalars[0] = option;
-    operation.formula = formula;
-    operation.row_plan = plan;
-  }
-
   [[nodiscard]] constexpr bool is_categorical() const noexcept {
     return kind == loss_kind::sparse_categorical_crossentropy || kind == loss_kind::categorical_crossentropy;
   }

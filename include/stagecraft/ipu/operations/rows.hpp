@@ -16,32 +16,16 @@
 
 namespace stagecraft::tiles {
 
-/// What is done with each row. Sizes of an operation: outer, columns, inner, and of a loss what `loss_rule` keeps
-/// there. Rows go to the tiles in equal shares: a tile receives its rows, works on them without asking others, and the
-/// results are sent to the tiles where they belong.
-enum class rows_function : int {
-  softmax_of_rows,   ///< x -> y
-  softmax_gradient,  ///< dy, y -> dx
-  loss,              ///< prediction, targets, scales -> loss
-  loss_gradient      ///< prediction, targets, scales -> loss, gradient
-};
-
 /// y = softmax(x) along the middle one of (outer, columns, inner).
 constexpr void append_softmax(lowered_step& step, int x, int y, std::int64_t outer, std::int64_t columns,
                               std::int64_t inner) {
-  auto& operation = step.add(operation_kind::rows, static_cast<int>(rows_function::softmax_of_rows), {x}, {y});
-  operation.sizes[0] = outer;
-  operation.sizes[1] = columns;
-  operation.sizes[2] = inner;
+  step.add(row_operation{rows_function::softmax_of_rows, outer, columns, inner}, {x}, {y});
 }
 
 /// dx = y * (dy - sum(y * dy)) along the middle one of (outer, columns, inner). dx may be dy.
 constexpr void append_softmax_gradient(lowered_step& step, int dy, int y, int dx, std::int64_t outer,
                                        std::int64_t columns, std::int64_t inner) {
-  auto& operation = step.add(operation_kind::rows, static_cast<int>(rows_function::softmax_gradient), {dy, y}, {dx});
-  operation.sizes[0] = outer;
-  operation.sizes[1] = columns;
-  operation.sizes[2] = inner;
+  step.add(row_operation{rows_function::softmax_gradient, outer, columns, inner}, {dy, y}, {dx});
 }
 
 /// How a loss's gradient is scaled, besides by the rows' scales, and which rows count.
@@ -57,17 +41,19 @@ struct loss_scale {
 constexpr void append_loss(lowered_step& step, loss_rule const& loss, int prediction, int targets, int scales,
                            int result, int gradient, std::int64_t rows, std::int64_t columns,
                            loss_scale const& scale = {}) {
-  auto& operation = gradient < 0 ? step.add(operation_kind::rows, static_cast<int>(rows_function::loss),
-                                            {prediction, targets, scales}, {result})
-                                 : step.add(operation_kind::rows, static_cast<int>(rows_function::loss_gradient),
-                                            {prediction, targets, scales}, {result, gradient});
-  operation.sizes[0] = rows;
-  operation.sizes[1] = columns;
-  operation.sizes[2] = 1;
-  operation.sizes[5] = scale.rows_per_sample;
-  operation.sizes[6] = scale.running_mean ? 1 : 0;
-  operation.scalars[1] = scale.factor;
-  loss.write_to(operation);
+  row_operation const what{.function = gradient < 0 ? rows_function::loss : rows_function::loss_gradient,
+                           .outer = rows,
+                           .columns = columns,
+                           .loss = loss.kind,
+                           .from_logits = loss.from_logits ? 1 : 0,
+                           .option = loss.option,
+                           .factor = scale.factor,
+                           .running_mean = scale.running_mean ? 1 : 0,
+                           .rows_per_sample = scale.rows_per_sample};
+  auto& operation = step.add(what, {prediction, targets, scales}, {result});
+  if (gradient >= 0) operation.outputs[operation.output_count++] = gradient;
+  operation.formula = loss.formula;
+  operation.row_plan = loss.plan;
 }
 
 }  // namespace stagecraft::tiles
@@ -104,13 +90,14 @@ constexpr vertex_work softmax_gradient_work(dtype type, std::int64_t rows, std::
 constexpr vertex_work rows_work(lowered_step const& step, tile_operation const& operation, std::int64_t rows,
                                 ipu_target const& target) {
   auto const type = step.input_of(operation).type;
-  auto const columns = operation.sizes[1];
-  switch (static_cast<rows_function>(operation.function)) {
+  auto const& what = operation.what.as<row_operation>();
+  auto const columns = what.columns;
+  switch (what.function) {
     case rows_function::softmax_of_rows: return softmax_work(type, rows, columns, target);
     case rows_function::softmax_gradient: return softmax_gradient_work(type, rows, columns, target);
     default: break;
   }
-  bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
+  bool const with_gradient = what.function == rows_function::loss_gradient;
   auto const rule = loss_rule::of(operation);
   auto work = rule.needs_softmax() ? softmax_work(type, rows, columns, target) : vertex_work{};
   work += loss_work(rule, type, rows, columns, with_gradient, target);
@@ -119,7 +106,7 @@ constexpr vertex_work rows_work(lowered_step const& step, tile_operation const& 
 
 /// Elements of an operand in a row.
 constexpr std::int64_t row_elements(lowered_step const& step, tile_operation const& operation, int input) {
-  return step.input_of(operation, input).elements / (operation.sizes[0] * operation.sizes[2]);
+  return step.input_of(operation, input).elements / operation.what.as<row_operation>().rows();
 }
 
 }  // namespace stagecraft::detail
@@ -128,10 +115,10 @@ namespace stagecraft::tiles {
 
 /// A tile's copies: its rows of all operands, of which the first becomes the result; of a loss, the sum over its rows,
 /// and on tile 0 what all tiles have found, which is added up there.
-[[nodiscard]] constexpr operation_cost cost_of_rows(lowered_step const& step, tile_operation const& operation,
-                                                    ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               row_operation const& what, ipu_target const& target) {
   operation_cost cost;
-  detail::equal_shares const shares(operation.sizes[0] * operation.sizes[2], target);
+  detail::equal_shares const shares(what.rows(), target);
   std::int64_t received = 0;
   for (int i = 0; i < operation.input_count; ++i) {
     auto const bytes =
@@ -142,10 +129,9 @@ namespace stagecraft::tiles {
   cost.add_exchange(target, received);
   detail::add_compute_set(cost, shares,
                           [&](std::int64_t rows) { return detail::rows_work(step, operation, rows, target); });
-  auto const function = static_cast<rows_function>(operation.function);
-  bool const is_loss = function == rows_function::loss || function == rows_function::loss_gradient;
+  bool const is_loss = what.is_loss();
   std::int64_t sent = 0;
-  if (function != rows_function::loss) {
+  if (what.function != rows_function::loss) {
     auto const& result = step.output_of(operation, is_loss ? 1 : 0);
     sent = tile_mapping(result, target).elements_of(0) * size_of(result.type);
   }

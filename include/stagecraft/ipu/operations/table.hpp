@@ -14,24 +14,12 @@
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft::tiles {
-
-enum class table_function : int {
-  gather,      ///< table (rows, columns), numbers -> (numbers, columns); zeros for a number that no row has
-  scatter_add  ///< (numbers, columns), numbers -> table (rows, columns): zeros, and the sums of what goes to a row
-};
-
-}  // namespace stagecraft::tiles
-
 namespace stagecraft::detail {
 
 /// How the table is cut: into parts of its rows, and each into parts of its columns. A tile has one of these, and looks
 /// at all numbers. What `parts_of_rows` tiles have found for a number is added up where the result lies.
-struct table_division {
-  table_function function = table_function::gather;
+struct table_division : table_parts {
   dtype type = dtype::float32, index_type = dtype::float32;
-  std::int64_t rows = 1, columns = 1, numbers = 1;
-  std::int64_t rows_each = 1, columns_each = 1;
 
   [[nodiscard]] constexpr std::int64_t parts_of_rows() const noexcept { return ceil_div(rows, rows_each); }
   [[nodiscard]] constexpr std::int64_t parts_of_columns() const noexcept { return ceil_div(columns, columns_each); }
@@ -122,15 +110,7 @@ struct table_division {
   }
 
   [[nodiscard]] static constexpr table_division of(lowered_step const& step, tile_operation const& operation) noexcept {
-    auto const& sizes = operation.sizes;
-    return {static_cast<table_function>(operation.function),
-            step.output_of(operation).type,
-            step.input_of(operation, 1).type,
-            sizes[0],
-            sizes[1],
-            sizes[2],
-            sizes[3],
-            sizes[4]};
+    return {operation.what.as<table_parts>(), step.output_of(operation).type, step.input_of(operation, 1).type};
   }
 };
 
@@ -142,14 +122,12 @@ namespace stagecraft::tiles {
 constexpr void append_table(lowered_step& step, table_function function, int in, int numbers, int result, dtype type,
                             dtype index_type, std::int64_t rows, std::int64_t columns, std::int64_t count,
                             ipu_target const& target) {
-  auto const division = detail::table_division::best({function, type, index_type, rows, columns, count}, target);
-  tile_operation& operation = step.add(operation_kind::table, static_cast<int>(function), {in, numbers}, {result});
-  std::int64_t* size = operation.sizes;
-  for (std::int64_t const number : {rows, columns, count, division.rows_each, division.columns_each}) *size++ = number;
+  auto const division = detail::table_division::best({{function, rows, columns, count}, type, index_type}, target);
+  step.add(table_parts(division), {in, numbers}, {result});
 }
 
-[[nodiscard]] constexpr operation_cost cost_of_table(lowered_step const& step, tile_operation const& operation,
-                                                     ipu_target const& target) noexcept {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               table_parts const&, ipu_target const& target) noexcept {
   return detail::table_division::of(step, operation).cost(target);
 }
 

@@ -17,8 +17,8 @@
 namespace stagecraft::detail {
 
 constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
-  operation.scalars[update_l1] = penalty.l1;
-  operation.scalars[update_l2] = penalty.l2;
+  operation.what.as<update_operation>().l1 = penalty.l1;
+  operation.what.as<update_operation>().l2 = penalty.l2;
 }
 
 }  // namespace stagecraft::detail
@@ -36,10 +36,11 @@ struct given_norm {
 namespace stagecraft::detail {
 
 constexpr void write_norms(tile_operation& operation, std::span<given_norm const> norms) {
-  operation.sizes[update_norms] = static_cast<std::int64_t>(norms.size());
+  auto& what = operation.what.as<update_operation>();
+  what.norms = static_cast<std::int64_t>(norms.size());
   for (std::size_t i = 0; i < norms.size(); ++i) {
     operation.inputs[operation.input_count++] = norms[i].tensor;
-    operation.sizes[update_first_norm + i] = norms[i].number;
+    what.number_of_norm[i] = norms[i].number;
   }
 }
 
@@ -53,8 +54,7 @@ namespace stagecraft::tiles {
 constexpr void append_update(lowered_step& step, operations::formula_view const& optimizer, int weight, int gradient,
                              int const* state, regularizer const& penalty = {},
                              std::span<given_norm const> norms = {}) {
-  auto& operation =
-      step.add(operation_kind::update, static_cast<int>(update_function::optimizer), {weight, gradient}, {weight});
+  auto& operation = step.add(update_operation{update_function::optimizer}, {weight, gradient}, {weight});
   for (std::size_t i = 1; i < optimizer.results.size(); ++i) {
     operation.inputs[operation.input_count++] = state[i - 1];
     operation.outputs[operation.output_count++] = state[i - 1];
@@ -68,42 +68,40 @@ constexpr void append_update(lowered_step& step, operations::formula_view const&
 constexpr void append_norm(lowered_step& step, operations::formula_view const& of, int weight, int gradient,
                            int const* state, int slots, std::span<given_norm const> norms, int result,
                            bool is_square = false) {
-  auto& operation =
-      step.add(operation_kind::update, static_cast<int>(update_function::norm), {weight, gradient}, {result});
+  auto& operation = step.add(update_operation{update_function::norm}, {weight, gradient}, {result});
   for (int i = 0; i < slots; ++i) operation.inputs[operation.input_count++] = state[i];
   operation.formula = &of;
-  operation.sizes[detail::update_is_square] = is_square ? 1 : 0;
+  operation.what.as<update_operation>().is_square = is_square ? 1 : 0;
   detail::write_norms(operation, norms);
 }
 
 /// result = l1 * sum|w| + l2 * sum w^2, one number.
 constexpr void append_penalty(lowered_step& step, regularizer const& penalty, int weight, int result) {
-  detail::write_penalty(
-      step.add(operation_kind::update, static_cast<int>(update_function::penalty), {weight}, {result}), penalty);
+  detail::write_penalty(step.add(update_operation{update_function::penalty}, {weight}, {result}), penalty);
 }
 
 /// moving = moving * momentum + statistic * (1 - momentum). If `unbiased`, a statistic that is a variance of n values
 /// becomes that of n - 1 first, where n is `values_per_sample` times the samples that are valid.
 constexpr void append_move_statistic(lowered_step& step, int moving, int statistic, double momentum,
                                      bool unbiased = false, std::int64_t values_per_sample = 1) {
-  auto& operation = step.add(operation_kind::update, static_cast<int>(update_function::move_statistic),
-                             {moving, statistic}, {moving});
-  operation.scalars[0] = static_cast<float>(momentum);
-  operation.scalars[1] = static_cast<float>(1 - momentum);
-  operation.sizes[0] = unbiased ? 1 : 0;
-  operation.sizes[1] = values_per_sample;
+  step.add(update_operation{.function = update_function::move_statistic,
+                            .momentum = static_cast<float>(momentum),
+                            .rest = static_cast<float>(1 - momentum),
+                            .unbiased = unbiased ? 1 : 0,
+                            .values_per_sample = values_per_sample},
+           {moving, statistic}, {moving});
 }
 
 /// mean = sum / n, where n is `values_per_sample` times the samples that are valid; both of one type and size.
 constexpr void append_valid_mean(lowered_step& step, int sum, int mean, std::int64_t values_per_sample) {
-  step.add(operation_kind::update, static_cast<int>(update_function::valid_mean), {sum}, {mean}).sizes[1] =
-      values_per_sample;
+  step.add(update_operation{.function = update_function::valid_mean, .values_per_sample = values_per_sample}, {sum},
+           {mean});
 }
 
 /// Elements of samples that only fill the batch become 0.
 constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t values_per_sample) {
-  step.add(operation_kind::update, static_cast<int>(update_function::clear_filling), {tensor}, {tensor}).sizes[1] =
-      values_per_sample;
+  step.add(update_operation{.function = update_function::clear_filling, .values_per_sample = values_per_sample},
+           {tensor}, {tensor});
 }
 
 }  // namespace stagecraft::tiles
@@ -113,8 +111,8 @@ namespace stagecraft::detail {
 /// What tile 0 does with the sums of all tiles.
 constexpr vertex_work added_sums(tile_operation const& operation, int tiles, ipu_target const& target) {
   vertex_work work = added_partials(tiles, target);
-  if (static_cast<update_function>(operation.function) == update_function::norm &&
-      operation.sizes[update_is_square] == 0)
+  if (auto const& what = operation.what.as<update_operation>();
+      what.function == update_function::norm && what.is_square == 0)
     work.add(vertices::unary_op{vertices::unary_operation::sqrt, dtype::float32, 1, true}, target);
   return work;
 }
@@ -131,8 +129,8 @@ namespace stagecraft::tiles {
 
 /// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
 /// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.
-[[nodiscard]] constexpr operation_cost cost_of_update(lowered_step const& step, tile_operation const& operation,
-                                                      ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               update_operation const& what, ipu_target const& target) {
   operation_cost cost;
   auto const& weight = step.input_of(operation);
   tile_mapping const mapping(weight, target);
@@ -153,9 +151,8 @@ namespace stagecraft::tiles {
   cost.add_exchange(target, received);
   detail::add_compute_set(
       cost, pieces, [&](std::int64_t elements) { return detail::update_work(step, operation, elements, target); });
-  auto const function = static_cast<update_function>(operation.function);
-  bool const is_norm = function == update_function::norm;
-  if (!is_norm && function != update_function::penalty) return cost;
+  bool const is_norm = what.function == update_function::norm;
+  if (!is_norm && what.function != update_function::penalty) return cost;
   if (is_norm && !detail::is_norm_of_operand(operation))
     cost.temporary_bytes += rounded_bytes(mapping.elements_of(0) * size_of(dtype::float32));
   int const tiles = pieces.tiles_used();

@@ -9,6 +9,7 @@
 #include <stagecraft/ipu/steps/tile_program.hpp>
 #include <stagecraft/ipu/steps/weight_mapping.hpp>
 #include <stagecraft/operations/formula.hpp>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,7 @@ inline constexpr tile_code_assumptions assumed_tile_code{};
 struct step_code {
   std::uint64_t identity =
       0;  ///< steps with the same number are alike: they differ in nothing but where their data lie
-  std::uint64_t codelets[operation_kinds]{};  ///< of each operation_kind: a bit for each function
+  std::uint64_t codelets[tile_work::kinds]{};  ///< of each family: a bit for each function
   std::int64_t compute_sets = 0;
   std::int64_t exchanges = 0;
 
@@ -48,13 +49,16 @@ struct step_code {
       if (step.tensors[i].planned != nullptr) mix(step.tensors[i].planned->elements_per_tile);
     }
     auto const add = [&](tile_operation const& operation) {
-      codelets[static_cast<int>(operation.kind)] |= std::uint64_t{1} << (operation.function % 64);
-      mix(operation.kind);
-      mix(operation.function);
+      mix(operation.what.index());
+      operation.what.visit([&](auto const& what) {
+        int function = 0;
+        if constexpr (requires { what.function; }) function = static_cast<int>(what.function);
+        codelets[operation.what.index()] |= std::uint64_t{1} << (function % 64);
+        for (auto const word : std::bit_cast<std::array<std::uint64_t, sizeof(what) / sizeof(std::uint64_t)>>(what))
+          mix(word);
+      });
       for (int k = 0; k < operation.input_count; ++k) mix(operation.inputs[k]);
       for (int k = 0; k < operation.output_count; ++k) mix(operation.outputs[k]);
-      for (auto const size : operation.sizes) mix(size);
-      for (auto const scalar : operation.scalars) mix(std::bit_cast<std::uint32_t>(scalar));
       if (operation.formula != nullptr)
         for (auto const& formula_step : operation.formula->steps) mix(formula_step.apply);
     };
@@ -78,7 +82,7 @@ struct step_code {
   /// Another step behind this one.
   constexpr step_code& operator+=(step_code const& next) {
     identity = (identity ^ next.identity) * 1099511628211U;
-    for (int i = 0; i < 8; ++i) codelets[i] |= next.codelets[i];
+    for (int i = 0; i < tile_work::kinds; ++i) codelets[i] |= next.codelets[i];
     compute_sets += next.compute_sets;
     exchanges += next.exchanges;
     return *this;
@@ -96,7 +100,7 @@ class tile_code {
   }
 
   constexpr void add(step_code const& step) {
-    for (int i = 0; i < operation_kinds; ++i) codelets_[i] |= step.codelets[i];
+    for (int i = 0; i < tile_work::kinds; ++i) codelets_[i] |= step.codelets[i];
     if (outlines_ && !is_new(step.identity)) return;
     compute_sets_ += step.compute_sets;
     exchanges_ += step.exchanges;
@@ -125,7 +129,7 @@ class tile_code {
   }
 
   bool outlines_;
-  std::uint64_t codelets_[operation_kinds]{};
+  std::uint64_t codelets_[tile_work::kinds]{};
   std::int64_t compute_sets_ = 0;
   std::int64_t exchanges_ = 0;
   growing_array<std::uint64_t> known_;

@@ -28,20 +28,9 @@ struct update_tiles {
 
 namespace stagecraft::detail {
 
-/// The layers that the weights belong to, by their numbers.
-template <class M>
-inline constexpr auto layers_of_weights = [] {
-  constexpr auto const& graph = graph_of<M>;
-  std::array<int, graph.parameters.size() + 1> result{};
-  int number = 0;
-  for (auto const& layer : graph.layers) {
-    for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) result[i] = number;
-    ++number;
-  }
-  return result;
-}();
 template <class M, std::size_t Weight>
-inline constexpr layer_info const& layer_info_of_weight = graph_of<M>.layers[layers_of_weights<M>[Weight]];
+inline constexpr layer_info const& layer_info_of_weight =
+    graph_of<M>.layers[graph_of<M>.layer_of_parameter(static_cast<int>(Weight))];
 
 template <class Job, std::size_t Weight>
 constexpr auto place_update() {
@@ -67,7 +56,7 @@ constexpr auto place_update() {
   auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
   int calls = 0;
   for (auto i = static_cast<std::size_t>(layer.first_call); calls < layer.call_count; ++i) {
-    if (graph.calls[i].layer != layers_of_weights<typename Job::model>[Weight]) continue;
+    if (!graph.layers[graph.calls[i].layer].has_parameter(static_cast<int>(Weight))) continue;
     ++calls;
     if (!variables::program.calls[i].needs_gradient) continue;
     result.accumulators[result.accumulator_count++] = variables::remote_accumulator(weight)

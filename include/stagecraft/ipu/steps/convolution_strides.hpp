@@ -3,16 +3,13 @@
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>
-#include <stagecraft/ipu/steps/tile_operation.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {
 
 /// By how many elements of its tensor an operand moves on with each index of the convolution, be it a forward pass or a
-/// gradient. Kept in the first `count` sizes of an operation; one more says whether loads of 128 bits are used.
+/// gradient.
 struct convolution_strides {
-  static constexpr int count = 16;
-
   struct places {  ///< of inputs and outputs
     std::int64_t group = 0, batch = 0, row = 0, column = 0, channel = 0;
 
@@ -83,20 +80,6 @@ struct convolution_strides {
                         .row = of.weights.row,
                         .column = of.weights.column,
                         .channel = of.weights.output}};
-  }
-
-  constexpr void write(tile_operation& operation) const noexcept {
-    std::int64_t const values[count]{inputs.group,   inputs.batch,  inputs.row,     inputs.column,
-                                     inputs.channel, weights.first, weights.group,  weights.row,
-                                     weights.column, weights.input, weights.output, outputs.group,
-                                     outputs.batch,  outputs.row,   outputs.column, outputs.channel};
-    for (int i = 0; i < count; ++i) operation.sizes[i] = values[i];
-  }
-  [[nodiscard]] static constexpr convolution_strides read(tile_operation const& operation) noexcept {
-    std::int64_t const* const s = operation.sizes;
-    return {.inputs = {s[0], s[1], s[2], s[3], s[4]},
-            .weights = {s[5], s[6], s[7], s[8], s[9], s[10]},
-            .outputs = {s[11], s[12], s[13], s[14], s[15]}};
   }
 
  private:

@@ -53,13 +53,12 @@ struct lowered_step {
     return tensor(tensor_role::temporary, index, type, elements, planned);
   }
 
-  /// An operation at the end; its sizes and scalars are filled in by the caller.
-  constexpr tile_operation& add(operation_kind kind, int function, std::initializer_list<int> inputs,
+  /// An operation at the end.
+  constexpr tile_operation& add(tile_work const& what, std::initializer_list<int> inputs,
                                 std::initializer_list<int> outputs) {
     if (operation_count == most_operations) detail::step_has_more_operations_than_there_is_room_for();
     tile_operation& operation = operations[operation_count++];
-    operation.kind = kind;
-    operation.function = function;
+    operation.what = what;
     for (int const input : inputs) operation.inputs[operation.input_count++] = input;
     for (int const output : outputs) operation.outputs[operation.output_count++] = output;
     return operation;

@@ -34,8 +34,8 @@ struct step_values {
 };
 
 /// Codelets are written against this class: first `receive` what the vertices of a compute set need from other tiles,
-/// then `end_exchange`; then a `vertex` on each tile that has work, then `end_compute_set`; then perhaps `send`, and
-/// `end_exchange`.
+/// then `end_exchange`; then a `compute_set`, or a `vertex` on each tile that has work and `end_compute_set`; then
+/// perhaps `send`, and `end_exchange`.
 class tile_machine {
  public:
   /// `bytes` of memory for each tile.
@@ -67,6 +67,13 @@ class tile_machine {
     return memories_[tile].allocate(elements, type);
   }
 
+  /// On each of the first `tiles` tiles, for as many elements as `elements_of(tile)` says.
+  template <class ElementsOf>
+  [[nodiscard]] std::vector<tile_view> allocate_on(int tiles, dtype type, ElementsOf const& elements_of) {
+    std::vector<tile_view> views;
+    for (int tile = 0; tile < tiles; ++tile) views.push_back(allocate(tile, elements_of(tile), type));
+    return views;
+  }
   /// Exchange: `count` elements of a tensor from place `first` on come from the tiles where they lie.
   void receive(tile_view const& to, std::int64_t at, int tensor, std::int64_t first, std::int64_t count) {
     auto const where = mapping(tensor);
@@ -115,6 +122,16 @@ class tile_machine {
       cycles = 0;
     }
     counted_.add_compute_set(most);
+  }
+  /// A vertex on each of the first `tiles` tiles: `run(tile)`, for which `work_of(tile)` says the vertex_work.
+  template <class WorkOf, class Run>
+  void compute_set(char const* name, int tiles, WorkOf const& work_of, Run const& run) {
+    for (int tile = 0; tile < tiles; ++tile) {
+      auto const work = work_of(tile);
+      count_flops(work.flops);
+      vertex(name, tile, work.cycles, [&] { run(tile); });
+    }
+    end_compute_set();
   }
   void count_flops(std::int64_t flops) { counted_.flops += flops; }
 

@@ -48,9 +48,9 @@ struct map_read {
   auto const& result = step.output_of(operation);
   auto const& operand = step.input_of(operation, input);
   tile_mapping const mapping{result, target};
-  std::int64_t const count = operation.sizes[2 * input + 1];
+  auto const& [inner, count] = operation.what.as<map_operation>().reads[input];
   bool const is_local = count == 0 && lie_alike(operand, result, target);
-  return {operand.type, operation.sizes[2 * input], count, mapping.elements_per_tile, is_local};
+  return {operand.type, inner, count, mapping.elements_per_tile, is_local};
 }
 
 /// Sums up the cycles of the operations that an elementwise operation consists of, for `elements` elements on a tile.

@@ -12,31 +12,11 @@
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
-namespace stagecraft::tiles {
-
-enum class update_function : int {
-  optimizer,  ///< weight, gradient, slots, norms -> weight, slots: the operation's formula
-  penalty,    ///< weight -> one number
-  norm,       ///< weight, gradient, slots, norms -> one number: the norm of the operation's formula, or its square
-  // What batch_normalization needs of the samples that are valid.
-  move_statistic,  ///< moving, statistic of the batch -> moving
-  valid_mean,      ///< sums over the batch -> means
-  clear_filling    ///< (batch, ...) -> the same, with zeros behind the valid samples
-};
-
-}  // namespace stagecraft::tiles
-
 namespace stagecraft::detail {
-
-/// Where an operation keeps the factors of a weight's penalty.
-inline constexpr int update_l1 = 6, update_l2 = 7;
-/// Where it keeps how many of its inputs, the last ones, are norms; whether a norm is still to be squared; and from
-/// there on which of the numbers that are given everywhere each of these inputs is.
-inline constexpr int update_norms = 2, update_is_square = 3, update_first_norm = 4;
 
 /// How many operands have an element for each of the weight's.
 constexpr int weight_operands(tile_operation const& operation) {
-  return operation.input_count - static_cast<int>(operation.sizes[update_norms]);
+  return operation.input_count - static_cast<int>(operation.what.as<update_operation>().norms);
 }
 /// Whether a norm is that of an operand as it is.
 constexpr bool is_norm_of_operand(tile_operation const& operation) {
@@ -99,8 +79,9 @@ constexpr vertex_work update_work(lowered_step const& step, tile_operation const
   dtype types[tile_operation::most_inputs]{};
   for (int i = 0; i < operation.input_count; ++i) types[i] = step.input_of(operation, i).type;
   update_vertices vertices(target, types[0], operation.input_count > 1 ? types[1] : types[0], elements);
-  bool const l1 = operation.scalars[update_l1] != 0, l2 = operation.scalars[update_l2] != 0;
-  switch (static_cast<update_function>(operation.function)) {
+  auto const& what = operation.what.as<update_operation>();
+  bool const l1 = what.l1 != 0, l2 = what.l2 != 0;
+  switch (what.function) {
     case update_function::penalty: vertices.penalty(l1, l2); break;
     case update_function::norm:
       if (is_norm_of_operand(operation)) {

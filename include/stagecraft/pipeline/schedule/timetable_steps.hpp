@@ -107,10 +107,11 @@ class timetable_steps {
     constexpr bool finds_step() {
       auto const& table = *timetable_;
       auto const [kind, is_backward] = slot_order[part_];
+      if constexpr (passes_alone) return finds_pass(kind, is_backward);
       switch (kind) {
         case pass_kind::infeed: return stage_ == 0 && finds(kind, stage_, table.infed_at(slot_));
         case pass_kind::backward:
-          if (!passes_alone && !recomputed_) return !table.recomputes_ahead(stage_) && finds_recomputation();
+          if (!recomputed_) return !table.recomputes_ahead(stage_) && finds_recomputation();
           return finds_pass(kind, is_backward);
         case pass_kind::forward: return finds_pass(kind, is_backward);
         case pass_kind::recompute: return table.recomputes_ahead(stage_) && finds_recomputation();

@@ -2,6 +2,8 @@
 // Convolutions and matrix products on the tiles of small IPUs: values as in plain loops, cycles and memory as the cost
 // says, whatever the plan.
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
+#include <stagecraft/ipu/emulation/run_operation.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
 #include <stagecraft/ipu/tiles/codelets/convolution.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -122,10 +124,10 @@ void check_plan(convolution_shape const& forward, convolution_pass pass, sc::ipu
   CHECK(division.inputs(part) == plan.tile.inputs);
 
   CHECK(division.kernel_is_there == (kernel != nullptr && result == 2));
-  auto const cost = sc::tiles::cost_of_convolution(test.step, test.step.operations[0], target);
+  auto const cost = sc::tiles::cost_of(test.step, test.step.operations[0], target);
   CHECK(cost.flops == plan.flops());
   test.run([](sc::tiles::tile_machine& machine,
-              sc::tiles::tile_operation const& op) { sc::tiles::run_convolution(machine, op); },
+              sc::tiles::tile_operation const& op) { sc::tiles::run_operation(machine, op); },
            cost);
   std::size_t wrong = 0;
   auto const& values = test[tensors[result]];

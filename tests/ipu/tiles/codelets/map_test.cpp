@@ -2,6 +2,8 @@
 // Elementwise operations on the tiles of small IPUs: values as in plain loops, cycles and memory as the cost says.
 #include "run_on_tiles.hpp"
 
+#include <stagecraft/ipu/emulation/run_operation.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
 #include <stagecraft/ipu/tiles/codelets/map.hpp>
 #include <stagecraft/kernels/elementwise/activation.hpp>
 #include <stagecraft/kernels/random/random.hpp>
@@ -46,9 +48,9 @@ float rounded(float value, sc::dtype type) {
 tests::run_result run(sc::tiles::lowered_step const& step, int tiles, std::vector<floats> const& values,
                       sc::tiles::step_values const& at_run_time = {}) {
   auto const target = tests::target_of(tiles);
-  auto result = tests::run_on_tiles(step, target, values, sc::tiles::run_map, at_run_time);
+  auto result = tests::run_on_tiles(step, target, values, sc::tiles::run_operation, at_run_time);
   sc::tiles::operation_cost cost;
-  for (int i = 0; i < step.operation_count; ++i) cost += sc::tiles::cost_of_map(step, step.operations[i], target);
+  for (int i = 0; i < step.operation_count; ++i) cost += sc::tiles::cost_of(step, step.operations[i], target);
   auto const temporary_bytes = cost.temporary_bytes;
   cost.temporary_bytes = 0;
   CHECK(result.counted == cost);
@@ -99,7 +101,8 @@ TEST_CASE("operands may be read in any way") {
       int const b = step.tensor(sc::tiles::tensor_role::input, 1, other, whole ? elements : count);
       int const y = in_place ? a : step.tensor(sc::tiles::tensor_role::output, 0, type, elements);
       sc::tiles::append_map(step, function, y,
-                            {{a}, whole ? sc::tiles::map_operand{b} : sc::tiles::map_operand{b, inner, count}}, {0.5F});
+                            {{a}, whole ? sc::tiles::map_operand{b} : sc::tiles::map_operand{b, {inner, count}}},
+                            {0.5F});
       auto const x = random.some(elements), z = random.some(whole ? elements : count);
       auto const result = run(step, tiles, {x, z});
       bool all = true;

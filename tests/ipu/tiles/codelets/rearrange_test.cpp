@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <stagecraft/ipu/emulation/run_operation.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
 #include <stagecraft/ipu/tiles/codelets/rearrange.hpp>
 
 #include <algorithm>
@@ -53,8 +55,7 @@ struct random_rearrangement {
     before = tiles[result];
   }
   void run() {
-    tiles.run(sc::tiles::run_rearrange,
-              sc::tiles::cost_of_rearrange(tiles.step, tiles.step.operations[0], tiles.target));
+    tiles.run(sc::tiles::run_operation, sc::tiles::cost_of(tiles.step, tiles.step.operations[0], tiles.target));
   }
 };
 

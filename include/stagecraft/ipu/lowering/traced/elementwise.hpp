@@ -17,7 +17,7 @@ constexpr map_operand operand_of_map(Program& program, int id, operations::exten
   operations::extents const& from = program.node_of(id).shape;
   int const tensor = program.tensor_of(id);
   if (from.size() == to.size()) return {tensor};
-  if (from.size() == 1) return {tensor, 1, 1};
+  if (from.size() == 1) return {tensor, {1, 1}};
   // The axes that are not repeated stand side by side: [first, last).
   int first = to.rank, last = 0;
   for (int axis = 0; axis < to.rank; ++axis)
@@ -27,7 +27,7 @@ constexpr map_operand operand_of_map(Program& program, int id, operations::exten
     }
   for (int axis = first; axis < last; ++axis)
     if (from.aligned(axis, to.rank) != to[axis]) return {broadcast_to(program, tensor, from, to)};
-  return {tensor, elements_of_axes(to, last, to.rank), elements_of_axes(to, first, last)};
+  return {tensor, {elements_of_axes(to, last, to.rank), elements_of_axes(to, first, last)}};
 }
 
 /// The square root in constant evaluation, by Newton's method.
@@ -97,19 +97,19 @@ constexpr void lower_map(Program& program, operations::map const& what, int id) 
     value.is_number = number_of_map(what.apply, numbers, value.number);
     if (value.is_number) return;
     // One tile computes it.
-    tensors[count++] = {program.filled(1, numbers[0], program.types[id]), 1, 1};
+    tensors[count++] = {program.filled(1, numbers[0], program.types[id]), {1, 1}};
     are_numbers -= 1;
   }
   int const result = program.result(id);
   program.add([&](lowered_step& step) {
     auto& operation = append_map(step, map_function_of(what.apply), result, {});
+    auto& map = operation.what.as<map_operation>();
     for (int i = 0; i < count; ++i) {
-      operation.sizes[2 * i] = tensors[i].inner;
-      operation.sizes[2 * i + 1] = tensors[i].count;
+      map.reads[i] = tensors[i].read;
       operation.inputs[operation.input_count++] = tensors[i].tensor;
     }
-    operation.sizes[map_numbers] = are_numbers;
-    for (int i = 0; i < 3; ++i) operation.scalars[i] = numbers[i];
+    map.numbers = are_numbers;
+    for (int i = 0; i < 3; ++i) map.scalars[i] = numbers[i];
   });
 }
 

@@ -48,7 +48,7 @@ class traced_loops {
     int const result = program.result(id);
     add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes,
                   what.reversed ? (shape[what.axis] - 1) * stride : 0);
-    move_last(id, moving_box::source, what.reversed ? -stride : stride);
+    move_last(id, false, what.reversed ? -stride : stride);
   }
   /// Trips lie behind each other while the loop runs.
   constexpr void lower(operations::stack const& what, int id) {
@@ -63,7 +63,7 @@ class traced_loops {
     box.source_stride = {0, 0, 0, 1};
     int const source = program.tensor_of(program.operand(id, 1), program.type_of(store));
     program.add([&](lowered_step& step) { append_rearrange(step, rearrange_function::copy, source, store, box); });
-    move_last(id, moving_box::axis_2_of_result, what.reversed ? -1 : 1);
+    move_last(id, true, what.reversed ? -1 : 1);
     if (!is_in_order) open_.back().stacks.push_back({id, store});
   }
   constexpr void lower(operations::next const&, int id) { open_.back().nexts.push_back(id); }
@@ -122,10 +122,14 @@ class traced_loops {
       program.copy(value.tensor, state);
   }
   /// The box of the operation that was appended last moves with the loop that the operation names.
-  constexpr void move_last(int id, int size, std::int64_t step) {
+  constexpr void move_last(int id, bool in_result, std::int64_t step) {
     int depth = static_cast<int>(open_.size()) - 1;
     while (depth > 0 && open_[depth].id != program_->operand(id, 0)) --depth;
-    if (!program_->failed) moving_box{size, step, depth}.write(program_->operations.back());
+    if (program_->failed) return;
+    auto& moving = program_->operations.back().what.template as<rearrangement>();
+    moving.step = step;
+    moving.loop = depth;
+    moving.moves_in_result = in_result ? 1 : 0;
   }
   constexpr void put_in_order(int id, int store) {
     operations::operation const& stacked = program_->node_of(id).what;

@@ -18,11 +18,8 @@ constexpr void add_convolution(Program& program, convolution_shape const& shape,
   auto const& options = program.options;
   bool const loads_128_bits = is_matmul ? options.loads_128_bits_for_matmuls : options.loads_128_bits_for_convolutions;
   program.add_planned(shape, is_matmul, [&](lowered_step& step) -> tile_operation& {
-    tile_operation& operation =
-        step.add(operation_kind::convolution, static_cast<int>(shape.pass), {inputs, weights}, {result});
-    strides.write(operation);
-    operation.sizes[convolution_strides::count] = loads_128_bits ? 1 : 0;
-    return operation;
+    return step.add(planned_product{static_cast<std::int64_t>(shape.pass), strides, loads_128_bits ? 1 : 0, 0},
+                    {inputs, weights}, {result});
   });
 }
 
@@ -133,14 +130,8 @@ constexpr pool_shape traced_pool(Program& program, operations::windows const& wi
 template <class Program>
 constexpr void add_pool(Program& program, pool_function function, std::initializer_list<int> inputs,
                         std::initializer_list<int> outputs, pool_shape const& shape) {
-  program.add([&](lowered_step& step) {
-    lowered_step own;
-    std::initializer_list<int> const of_own[]{{0}, {0, 1}};
-    for (int const output : outputs) own.tensor(tensor_role::output, output, program.type_of(output), shape.batch);
-    append_pool(own, function, {}, of_own[outputs.size() - 1], shape, program.target());
-    auto& operation = step.add(operation_kind::pool, static_cast<int>(function), inputs, outputs);
-    for (int i = 0; i < tile_operation::most_sizes; ++i) operation.sizes[i] = own.operations[0].sizes[i];
-  });
+  auto const work = split_pool(function, shape, program.type_of(*outputs.begin()), program.target());
+  program.add([&](lowered_step& step) { step.add(work, inputs, outputs); });
 }
 template <class Program>
 constexpr void lower_traced(Program& program, operations::pooling const& what, int id) {

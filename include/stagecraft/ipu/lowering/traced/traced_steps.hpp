@@ -283,7 +283,7 @@ constexpr void append_operations(lowered_step& step, Program const& program, Ten
     return numbers[index];
   };
   for (tile_operation const& each : program.operations) {
-    auto& operation = step.add(each.kind, each.function, {}, {}) = each;
+    auto& operation = step.add(each.what, {}, {}) = each;
     for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
     for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);
   }

@@ -2,7 +2,7 @@
 // Which product of a traced layer's program multiplies a weight.
 #pragma once
 
-#include <stagecraft/ipu/operations/map_function.hpp>
+#include <stagecraft/ipu/steps/map_function.hpp>
 #include <stagecraft/ipu/steps/tile_program.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,8 @@
 namespace stagecraft::detail {
 
 constexpr bool is_copy(tile_operation const& operation) {
-  return operation.kind == operation_kind::map && operation.function == static_cast<int>(map_function::copy);
+  auto const* elementwise = operation.what.if_is<map_operation>();
+  return elementwise != nullptr && elementwise->function == map_function::copy;
 }
 
 /// A weight, and its gradient, in the programs of a call.
@@ -27,7 +28,7 @@ struct traced_weight {
     int result = is_not_read;
     for (std::size_t k = 0; k < program.operations.size(); ++k) {
       tile_operation const& operation = program.operations[k];
-      bool const multiplies = operation.kind == operation_kind::convolution;
+      bool const multiplies = operation.what.is<planned_product>();
       for (int i = 0; i < operation.input_count; ++i) {
         if (is_gradient(program, operation.inputs[i])) return is_read_otherwise;
         if (!is_weight(program, operation.inputs[i])) continue;

@@ -18,7 +18,7 @@ class convolution_run : convolution_sums {
  public:
   convolution_run(tile_machine& machine, tile_operation const& operation)
       : convolution_sums(machine, operation),
-        elements_(division_.problem.shape, division_.view.transform, convolution_strides::read(operation)),
+        elements_(division_.problem.shape, division_.view.transform, operation.what.as<planned_product>().strides),
         zero_(at(0, memory_.zero, 1, type_)) {
     zero_.set(0, 0.0F);
   }
@@ -248,8 +248,7 @@ class convolution_run : convolution_sums {
 
 namespace stagecraft::tiles {
 
-/// An operation of the family `convolution`.
-inline void run_convolution(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, planned_product const&) {
   detail::convolution_run(machine, operation).run();
 }
 

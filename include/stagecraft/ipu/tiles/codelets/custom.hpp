@@ -129,8 +129,7 @@ namespace stagecraft::tiles {
 /// `Call` is the layer's host_call, whose constants the layer sees; its tensors are those of the step.
 template <class Call>
 void run_custom(tile_machine& machine, tile_operation const& operation, Call const& call) {
-  auto const function = static_cast<custom_function>(operation.function);
-  if (function == custom_function::more_tensors) return;
+  auto const& what = operation.what.as<own_layer_step>();
   auto const& step = machine.step();
   detail::named_tensors const tensors(step, operation);
   std::vector<detail::custom_copy> inputs, outputs;
@@ -154,10 +153,10 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
   }
   machine.end_exchange();
 
-  machine.count_flops(operation.sizes[1]);
+  machine.count_flops(what.flops);
   machine.vertex("OwnLayer", 0, detail::custom_tile_cycles(step, operation, machine.target()), [&] {
     for (auto const& input : inputs) input.convert();
-    run.run(function);
+    run.run(what.function);
     for (auto const& output : outputs) output.convert_back();
   });
   machine.end_compute_set();

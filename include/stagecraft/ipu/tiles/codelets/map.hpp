@@ -21,9 +21,8 @@ namespace stagecraft::detail {
 class map_values {
  public:
   map_values(tile_operation const& operation, step_values const& values)
-      : operation_(operation),
-        function_(static_cast<map_function>(operation.function)),
-        key_(key_of(operation, values)),
+      : what_(operation.what.as<map_operation>()),
+        key_(key_of(what_, values)),
         first_micro_batch_(values.accumulated == 0),
         kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
 
@@ -32,9 +31,9 @@ class map_values {
 
   /// `in` has an element of each operand; `element` is the number of the result's.
   [[nodiscard]] float operator()(float const* in, std::int64_t element) const {
-    float const s = operation_.scalars[0];
-    if (is_operation(function_)) return value_of_operation(in);
-    switch (function_) {
+    auto const s = static_cast<float>(what_.scalars[0]);
+    if (is_operation(what_.function)) return value_of_operation(in);
+    switch (what_.function) {
       case map_function::fill: return s;
       case map_function::scaled_add: return in[0] + s * in[1];
       case map_function::multiply_add: return in[0] * in[1] + in[2];
@@ -42,8 +41,7 @@ class map_values {
       case map_function::accumulate: return accumulated(in[0], in[1]);
       case map_function::dropout:
       case map_function::dropout_gradient: return drawn(element) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
-      case map_function::iota:
-        return static_cast<float>(element / operation_.sizes[map_iota_inner] % operation_.sizes[map_iota_count]);
+      case map_function::iota: return static_cast<float>(element / what_.iota_inner % what_.iota_count);
       case map_function::random_uniform: return kernels::random_uniform(key_, random_number(element));
       case map_function::random_normal: return kernels::box_muller(key_, random_number(2 * element));
       default: return in[0];
@@ -52,51 +50,49 @@ class map_values {
 
  private:
   // Each call of each step draws from a sequence of its own, as on the host.
-  static kernels::random_key key_of(tile_operation const& operation, step_values const& values) {
-    auto const own = static_cast<std::uint64_t>(operation.sizes[map_dropout_seed]);
-    return {own != 0 ? own : values.seed, ~((values.step << 16U) + static_cast<std::uint64_t>(values.call))};
+  static kernels::random_key key_of(map_operation const& what, step_values const& values) {
+    return {what.seed != 0 ? what.seed : values.seed,
+            ~((values.step << 16U) + static_cast<std::uint64_t>(values.call))};
   }
   [[nodiscard]] std::uint64_t counter(std::int64_t element) const {
-    std::int64_t const channels = operation_.sizes[map_dropout_channels];
+    std::int64_t const channels = what_.channels;
     if (channels == 0) return static_cast<std::uint64_t>(element);
-    std::int64_t const sample = element / (channels * operation_.sizes[map_dropout_positions]);
+    std::int64_t const sample = element / (channels * what_.positions);
     return static_cast<std::uint64_t>(sample * channels + element % channels);
   }
   [[nodiscard]] std::uint64_t random_number(std::int64_t element) const {
-    return static_cast<std::uint64_t>(operation_.sizes[map_random_first] + element);
+    return what_.first_random + static_cast<std::uint64_t>(element);
   }
   /// Tensors and numbers in the order of the function's operands.
   [[nodiscard]] float value_of_operation(float const* in) const {
     double operands[3]{};
     int next = 0;
-    auto const apply = function_in(function_);
+    auto const apply = function_in(what_.function);
     for (int i = 0; i < operations::arity(apply); ++i)
-      operands[i] = (operation_.sizes[map_numbers] >> i & 1) != 0 ? operation_.scalars[i] : in[next++];
+      operands[i] = (what_.numbers >> i & 1) != 0 ? what_.scalars[i] : in[next++];
     return static_cast<float>(kernels::function_value(apply, operands[0], operands[1], operands[2]));
   }
   /// The product is rounded before it is added to.
   [[nodiscard]] float accumulated(float sum, float gradient) const {
     if (first_micro_batch_) return 0.0F + gradient;
-    if (operation_.scalars[0] == 0) return sum + gradient;
+    if (what_.scalars[0] == 0) return sum + gradient;
     // Rounded as the host rounds it, which scales and adds in two steps: no compiler makes one of them of this.
     return std::fma(sum, kept_, 0.0F) + gradient;
   }
-  tile_operation const& operation_;
-  map_function function_;
+  map_operation const& what_;
   kernels::random_key key_;
   bool first_micro_batch_;
   float kept_;  ///< of an accumulator, in a running mean
 };
 
 /// An activation, or its gradient from that of its result and what is known, in the words of a layer's `call`.
-inline operations::formula activation_formula_of(tile_operation const& operation) {
+inline operations::formula activation_formula_of(map_operation const& what) {
   operations::operation_list list;
   growing_array<parameter> no_weights;
   operations::tracer ops(list, no_weights);
-  activation const function = activation_of(operation);
+  activation const function = activation_of(what);
   auto const first = ops.append(operations::input{0}, {});
-  if (operation.function == static_cast<int>(map_function::activation))
-    return {list, {activation_value(function, first).id}};
+  if (what.function == map_function::activation) return {list, {activation_value(function, first).id}};
   return {list, {activation_gradient(function, ops.append(operations::input{1}, {}), first).id}};
 }
 
@@ -106,7 +102,7 @@ namespace stagecraft::tiles {
 
 /// Operands that lie elsewhere are received, in the order in which the tile's elements read them; then each tile has a
 /// vertex.
-inline void run_map(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, map_operation const& what) {
   auto const& step = machine.step();
   auto const mapping = machine.mapping(operation.outputs[0]);
   constexpr auto most = static_cast<std::size_t>(tile_operation::most_inputs);
@@ -141,37 +137,38 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
   machine.end_exchange();
 
   detail::map_values const function(operation, machine.values());
-  auto const kind = static_cast<map_function>(operation.function);
   auto const* formula = operation.formula;
   std::optional<operations::formula> traced;
   std::optional<operations::formula_view> of_activation;
-  if (formula == nullptr && (kind == map_function::activation || kind == map_function::activation_gradient)) {
-    traced = detail::activation_formula_of(operation);
+  if (formula == nullptr &&
+      (what.function == map_function::activation || what.function == map_function::activation_gradient)) {
+    traced = detail::activation_formula_of(what);
     formula = &of_activation.emplace(traced->steps, traced->results);
   }
-  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-    auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
-    machine.count_flops(work.flops);
-    machine.vertex("map", tile, work.cycles, [&] {
-      auto const result = machine.home(operation.outputs[0], tile);
-      operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
-      bool const draws = operation.sizes[detail::map_draws] != 0;
-      auto const read = [&](std::size_t i, std::int64_t e) {
-        if (i == inputs) return function.drawn(mapping.first(tile) + e);
-        auto const& from = own[i].read;
-        std::int64_t const element = mapping.first(tile) + e;
-        return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
-      };
-      if (formula != nullptr)
-        return detail::formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
-      for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
-        float in[most]{};
-        for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);
-        result.set(e, function(in, mapping.first(tile) + e));
-      }
-    });
-  }
-  machine.end_compute_set();
+  bool const draws = what.draws != 0;
+  machine.compute_set(
+      "map", mapping.tiles_used(),
+      [&](int tile) {
+        auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
+        return vertex_work{work.cycles, work.flops};
+      },
+      [&](int tile) {
+        auto const result = machine.home(operation.outputs[0], tile);
+        operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
+        auto const read = [&](std::size_t i, std::int64_t e) {
+          if (i == inputs) return function.drawn(mapping.first(tile) + e);
+          auto const& from = own[i].read;
+          std::int64_t const element = mapping.first(tile) + e;
+          return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
+        };
+        if (formula != nullptr)
+          return detail::formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
+        for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
+          float in[most]{};
+          for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);
+          result.set(e, function(in, mapping.first(tile) + e));
+        }
+      });
 }
 
 }  // namespace stagecraft::tiles

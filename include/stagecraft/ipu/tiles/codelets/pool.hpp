@@ -171,18 +171,18 @@ class pool_vertex {
 
 namespace stagecraft::tiles {
 
-inline void run_pool(tile_machine& machine, tile_operation const& operation) {
-  auto const work = detail::work_of_pool(operation);
+inline void run(tile_machine& machine, tile_operation const& operation, pool_work const& work) {
   auto const type = machine.step().output_of(operation).type;
   std::vector<detail::pool_vertex> vertices;
   for (int tile = 0; tile < work.tiles(); ++tile) vertices.emplace_back(machine, operation, work, tile);
   machine.end_exchange();
-  for (int tile = 0; tile < work.tiles(); ++tile) {
-    auto const& vertex = vertices[tile];
-    machine.vertex("pool", tile, work.cycles(vertex.result(), type, machine.target()), [&] { vertex.run(); });
-    machine.count_flops(work.flops(vertex.result()));
-  }
-  machine.end_compute_set();
+  machine.compute_set(
+      "pool", work.tiles(),
+      [&](int tile) {
+        auto const& result = vertices[tile].result();
+        return vertex_work{work.cycles(result, type, machine.target()), work.flops(result)};
+      },
+      [&](int tile) { vertices[tile].run(); });
   for (auto const& vertex : vertices) vertex.send(machine);
   machine.end_exchange();
 }

@@ -2,8 +2,8 @@
 // A box of a field in the memory of one tile.
 #pragma once
 
+#include <stagecraft/ipu/steps/pool_work.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
-#include <stagecraft/ipu/vertices/pool_work.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

@@ -70,51 +70,51 @@ class repeated_copy {
   std::vector<std::int64_t> places_;
 };
 
-inline void run_repeat(tile_machine& machine, tile_operation const& operation) {
-  auto const field = field_of(operation);
-  int const output = operation.outputs[0], tiles = machine.mapping(output).tiles_used();
-  std::vector<repeated_copy> copies;
-  for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, operation, field, tile);
-  machine.end_exchange();
-  for (int tile = 0; tile < tiles; ++tile) {
-    auto const& copy = copies[tile];
-    tile_view const result = machine.home(output, tile);
-    machine.vertex("repeat", tile, rearrange_cycles(machine.target(), result.type(), result.size()), [&] {
-      for (std::int64_t i = 0; i < result.size(); ++i) result.set(i, copy[i]);
-    });
-  }
-  machine.end_compute_set();
-}
-
 }  // namespace stagecraft::detail
 
 namespace stagecraft::tiles {
 
-inline void run_rearrange(tile_machine& machine, tile_operation const& operation) {
-  if (operation.function == static_cast<int>(rearrange_function::repeat)) return detail::run_repeat(machine, operation);
-  auto const box = detail::box_of(operation);
-  bool const clears = operation.function == static_cast<int>(rearrange_function::copy_and_clear);
+inline void run(tile_machine& machine, tile_operation const& operation, repeated_field const& field) {
+  int const output = operation.outputs[0], tiles = machine.mapping(output).tiles_used();
+  std::vector<detail::repeated_copy> copies;
+  for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, operation, field, tile);
+  machine.end_exchange();
+  machine.compute_set(
+      "repeat", tiles,
+      [&](int tile) {
+        auto const& result = machine.home(output, tile);
+        return vertex_work{detail::rearrange_cycles(machine.target(), result.type(), result.size()), 0};
+      },
+      [&](int tile) {
+        auto const& result = machine.home(output, tile);
+        for (std::int64_t i = 0; i < result.size(); ++i) result.set(i, copies[tile][i]);
+      });
+}
+
+inline void run(tile_machine& machine, tile_operation const& operation, rearrangement const& what) {
+  auto const& box = what.box;
+  bool const clears = what.function == rearrange_function::copy_and_clear;
   int const output = operation.outputs[0];
   auto const mapping = machine.mapping(output);
   std::vector<tile_view> copies;
   for (int tile = 0; tile < mapping.tiles_used(); ++tile)
     copies.push_back(detail::receive_box(machine, operation, box, tile));
   machine.end_exchange();
-  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-    auto const& copy = copies[tile];
-    std::int64_t const written = clears ? mapping.elements_of(tile) : copy.size();
-    if (written == 0) continue;
-    tile_view const result = machine.home(output, tile);
-    machine.vertex("rearrange", tile, detail::rearrange_cycles(machine.target(), result.type(), written), [&] {
-      std::int64_t at = 0;
-      for (std::int64_t i = 0; i < result.size(); ++i)
-        if (box.source_of(mapping.first(tile) + i) >= 0)
-          result.set(i, copy[at++]);
-        else if (clears)
-          result.set(i, 0);
-    });
-  }
-  machine.end_compute_set();
+  machine.compute_set(
+      "rearrange", mapping.tiles_used(),
+      [&](int tile) {
+        std::int64_t const written = clears ? mapping.elements_of(tile) : copies[tile].size();
+        return vertex_work{detail::rearrange_cycles(machine.target(), machine.home(output, tile).type(), written), 0};
+      },
+      [&](int tile) {
+        auto const& result = machine.home(output, tile);
+        std::int64_t at = 0;
+        for (std::int64_t i = 0; i < result.size(); ++i)
+          if (box.source_of(mapping.first(tile) + i) >= 0)
+            result.set(i, copies[tile][at++]);
+          else if (clears)
+            result.set(i, 0);
+      });
 }
 
 }  // namespace stagecraft::tiles

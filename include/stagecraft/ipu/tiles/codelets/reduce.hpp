@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::detail {
@@ -18,19 +19,34 @@ class tile_reduction {
   tile_reduction(tile_machine& machine, tile_operation const& operation)
       : machine_(machine),
         operation_(operation),
-        function_(static_cast<reduce_function>(operation.function)),
+        function_(operation.what.as<axis_reduction>().function),
         plan_(plan_reduce(machine.step(), operation, machine.target())),
-        rows_(operation.sizes[3] == 0 ? plan_.reduced
-                                      : plan_.reduced / operation.sizes[3] * machine.values().valid_samples) {}
+        rows_(plan_.reduced) {
+    if (auto const samples = operation.what.as<axis_reduction>().samples; samples != 0)
+      rows_ = plan_.reduced / samples * machine.values().valid_samples;
+  }
 
   void run() {
     if (plan_.is_local) reduce_where_elements_lie();
-    if (plan_.parts > 1) reduce_shares();
-    reduce_where_results_lie();
+    if (plan_.parts > 1) {
+      auto shares = machine_.allocate_on(plan_.shares.tiles_used(), dtype::float32,
+                                         [&](int tile) { return plan_.shares.elements_of(tile); });
+      reduce_partials("reduce shares", share_reduction, plan_.shares, shares, plan_.parts, plan_.partials_of_part(), 1);
+      partials_ = std::move(shares);
+      from_ = source::shares;
+    }
+    std::vector<tile_view> results;
+    for (int tile = 0; tile < plan_.results.tiles_used(); ++tile)
+      results.push_back(machine_.home(operation_.outputs[0], tile));
+    float const scale = reduce_scale(operation_) *
+                        (rows_ == plan_.reduced ? 1.0F : static_cast<float>(plan_.reduced) / static_cast<float>(rows_));
+    reduce_partials("reduce", last_reduction, plan_.results, results, 1, plan_.last_partials(), scale);
   }
 
  private:
   static constexpr int most_operands = 2;
+  /// What partial results are: the elements themselves, what tiles have found in their own, or shares of these.
+  enum class source : unsigned char { elements, tiles, shares };
   /// What a tile has received: row after row, of all its columns.
   struct rows {
     tile_view operands[most_operands];
@@ -53,25 +69,23 @@ class tile_reduction {
 
   void reduce_where_elements_lie() {
     auto const& mapping = plan_.elements;
-    for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-      auto const piece = mapping.elements_of(tile);
-      auto const first = mapping.first(tile);
-      auto const count = plan_.local_partials(piece);
-      local_.push_back(machine_.allocate(tile, count, dtype::float32));
-      auto const work = local_reduction(operation_, plan_, piece, machine_.target());
-      machine_.count_flops(work.flops);
-      machine_.vertex("reduce elements", tile, work.cycles, [&] {
-        tile_view operands[most_operands];
-        for (int i = 0; i < plan_.operands; ++i) operands[i] = machine_.home(operation_.inputs[i], tile);
-        std::vector<double> sums(count, empty());
-        for (std::int64_t e = 0; e < piece && counts(first + e); ++e) {
-          auto& sum = sums[local_slot(tile, (first + e) / plan_.block(), (first + e) % plan_.inner)];
-          sum = joined(sum, term(operands, e));
-        }
-        for (std::int64_t i = 0; i < count; ++i) local_.back().set(i, static_cast<float>(sums[i]));
-      });
-    }
-    machine_.end_compute_set();
+    from_ = source::tiles;
+    partials_ = machine_.allocate_on(mapping.tiles_used(), dtype::float32,
+                                     [&](int tile) { return plan_.local_partials(mapping.elements_of(tile)); });
+    machine_.compute_set(
+        "reduce elements", mapping.tiles_used(),
+        [&](int tile) { return local_reduction(operation_, plan_, mapping.elements_of(tile), machine_.target()); },
+        [&](int tile) {
+          tile_view operands[most_operands];
+          for (int i = 0; i < plan_.operands; ++i) operands[i] = machine_.home(operation_.inputs[i], tile);
+          std::vector<double> sums(partials_[tile].size(), empty());
+          auto const first = mapping.first(tile);
+          for (std::int64_t e = 0; e < mapping.elements_of(tile) && counts(first + e); ++e) {
+            auto& sum = sums[local_slot(tile, (first + e) / plan_.block(), (first + e) % plan_.inner)];
+            sum = joined(sum, term(operands, e));
+          }
+          for (std::size_t i = 0; i < sums.size(); ++i) partials_[tile].set(i, static_cast<float>(sums[i]));
+        });
   }
   /// Whether an element belongs to a row that counts; those that do not are behind all that do.
   [[nodiscard]] bool counts(std::int64_t element) const {
@@ -84,8 +98,8 @@ class tile_reduction {
 
   /// Partial results that there are for the columns of an outer block.
   [[nodiscard]] std::int64_t partials_of(std::int64_t block) const {
-    if (!plan_.is_local) return rows_;
-    return last_tile(block) - first_tile(block) + 1;
+    if (from_ == source::elements) return rows_;
+    return from_ == source::shares ? plan_.parts : last_tile(block) - first_tile(block) + 1;
   }
   [[nodiscard]] int first_tile(std::int64_t block) const { return plan_.elements.tile_of(block * plan_.block()); }
   [[nodiscard]] int last_tile(std::int64_t block) const {
@@ -94,35 +108,44 @@ class tile_reduction {
   /// Partial result number `partial` for a column of a block comes; behind the last one, the last one again.
   void receive_partial(rows const& to, std::int64_t at, std::int64_t block, std::int64_t partial, std::int64_t column) {
     partial = smaller(partial, partials_of(block) - 1);
-    if (plan_.is_local) {
+    if (from_ == source::tiles) {
       int const tile = first_tile(block) + static_cast<int>(partial);
-      machine_.receive(to.operands[0], at, local_[tile], local_slot(tile, block, column), 1);
-      return;
+      machine_.receive(to.operands[0], at, partials_[tile], local_slot(tile, block, column), 1);
+    } else if (from_ == source::shares) {
+      std::int64_t const share = (block * plan_.parts + partial) * plan_.inner + column;
+      int const tile = plan_.shares.tile_of(share);
+      machine_.receive(to.operands[0], at, partials_[tile], share - plan_.shares.first(tile), 1);
+    } else {
+      for (int i = 0; i < plan_.operands; ++i)
+        machine_.receive(to.operands[i], at, operation_.inputs[i],
+                         (block * plan_.reduced + partial) * plan_.inner + column, 1);
     }
-    for (int i = 0; i < plan_.operands; ++i)
-      machine_.receive(to.operands[i], at, operation_.inputs[i],
-                       (block * plan_.reduced + partial) * plan_.inner + column, 1);
   }
   [[nodiscard]] rows allocate_rows(int tile, std::int64_t elements) {
     rows result;
-    int const count = plan_.is_local ? 1 : plan_.operands;
-    for (int i = 0; i < count; ++i)
+    bool const are_elements = from_ == source::elements;
+    for (int i = 0; i < (are_elements ? plan_.operands : 1); ++i)
       result.operands[i] = machine_.allocate(
-          tile, elements, plan_.is_local ? dtype::float32 : machine_.step().input_of(operation_, i).type);
+          tile, elements, are_elements ? machine_.step().input_of(operation_, i).type : dtype::float32);
     return result;
   }
   [[nodiscard]] double value_of(rows const& from, std::int64_t index) const {
-    return plan_.is_local ? static_cast<double>(from.operands[0][index]) : term(from.operands, index);
+    return from_ == source::elements ? term(from.operands, index) : static_cast<double>(from.operands[0][index]);
   }
 
-  void reduce_shares() {
-    auto const& mapping = plan_.shares;
-    auto const depth = plan_.partials_of_part();
+  /// The elements of (outer, parts, inner), each made of up to `depth` partial results, which come to where it lies.
+  void reduce_partials(char const* name, decltype(&last_reduction) work_of, tile_mapping const& mapping,
+                       std::vector<tile_view> const& results, std::int64_t parts, std::int64_t depth, float scale) {
+    struct place {
+      std::int64_t block, part, column;
+    };
+    auto const place_of = [&](std::int64_t element) -> place {
+      return {element / (parts * plan_.inner), element / plan_.inner % parts, element % plan_.inner};
+    };
     std::vector<rows> received;
     for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
       auto const count = mapping.elements_of(tile);
       received.push_back(allocate_rows(tile, count * depth));
-      shares_.push_back(machine_.allocate(tile, count, dtype::float32));
       for (std::int64_t k = 0; k < depth; ++k)
         for (std::int64_t e = 0; e < count; ++e) {
           auto const [block, part, column] = place_of(mapping.first(tile) + e);
@@ -130,91 +153,35 @@ class tile_reduction {
         }
     }
     machine_.end_exchange();
-    for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-      auto const count = mapping.elements_of(tile);
-      auto const work = share_reduction(operation_, plan_, count, machine_.target());
-      machine_.count_flops(work.flops);
-      machine_.vertex("reduce shares", tile, work.cycles, [&] {
-        for (std::int64_t e = 0; e < count; ++e) {
-          auto const [block, part, column] = place_of(mapping.first(tile) + e);
-          double sum = empty();
-          for (std::int64_t k = 0; k < smaller(depth, partials_of(block) - part * depth); ++k)
-            sum = joined(sum, value_of(received[tile], k * count + e));
-          shares_[tile].set(e, static_cast<float>(sum));
-        }
-      });
-    }
-    machine_.end_compute_set();
-  }
-  struct place {
-    std::int64_t block, part, column;
-  };
-  [[nodiscard]] place place_of(std::int64_t share) const {
-    return {share / (plan_.parts * plan_.inner), share / plan_.inner % plan_.parts, share % plan_.inner};
-  }
-
-  void reduce_where_results_lie() {
-    auto const& mapping = plan_.results;
-    auto const depth = plan_.last_partials();
-    bool const from_shares = plan_.parts > 1;
-    std::vector<rows> received;
-    for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-      auto const count = mapping.elements_of(tile);
-      if (from_shares)
-        received.push_back({{machine_.allocate(tile, count * depth, dtype::float32), {}}});
-      else
-        received.push_back(allocate_rows(tile, count * depth));
-      for (std::int64_t k = 0; k < depth; ++k)
-        for (std::int64_t e = 0; e < count; ++e) {
-          std::int64_t const block = (mapping.first(tile) + e) / plan_.inner;
-          std::int64_t const column = (mapping.first(tile) + e) % plan_.inner;
-          if (from_shares)
-            receive_share(received.back().operands[0], k * count + e, (block * plan_.parts + k) * plan_.inner + column);
-          else
-            receive_partial(received.back(), k * count + e, block, k, column);
-        }
-    }
-    machine_.end_exchange();
-    float const scale = reduce_scale(operation_) *
-                        (rows_ == plan_.reduced ? 1.0F : static_cast<float>(plan_.reduced) / static_cast<float>(rows_));
-    for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-      auto const count = mapping.elements_of(tile);
-      auto const work = last_reduction(operation_, plan_, count, machine_.target());
-      machine_.count_flops(work.flops);
-      machine_.vertex("reduce", tile, work.cycles, [&] {
-        auto const result = machine_.home(operation_.outputs[0], tile);
-        auto const& from = received[tile];
-        for (std::int64_t e = 0; e < count; ++e) {
-          double sum = empty();
-          auto const there = from_shares ? depth : partials_of((mapping.first(tile) + e) / plan_.inner);
-          for (std::int64_t k = 0; k < there; ++k)
-            sum = joined(sum, from_shares ? static_cast<double>(from.operands[0][k * count + e])
-                                          : value_of(from, k * count + e));
-          result.set(e, scale == 1 ? static_cast<float>(sum) : scale * static_cast<float>(sum));
-        }
-      });
-    }
-    machine_.end_compute_set();
-  }
-  void receive_share(tile_view const& to, std::int64_t at, std::int64_t share) {
-    int const tile = plan_.shares.tile_of(share);
-    machine_.receive(to, at, shares_[tile], share - plan_.shares.first(tile), 1);
+    machine_.compute_set(
+        name, mapping.tiles_used(),
+        [&](int tile) { return work_of(operation_, plan_, mapping.elements_of(tile), machine_.target()); },
+        [&](int tile) {
+          auto const count = mapping.elements_of(tile);
+          for (std::int64_t e = 0; e < count; ++e) {
+            auto const [block, part, column] = place_of(mapping.first(tile) + e);
+            double sum = empty();
+            for (std::int64_t k = 0; k < smaller(depth, partials_of(block) - part * depth); ++k)
+              sum = joined(sum, value_of(received[tile], k * count + e));
+            results[tile].set(e, scale == 1 ? static_cast<float>(sum) : scale * static_cast<float>(sum));
+          }
+        });
   }
 
   tile_machine& machine_;
   tile_operation const& operation_;
   reduce_function function_;
   reduce_plan plan_;
-  std::int64_t rows_;              ///< that count
-  std::vector<tile_view> local_;   ///< partial results of each tile
-  std::vector<tile_view> shares_;  ///< partial results on their way
+  std::int64_t rows_;  ///< that count
+  source from_ = source::elements;
+  std::vector<tile_view> partials_;  ///< of each tile, unless they are elements
 };
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::tiles {
 
-inline void run_reduce(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, axis_reduction const&) {
   detail::tile_reduction(machine, operation).run();
 }
 

@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/ipu/tiles/codelets/row_losses.hpp>
+#include <stagecraft/ipu/tiles/codelets/sum_of_tiles.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cmath>
 #include <cstdint>
@@ -46,11 +47,12 @@ inline void softmax_gradient_of_row(tile_view const& dy, tile_view const& y, std
 inline float losses_of_rows(tile_operation const& operation, std::vector<tile_view> const& operands, std::int64_t rows,
                             std::int64_t valid_rows, step_values const& values) {
   auto const rule = loss_rule::of(operation);
-  auto const columns = operation.sizes[1];
-  bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
+  auto const& what = operation.what.as<row_operation>();
+  auto const columns = what.columns;
+  bool const with_gradient = what.function == rows_function::loss_gradient;
   std::int64_t const target_columns = rule.plan != nullptr ? rule.plan->nodes[0].shape[-1] : columns;
-  float factor = operation.scalars[1] * values.loss_scale;
-  if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(values.accumulated + 1);
+  float factor = static_cast<float>(what.factor) * values.loss_scale;
+  if (what.running_mean != 0) factor *= 1.0F / static_cast<float>(values.accumulated + 1);
   row_losses losses(rule, columns, with_gradient);
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -68,12 +70,11 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
 
 namespace stagecraft::tiles {
 
-inline void run_rows(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, row_operation const& what) {
   auto const& step = machine.step();
-  auto const function = static_cast<rows_function>(operation.function);
-  bool const is_loss = function == rows_function::loss || function == rows_function::loss_gradient;
-  auto const columns = operation.sizes[1], inner = operation.sizes[2];
-  detail::equal_shares const shares(operation.sizes[0] * inner, machine.target());
+  bool const is_loss = what.is_loss();
+  auto const columns = what.columns, inner = what.inner;
+  detail::equal_shares const shares(what.rows(), machine.target());
   int const tiles = shares.tiles_used();
   std::vector<std::vector<tile_view>> copies(tiles);
   std::vector<tile_view> sums;
@@ -91,49 +92,31 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
   }
   machine.end_exchange();
 
-  for (int tile = 0; tile < tiles; ++tile) {
-    auto const& operands = copies[tile];
-    auto const rows = shares.of(tile);
-    auto const work = detail::rows_work(step, operation, rows, machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex(is_loss ? "Loss" : "Softmax", tile, work.cycles, [&] {
-      if (is_loss) {
-        // Of all rows, unless it is said how many a sample has.
-        auto const valid =
-            operation.sizes[5] == 0 ? rows : operation.sizes[5] * machine.values().valid_samples - shares.first(tile);
-        return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
-      }
-      for (std::int64_t row = 0; row < rows; ++row)
-        if (function == rows_function::softmax_of_rows)
-          detail::softmax_of_row(operands[0], row * columns, columns);
-        else
-          detail::softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
-    });
-  }
-  machine.end_compute_set();
-
-  tile_view all_sums;
-  if (is_loss && tiles > 0) all_sums = machine.allocate(0, tiles, dtype::float32);
-  for (int tile = 0; tile < tiles; ++tile) {
-    if (function != rows_function::loss)
-      detail::for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
-                               [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-                                 machine.send(copies[tile][0], at, operation.outputs[is_loss ? 1 : 0], first, count);
-                               });
-    if (is_loss) machine.receive(all_sums, tile, sums[tile], 0, 1);
-  }
-  machine.end_exchange();
-  if (!is_loss || tiles == 0) return;
-
-  auto const work = detail::added_partials(tiles, machine.target());
-  machine.count_flops(work.flops);
-  auto const result = machine.home(operation.outputs[0], 0);
-  machine.vertex("ReduceAdd", 0, work.cycles, [&] {
-    double sum = 0;
-    for (int tile = 0; tile < tiles; ++tile) sum += all_sums[tile];
-    result.set(0, static_cast<float>(sum));
-  });
-  machine.end_compute_set();
+  machine.compute_set(
+      is_loss ? "Loss" : "Softmax", tiles,
+      [&](int tile) { return detail::rows_work(step, operation, shares.of(tile), machine.target()); },
+      [&](int tile) {
+        auto const& operands = copies[tile];
+        auto const rows = shares.of(tile);
+        if (is_loss) {
+          // Of all rows, unless it is said how many a sample has.
+          auto const valid = what.rows_per_sample == 0
+                                 ? rows
+                                 : what.rows_per_sample * machine.values().valid_samples - shares.first(tile);
+          return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
+        }
+        for (std::int64_t row = 0; row < rows; ++row)
+          if (what.function == rows_function::softmax_of_rows)
+            detail::softmax_of_row(operands[0], row * columns, columns);
+          else
+            detail::softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
+      });
+  for (int tile = 0; tile < tiles && what.function != rows_function::loss; ++tile)
+    detail::for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
+                             [&](std::int64_t at, std::int64_t first, std::int64_t count) {
+                               machine.send(copies[tile][0], at, operation.outputs[is_loss ? 1 : 0], first, count);
+                             });
+  detail::add_up_tiles(machine, operation, sums, detail::added_partials(tiles, machine.target()));
 }
 
 }  // namespace stagecraft::tiles

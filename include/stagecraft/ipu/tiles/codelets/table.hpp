@@ -19,10 +19,9 @@ class tile_table {
     for (int tile = 0; tile < of_.tiles_used(); ++tile) receive(tile);
     machine_.end_exchange();
     if (!of_.is_gather()) machine_.count_flops(of_.numbers * of_.columns);
-    for (int tile = 0; tile < of_.tiles_used(); ++tile)
-      machine_.vertex(of_.is_gather() ? "MultiSlice" : "MultiUpdateAdd", tile, of_.cycles(machine_.target(), tile),
-                      [&] { work(tile); });
-    machine_.end_compute_set();
+    machine_.compute_set(
+        of_.is_gather() ? "MultiSlice" : "MultiUpdateAdd", of_.tiles_used(),
+        [&](int tile) { return vertex_work{of_.cycles(machine_.target(), tile), 0}; }, [&](int tile) { work(tile); });
     if (of_.adds_up()) return add_up();
     for (int tile = 0; tile < of_.tiles_used(); ++tile)
       for_each_row(tile, of_.is_gather() ? of_.numbers : of_.rows_of(tile), of_.is_gather() ? 0 : of_.first_row(tile),
@@ -91,20 +90,17 @@ class tile_table {
       }
     }
     machine_.end_exchange();
-    for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-      auto const count = mapping.elements_of(tile);
-      auto const work = of_.addition(machine_.target(), count);
-      machine_.count_flops(work.flops);
-      machine_.vertex("reduce", tile, work.cycles, [&] {
-        auto const result = machine_.home(output, tile);
-        for (std::int64_t e = 0; e < count; ++e) {
-          float sum = 0;
-          for (std::int64_t d = 0; d < depth; ++d) sum += received[tile][d * count + e];
-          result.set(e, sum);
-        }
-      });
-    }
-    machine_.end_compute_set();
+    machine_.compute_set(
+        "reduce", mapping.tiles_used(),
+        [&](int tile) { return of_.addition(machine_.target(), mapping.elements_of(tile)); },
+        [&](int tile) {
+          auto const count = mapping.elements_of(tile);
+          for (std::int64_t e = 0; e < count; ++e) {
+            float sum = 0;
+            for (std::int64_t d = 0; d < depth; ++d) sum += received[tile][d * count + e];
+            machine_.home(output, tile).set(e, sum);
+          }
+        });
   }
 
   tile_machine& machine_;
@@ -117,7 +113,7 @@ class tile_table {
 
 namespace stagecraft::tiles {
 
-inline void run_table(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, table_parts const&) {
   detail::tile_table(machine, operation).run();
 }
 

@@ -51,8 +51,8 @@ class program_on_tiles {
   }
   void run_one(int k) {
     auto operation = program_.operations[k];
-    if (auto const moving = moving_box::of(operation); moving.step != 0)
-      operation = moving.moved(operation, trips_[moving.loop]);
+    if (auto const* moving = operation.what.if_is<rearrangement>(); moving != nullptr && moving->step != 0)
+      operation.what = moving->moved(trips_[moving->loop]);
     auto const& own = one_.set(program_, operation);
     auto const tiles = static_cast<std::size_t>(machine_.tiles());
     own_homes_.clear();
@@ -79,7 +79,7 @@ namespace stagecraft::tiles {
 
 template <class Run>
 void run_traced(tile_machine& machine, tile_operation const& operation, Run const& run) {
-  if (operation.program != nullptr) detail::program_on_tiles(machine, operation, run).run();
+  detail::program_on_tiles(machine, operation, run).run();
 }
 
 }  // namespace stagecraft::tiles

@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
 #include <stagecraft/ipu/tiles/codelets/formula.hpp>
+#include <stagecraft/ipu/tiles/codelets/sum_of_tiles.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <array>
@@ -17,15 +18,17 @@ namespace stagecraft::detail {
 /// moving = moving * momentum + statistic * (1 - momentum): ipu/operations/update.hpp.
 inline float moved_statistic(tile_operation const& operation, step_values const& values, float moving,
                              float statistic) {
-  float const momentum = operation.scalars[0], rest = operation.scalars[1];
-  auto const n = static_cast<float>(values.valid_samples) * static_cast<float>(operation.sizes[1]);
-  float const correction = operation.sizes[0] != 0 && n > 1 ? n / (n - 1) : 1.0F;
+  auto const& what = operation.what.as<update_operation>();
+  auto const momentum = static_cast<float>(what.momentum), rest = static_cast<float>(what.rest);
+  auto const n = static_cast<float>(values.valid_samples) * static_cast<float>(what.values_per_sample);
+  float const correction = what.unbiased != 0 && n > 1 ? n / (n - 1) : 1.0F;
   return statistic * (rest * correction) + moving * momentum;
 }
 
 /// What is added to a weight's gradient.
 inline float penalty_gradient(tile_operation const& operation, float w) {
-  float const l1 = operation.scalars[update_l1], twice_l2 = 2 * operation.scalars[update_l2];
+  auto const& what = operation.what.as<update_operation>();
+  auto const l1 = static_cast<float>(what.l1), twice_l2 = 2 * static_cast<float>(what.l2);
   if (l1 == 0 && twice_l2 == 0) return 0;
   return twice_l2 * w + (w > 0 ? l1 : w < 0 ? -l1 : 0.0F);
 }
@@ -41,7 +44,7 @@ inline auto given_everywhere(tile_operation const& operation, step_values const&
     given[update_tracer::first_norm + i] = static_cast<double>(values.norms[i]);
   int const first = weight_operands(operation);
   for (int i = first; i < operation.input_count; ++i)
-    given[operation.sizes[update_first_norm + i - first]] = static_cast<double>(operands[i][0]);
+    given[operation.what.as<update_operation>().number_of_norm[i - first]] = static_cast<double>(operands[i][0]);
   return given;
 }
 
@@ -58,104 +61,44 @@ inline void run_optimizer(tile_operation const& operation, step_values const& va
       });
 }
 
-/// Tile 0 adds up what all tiles have found.
-inline void add_tiles(tile_machine& machine, tile_operation const& operation, std::vector<tile_view> const& sums) {
-  int const tiles = static_cast<int>(sums.size());
-  auto const all = machine.allocate(0, tiles, dtype::float32);
-  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[tile], 0, 1);
-  machine.end_exchange();
-  auto const work = added_sums(operation, tiles, machine.target());
-  machine.count_flops(work.flops);
-  machine.vertex("ReduceAdd", 0, work.cycles, [&] {
-    double sum = 0;
-    for (int tile = 0; tile < tiles; ++tile) sum += all[tile];
-    bool const is_norm = static_cast<update_function>(operation.function) == update_function::norm;
-    if (is_norm && operation.sizes[update_is_square] == 0) sum = std::sqrt(sum);
-    machine.home(operation.outputs[0], 0).set(0, static_cast<float>(sum));
-  });
-  machine.end_compute_set();
-}
-
-/// Every tile finds the penalty of its piece; tile 0 adds these up.
-inline void run_penalty(tile_machine& machine, tile_operation const& operation) {
-  auto const mapping = machine.mapping(operation.inputs[0]);
-  int const tiles = mapping.tiles_used();
-  std::vector<tile_view> sums;
-  for (int tile = 0; tile < tiles; ++tile) {
-    sums.push_back(machine.allocate(tile, 1, dtype::float32));
-    auto const weight = machine.home(operation.inputs[0], tile);
-    auto const work = update_work(machine.step(), operation, weight.size(), machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex("Penalty", tile, work.cycles, [&] {
-      double l1 = 0, l2 = 0;
-      for (std::int64_t i = 0; i < weight.size(); ++i) {
-        l1 += std::fabs(weight[i]);
-        l2 += double{weight[i]} * double{weight[i]};
-      }
-      sums.back().set(0, static_cast<float>(operation.scalars[update_l1] * l1 + operation.scalars[update_l2] * l2));
-    });
+inline float penalty_of(tile_operation const& operation, tile_view const& weight) {
+  double l1 = 0, l2 = 0;
+  for (std::int64_t i = 0; i < weight.size(); ++i) {
+    l1 += std::fabs(weight[i]);
+    l2 += double{weight[i]} * double{weight[i]};
   }
-  machine.end_compute_set();
-  if (tiles > 0) add_tiles(machine, operation, sums);
+  auto const& what = operation.what.as<update_operation>();
+  return static_cast<float>(what.l1 * l1 + what.l2 * l2);
 }
-
-/// Every tile adds up squares of what the formula makes of its piece; tile 0 adds these up. `operands` of each tile.
-inline void run_norm(tile_machine& machine, tile_operation const& operation,
-                     std::vector<std::vector<tile_view>> const& operands) {
-  auto const mapping = machine.mapping(operation.inputs[0]);
-  auto const places = static_cast<std::size_t>(weight_operands(operation));
-  std::vector<tile_view> sums;
-  for (std::size_t tile = 0; tile < operands.size(); ++tile) {
-    auto const& own = operands[tile];
-    int const number = static_cast<int>(tile);
-    sums.push_back(machine.allocate(number, 1, dtype::float32));
-    bool const is_operand = is_norm_of_operand(operation);
-    auto const of = is_operand ? own[operation.formula->steps[operation.formula->results[0]].index]
-                               : machine.allocate(number, own[0].size(), dtype::float32);
-    auto const work = update_work(machine.step(), operation, own[0].size(), machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex("Norm", number, work.cycles, [&] {
-      if (!is_operand)
-        formula_codelet(*operation.formula, given_everywhere(operation, machine.values(), own))
-            .run(places, [&](std::size_t i, std::int64_t k) { return own[i][k]; }, std::vector{of});
-      double sum = 0;
-      for (std::int64_t i = 0; i < of.size(); ++i)
-        if (machine.element_at(operation.inputs[0], mapping.first(number) + i) >= 0)
-          sum += double{of[i]} * double{of[i]};
-      sums.back().set(0, static_cast<float>(sum));
-    });
-  }
-  machine.end_compute_set();
-  if (!sums.empty()) add_tiles(machine, operation, sums);
+/// The sum of squares of what the formula makes of a tile's piece; `room` for it, unless it is an operand.
+inline float squares_of(tile_machine& machine, tile_operation const& operation, int tile,
+                        std::vector<tile_view> const& operands, tile_view const& room) {
+  bool const is_operand = is_norm_of_operand(operation);
+  auto const& of = is_operand ? operands[operation.formula->steps[operation.formula->results[0]].index] : room;
+  if (!is_operand)
+    formula_codelet(*operation.formula, given_everywhere(operation, machine.values(), operands))
+        .run(
+            weight_operands(operation), [&](std::size_t i, std::int64_t k) { return operands[i][k]; }, std::vector{of});
+  auto const first = machine.mapping(operation.inputs[0]).first(tile);
+  double sum = 0;
+  for (std::int64_t i = 0; i < of.size(); ++i)
+    if (machine.element_at(operation.inputs[0], first + i) >= 0) sum += double{of[i]} * double{of[i]};
+  return static_cast<float>(sum);
 }
-
-/// valid_mean and clear_filling, elementwise where the elements lie.
-inline void run_of_valid_samples(tile_machine& machine, tile_operation const& operation) {
-  auto const mapping = machine.mapping(operation.inputs[0]);
-  std::int64_t const values = operation.sizes[1] * machine.values().valid_samples;
-  bool const is_mean = static_cast<update_function>(operation.function) == update_function::valid_mean;
-  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-    auto const from = machine.home(operation.inputs[0], tile), to = machine.home(operation.outputs[0], tile);
-    auto const work = update_work(machine.step(), operation, from.size(), machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex(is_mean ? "Multiply" : "Fill", tile, work.cycles, [&] {
-      auto const first = is_mean ? 0 : larger(0, smaller(values - mapping.first(tile), from.size()));
-      for (std::int64_t i = first; i < from.size(); ++i)
-        to.set(i, is_mean ? from[i] * (1.0F / static_cast<float>(values)) : 0.0F);
-    });
-  }
-  machine.end_compute_set();
+/// A mean over the valid samples of what begins with element `first`, or zeros behind them.
+inline void valid_samples_of(tile_operation const& operation, step_values const& values, bool is_mean,
+                             std::int64_t first, tile_view const& from, tile_view const& to) {
+  std::int64_t const count = operation.what.as<update_operation>().values_per_sample * values.valid_samples;
+  for (auto i = is_mean ? 0 : larger(0, smaller(count - first, from.size())); i < from.size(); ++i)
+    to.set(i, is_mean ? from[i] * (1.0F / static_cast<float>(count)) : 0.0F);
 }
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::tiles {
 
-inline void run_update(tile_machine& machine, tile_operation const& operation) {
-  auto const function = static_cast<update_function>(operation.function);
-  if (function == update_function::penalty) return detail::run_penalty(machine, operation);
-  if (function == update_function::valid_mean || function == update_function::clear_filling)
-    return detail::run_of_valid_samples(machine, operation);
+inline void run(tile_machine& machine, tile_operation const& operation, update_operation const& what) {
+  auto const function = what.function;
   auto const& step = machine.step();
   auto const mapping = machine.mapping(operation.inputs[0]);
   int const tiles = mapping.tiles_used();
@@ -176,19 +119,34 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
       machine.receive(own.back(), 0, operation.inputs[i], mapping.first(tile), mapping.elements_of(tile));
     }
   machine.end_exchange();
-  if (function == update_function::norm) return detail::run_norm(machine, operation, operands);
-
-  for (int tile = 0; tile < tiles; ++tile) {
-    auto const& own = operands[tile];
-    auto const work = detail::update_work(step, operation, mapping.elements_of(tile), machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex("Update", tile, work.cycles, [&] {
-      if (function == update_function::optimizer) return detail::run_optimizer(operation, machine.values(), own);
-      for (std::int64_t i = 0; i < own[0].size(); ++i)
-        own[0].set(i, detail::moved_statistic(operation, machine.values(), own[0][i], own[1][i]));
-    });
-  }
-  machine.end_compute_set();
+  bool const is_norm = function == update_function::norm, gives_sum = is_norm || function == update_function::penalty;
+  auto const sums = machine.allocate_on(gives_sum ? tiles : 0, dtype::float32, [](int) { return 1; });
+  auto const rooms = machine.allocate_on(is_norm && !detail::is_norm_of_operand(operation) ? tiles : 0, dtype::float32,
+                                         [&](int tile) { return mapping.elements_of(tile); });
+  constexpr char const* names[]{"Update", "Penalty", "Norm", "Update", "Multiply", "Fill"};
+  machine.compute_set(
+      names[static_cast<int>(function)], tiles,
+      [&](int tile) { return detail::update_work(step, operation, mapping.elements_of(tile), machine.target()); },
+      [&](int tile) {
+        auto const& own = operands[tile];
+        switch (function) {
+          case update_function::optimizer: return detail::run_optimizer(operation, machine.values(), own);
+          case update_function::penalty: return sums[tile].set(0, detail::penalty_of(operation, own[0]));
+          case update_function::norm:
+            return sums[tile].set(
+                0, detail::squares_of(machine, operation, tile, own, rooms.empty() ? tile_view() : rooms[tile]));
+          case update_function::move_statistic:
+            for (std::int64_t i = 0; i < own[0].size(); ++i)
+              own[0].set(i, detail::moved_statistic(operation, machine.values(), own[0][i], own[1][i]));
+            return;
+          default:
+            return detail::valid_samples_of(operation, machine.values(), function == update_function::valid_mean,
+                                            mapping.first(tile), own[0], machine.home(operation.outputs[0], tile));
+        }
+      });
+  if (gives_sum)
+    detail::add_up_tiles(machine, operation, sums, detail::added_sums(operation, tiles, machine.target()),
+                         is_norm && what.is_square == 0);
 }
 
 }  // namespace stagecraft::tiles

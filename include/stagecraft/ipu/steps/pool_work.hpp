@@ -8,13 +8,13 @@
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
-#include <stagecraft/ipu/vertices/pool_axis.hpp>
+#include <stagecraft/ipu/steps/pool_axis.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {
 
 /// The functions of windows and places of a field.
-enum class pool_function : int {
+enum class pool_function : std::int64_t {
   max,               ///< of each window's inputs; perhaps also which of the window's cells has it
   average,           ///< of each window's inputs
   sum,               ///< of each window's inputs

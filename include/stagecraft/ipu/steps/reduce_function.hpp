@@ -3,10 +3,11 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <cstdint>
 
 namespace stagecraft::tiles {
 
-enum class reduce_function : int {
+enum class reduce_function : std::int64_t {
   sum,
   mean,
   sum_of_squares,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of elementwise operations, and where an operation keeps what they need.
+// The functions of elementwise operations.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/operations/kinds/map.hpp>
+#include <cstdint>
 
 namespace stagecraft::tiles {
 
 /// What becomes of elements a, b, c of the operands, in their order, and scalar s0.
-enum class map_function : int {
+enum class map_function : std::int64_t {
   copy,                 ///< a, also from another type
   fill,                 ///< s0, no operand
   scaled_add,           ///< a + s0 b
@@ -42,17 +43,3 @@ enum class map_function : int {
 }
 
 }  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
-// Where an operation keeps numbers behind those of its operands.
-inline constexpr int map_activation_kind = 16;
-inline constexpr int map_dropout_seed = 17;
-inline constexpr int map_dropout_positions = 18;
-inline constexpr int map_dropout_channels = 19;
-inline constexpr int map_numbers = 20;  ///< bit i: operand i is the number in scalar i, not a tensor
-inline constexpr int map_draws = 21;    ///< whether a formula is given a random number, behind its operands
-inline constexpr int map_iota_inner = 17, map_iota_count = 18;
-inline constexpr int map_random_first = 18;  ///< the number of the first random number
-
-}  // namespace stagecraft::detail
