@@ -100,9 +100,9 @@ std::pair<std::string, std::string> key_and_text(std::string const& given, std::
 void read_examples(std::string const& given, std::string const& all, std::map<std::string, run_array>& to) {
   auto const [key, text] = key_and_text(given, all, "input_examples");
   auto const value = read_python(text);
-  auto const refuse_value = [&, &text = text] {
+  auto const refuse_value = [&, &words = text] {
     refuse("tf.Example input must be a list of dictionaries, but \"" +
-           (value.what == python_value::kind::text ? value.text : text) + "\" is " + python_type(value, text));
+           (value.what == python_value::kind::text ? value.text : words) + "\" is " + python_type(value, words));
   };
   if (value.what != python_value::kind::list || value.items.empty()) refuse_value();
   for (auto const& example : value.items)

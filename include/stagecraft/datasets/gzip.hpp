@@ -5,11 +5,11 @@
 
 #include <stagecraft/datasets/detail/complaint.hpp>
 #include <stagecraft/datasets/idx_file.hpp>
+#include <stagecraft/graph/array_view.hpp>
 
 #include <zlib.h>
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -46,8 +46,8 @@ class gzip_stream {
 /// first `limit` bytes, or by all of them, and returns whether that was all. Memory grows with what has been written,
 /// so a small file cannot ask for much. Checksums are checked when the end is reached.
 /// Throws file_error E5009 if the file is damaged, cut off or followed by something else.
-inline bool gunzip(std::span<unsigned char const> compressed, std::vector<unsigned char>& bytes, std::size_t limit,
-                   std::string const& name) {
+inline bool gunzip(tracing::array_view<unsigned char const> compressed, std::vector<unsigned char>& bytes,
+                   std::size_t limit, std::string const& name) {
   detail::gzip_stream stream;
   if (!stream.is_ready()) (detail::complaint(name) << "zlib to start, found no memory for it").raise("E5009");
   constexpr std::size_t smallest = std::size_t{1} << 16;

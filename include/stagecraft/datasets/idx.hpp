@@ -4,10 +4,10 @@
 #pragma once
 
 #include <stagecraft/datasets/detail/complaint.hpp>
+#include <stagecraft/graph/array_view.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -67,7 +67,7 @@ struct idx_header {
 /// A whole IDX file in memory. `data` points into the bytes it was parsed from.
 struct idx_view {
   idx_header header;
-  std::span<unsigned char const> data;
+  tracing::array_view<unsigned char const> data;
 };
 
 /// IDX allows 255 dimensions; no data set has more than this.
@@ -76,7 +76,7 @@ inline constexpr std::size_t idx_max_header_bytes = 4 + 4 * idx_max_dimensions;
 
 /// Reads the header of an IDX file from the file's first bytes, `idx_max_header_bytes` of them or the whole file.
 /// `name` is what errors call the file. Throws file_error: E5002 if this is no IDX, E5003 if it ends too early.
-inline idx_header parse_idx_header(std::span<unsigned char const> bytes, std::string const& name) {
+inline idx_header parse_idx_header(tracing::array_view<unsigned char const> bytes, std::string const& name) {
   detail::complaint text(name);
   if (bytes.empty()) (text << "an IDX file, found an empty file").raise("E5003");
   for (std::size_t i = 0; i < bytes.size() && i < 2; ++i) {
@@ -139,9 +139,9 @@ inline void check_data_bytes(idx_header const& header, std::size_t found, std::s
 
 /// Reads a whole IDX file from memory; copies no data. `name` is what errors call the file. Throws file_error: E5002 if
 /// this is no IDX, E5003 if bytes are missing, E5004 if there are too many.
-inline idx_view parse_idx(std::span<unsigned char const> bytes, std::string const& name) {
+inline idx_view parse_idx(tracing::array_view<unsigned char const> bytes, std::string const& name) {
   idx_header header = parse_idx_header(bytes, name);
-  std::span<unsigned char const> const data = bytes.subspan(header.header_bytes);
+  tracing::array_view<unsigned char const> const data = bytes.subspan(header.header_bytes);
   check_data_bytes(header, data.size(), name);
   return {static_cast<idx_header&&>(header), data};
 }

@@ -5,12 +5,12 @@
 
 #include <stagecraft/datasets/detail/complaint.hpp>
 #include <stagecraft/datasets/idx.hpp>
+#include <stagecraft/graph/array_view.hpp>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +18,7 @@ namespace stagecraft::datasets {
 
 /// Replaces `bytes` by the first `limit` bytes, or all there are, of what `compressed` holds; asks for memory only as
 /// it fills. `name` is what errors call the file. Returns whether that was all.
-using decompressor = bool (*)(std::span<unsigned char const> compressed, std::vector<unsigned char>& bytes,
+using decompressor = bool (*)(tracing::array_view<unsigned char const> compressed, std::vector<unsigned char>& bytes,
                               std::size_t limit, std::string const& name);
 
 namespace detail {
@@ -65,7 +65,7 @@ class open_file {
   std::FILE* file_;
 };
 
-inline bool is_gzip(std::span<unsigned char const> bytes) {
+inline bool is_gzip(tracing::array_view<unsigned char const> bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
@@ -76,7 +76,7 @@ inline std::size_t bytes_to_read(idx_header const& header) { return header.heade
 
 /// The IDX file inside a gzip file.
 template <class Bytes = std::vector<unsigned char>>
-Bytes gunzip_idx(std::span<unsigned char const> compressed, std::string const& name) {
+Bytes gunzip_idx(tracing::array_view<unsigned char const> compressed, std::string const& name) {
   if (gzip_decompressor == nullptr) {
     complaint text(name);
     text << "a plain IDX file, found a gzip file: include <stagecraft/datasets/gzip.hpp> in the program and link zlib "

@@ -5,12 +5,12 @@
 
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <stagecraft/pipeline/validation.hpp>
 #include <stagecraft/threads/queue_options.hpp>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::detail {
@@ -222,7 +222,7 @@ constexpr int overlap_length_of(checked_options const& checked, bool trains) {
   int const count = checked.stages();
   for (int stage = 0; stage < count; ++stage)
     stages[stage] = {checked.model.device(stage), checked.model.is_beside(stage)};
-  std::span<placed_stage const> const placed(stages, static_cast<std::size_t>(count));
+  tracing::array_view<placed_stage const> const placed(stages, static_cast<std::size_t>(count));
   return timetable(checked.options.schedule, placed, 1, trains).overlap_length();
 }
 

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <stagecraft/description/update_of_weight.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/constraint.hpp>
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -17,7 +17,7 @@ namespace stagecraft::detail {
 constexpr operations::trace trace_constraint(constraint const& of, shape const& whole) {
   operations::extents const inputs[]{operations::extents::of(whole)};
   return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+      [&](operations::tracer& ops, tracing::array_view<operations::tensor const> in) {
         ops.list().kind = "constraint";
         auto const result = of.rules->call(of.options, ops, in[0]);
         if (result.shape() != inputs[0])
@@ -31,7 +31,7 @@ constexpr operations::trace trace_constraint(constraint const& of, shape const& 
 constexpr operations::trace trace_penalty(regularizer const& of, shape const& whole, bool gradient) {
   operations::extents const inputs[]{operations::extents::of(whole)};
   return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+      [&](operations::tracer& ops, tracing::array_view<operations::tensor const> in) {
         ops.list().kind = "regularizer";
         auto const penalty = of.rules->call(of.options, ops, in[0]);
         if (penalty.shape().size() != 1)
@@ -51,7 +51,7 @@ constexpr operations::trace trace_penalty(regularizer const& of, shape const& wh
 constexpr operations::trace trace_initializer(initializer const& of, shape const& whole) {
   auto const extents = operations::extents::of(whole);
   return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const>) {
+      [&](operations::tracer& ops, tracing::array_view<operations::tensor const>) {
         ops.list().kind = "initializer";
         auto const values = of.rules->call(of.options, ops, extents);
         if (values.shape() != extents)

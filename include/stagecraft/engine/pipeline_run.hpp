@@ -55,16 +55,27 @@ class pipeline_run {
   bool operator()(device_thread const& self) const {
     // Without stages, a weight update may have its micro-batches in several executions.
     int const round = !trains ? steps_ : sizes::stages == 1 ? 1 : accumulation_steps;
-    timetable const table =
-        trains && sizes::stages > 1
-            ? sizes::template table<Mode>()
-            : timetable(sizes::options.schedule, detail::devices_of_stages<typename sizes::model>, round, trains);
+    if constexpr (sizes::stages == 1 && most_units == 1) {
+      return run_rounds(round, self, [&](int first) { return run_only_stage(first, round, self); });
+    } else {
+      timetable const table =
+          trains && sizes::stages > 1
+              ? sizes::template table<Mode>()
+              : timetable(sizes::options.schedule, detail::devices_of_stages<typename sizes::model>, round, trains);
+      return run_rounds(round, self, [&](int first) { return run_passes(table, first, self); });
+    }
+  }
+
+ private:
+  /// `passes_of(first)`, one round after the other, each but those of inference with its part of a weight update.
+  template <class OfRound>
+  bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
-      if (!run_passes(table, first, self)) return false;
+      if (!passes_of(first)) return false;
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -75,7 +86,20 @@ class pipeline_run {
     return true;
   }
 
- private:
+  /// The passes of a thread's only device, which has all of the model: one micro-batch after the other, in each its
+  /// passes in their order, as the timetable of a single stage has them too.
+  bool run_only_stage(int first, int round, device_thread const& self) const {
+    return for_each_device(self.worker, [&](int replica, int) {
+      return [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
+        for (int i = first; i < first + round; ++i)
+          if (!(pipeline_pass<Session, Mode, static_cast<int>(Pass)>::run(all_, *(*memories_)[replica], i, self) &&
+                ...))
+            return false;
+        return true;
+      }(std::make_index_sequence<passes>{});
+    });
+  }
+
   /// A device of a replica, and what it does next.
   struct unit {
     memory_type* replica = nullptr;

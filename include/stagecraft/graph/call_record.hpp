@@ -2,12 +2,12 @@
 // A call of a layer on its way into a model that is being traced.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/graph/step_mask.hpp>
 #include <stagecraft/graph/symbolic_tensor.hpp>
 #include <stagecraft/graph/type_tag.hpp>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::detail {
@@ -31,7 +31,7 @@ struct call_record {
   std::string_view default_name;  // what the default name of the layer is made from
   wrapped_names wrapped;          // those of the layers inside it, which have none of their own
   type_tag const* type;
-  std::span<symbolic_tensor const> inputs;
+  tracing::array_view<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;
   int output_index = -1;    // of an output among several, see call_info

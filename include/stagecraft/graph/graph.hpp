@@ -3,12 +3,12 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <stagecraft/graph/traced_graph.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft::tracing {
 
@@ -20,17 +20,18 @@ struct graph_sizes {
 
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
 struct graph_view {
-  std::span<layer_info const> layers;
-  std::span<parameter const> parameters;
-  std::span<call_info const> calls;
-  std::span<int const> inputs;
-  std::span<nested_model_info const> nested_models;
-  std::span<nested_input_info const> nested_inputs;
-  std::span<int const> model_outputs;
-  std::span<int const> ends;  ///< what the losses read: the model's outputs, then the penalties on activities
-  std::span<shape const> output_shapes;
-  std::span<detail::traced_mask const> masks;
-  std::span<int const> order;  ///< the calls (without inputs and parts) in Keras's order, see graph/post_order.hpp
+  tracing::array_view<layer_info const> layers;
+  tracing::array_view<parameter const> parameters;
+  tracing::array_view<call_info const> calls;
+  tracing::array_view<int const> inputs;
+  tracing::array_view<nested_model_info const> nested_models;
+  tracing::array_view<nested_input_info const> nested_inputs;
+  tracing::array_view<int const> model_outputs;
+  tracing::array_view<int const> ends;  ///< what the losses read: the model's outputs, then the penalties on activities
+  tracing::array_view<shape const> output_shapes;
+  tracing::array_view<detail::traced_mask const> masks;
+  tracing::array_view<int const>
+      order;  ///< the calls (without inputs and parts) in Keras's order, see graph/post_order.hpp
 
   [[nodiscard]] constexpr call_info const& call(int index) const { return calls[index]; }
   [[nodiscard]] constexpr layer_info const& layer(int index) const { return layers[index]; }
@@ -41,12 +42,12 @@ struct graph_view {
   [[nodiscard]] constexpr int batch_size() const { return nested_models[0].batch_size; }
 
   /// The calls whose outputs a call takes.
-  [[nodiscard]] constexpr std::span<int const> inputs_of(int index) const {
+  [[nodiscard]] constexpr tracing::array_view<int const> inputs_of(int index) const {
     auto const& node = call(index);
     return inputs.subspan(node.first_input, node.input_count);
   }
   /// The same without those that only tell which steps of a sequence count: what users see.
-  [[nodiscard]] constexpr std::span<int const> own_inputs_of(int index) const {
+  [[nodiscard]] constexpr tracing::array_view<int const> own_inputs_of(int index) const {
     auto const all = inputs_of(index);
     return all.first(all.size() - call(index).mask_inputs);
   }
@@ -55,18 +56,18 @@ struct graph_view {
     return call(index).is_part() ? inputs[call(index).first_input] : index;
   }
   /// The shapes of all outputs of a call, those that nothing uses among them.
-  [[nodiscard]] constexpr std::span<shape const> shapes_of_outputs(int index) const {
+  [[nodiscard]] constexpr tracing::array_view<shape const> shapes_of_outputs(int index) const {
     auto const& node = call(index);
-    return node.output_count == 1 && node.loss_count == 0 ? std::span<shape const>(&node.shape, 1)
+    return node.output_count == 1 && node.loss_count == 0 ? tracing::array_view<shape const>(&node.shape, 1)
                                                           : output_shapes.subspan(node.first_output, node.output_count);
   }
   /// What a call of a nested model takes.
-  [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
+  [[nodiscard]] constexpr tracing::array_view<nested_input_info const> nested_inputs_of(int model) const {
     auto const& node = nested_models[model];
     return nested_inputs.subspan(node.first_input, node.input_count);
   }
   /// The calls whose outputs are those of a nested model; 0 is the model itself.
-  [[nodiscard]] constexpr std::span<int const> outputs_of(int model) const {
+  [[nodiscard]] constexpr tracing::array_view<int const> outputs_of(int model) const {
     auto const& node = nested_models[model];
     return model_outputs.subspan(node.first_output, node.output_count);
   }
@@ -88,7 +89,7 @@ struct graph_view {
     return layer;
   }
   /// The weights of a layer.
-  [[nodiscard]] constexpr std::span<parameter const> parameters_of(int index) const {
+  [[nodiscard]] constexpr tracing::array_view<parameter const> parameters_of(int index) const {
     auto const& info = layer(index);
     return parameters.subspan(info.first_parameter, info.parameter_count);
   }
@@ -135,7 +136,7 @@ constexpr graph_sizes sizes_of(traced_graph const& traced) {
           traced.output_shapes.size(), traced.masks.size(),         traced.traced_calls.size()};
 }
 
-constexpr std::size_t count_ordered(std::span<call_info const> calls) {
+constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) {
   std::size_t count = 0;
   for (auto const& call : calls) count += call.is_listed() ? 1 : 0;
   return count;

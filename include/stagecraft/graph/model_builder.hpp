@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/call_record.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/known_rules.hpp>
@@ -18,7 +19,6 @@
 #include <stagecraft/graph/state_shape.hpp>
 #include <stagecraft/graph/symbolic_tensor.hpp>
 #include <concepts>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::layers {
@@ -34,7 +34,7 @@ class model_builder {
  public:
   /// `known`: all calls, from a trace before this one.
   constexpr explicit model_builder(detail::layer_collector* collector = nullptr,
-                                   std::span<detail::known_call const> known = {})
+                                   tracing::array_view<detail::known_call const> known = {})
       : collector_(collector), known_(known) {}
   model_builder(model_builder const&) = delete;
   model_builder& operator=(model_builder const&) = delete;
@@ -85,8 +85,9 @@ class model_builder {
   // What layers, models and scopes call while they are traced.
   constexpr int layer_of(detail::call_record const& record);
   constexpr symbolic_tensor add_call(detail::call_record const& record);
-  constexpr int enter(detail::model_description const& model, int scope, std::span<symbolic_tensor const> bound);
-  constexpr void leave(std::span<symbolic_tensor const> outputs);
+  constexpr int enter(detail::model_description const& model, int scope,
+                      tracing::array_view<symbolic_tensor const> bound);
+  constexpr void leave(tracing::array_view<symbolic_tensor const> outputs);
   /// The next tensor that the model being traced is called with.
   constexpr symbolic_tensor take_input() {
     auto& frame = frames_.back();
@@ -101,7 +102,7 @@ class model_builder {
   }
   [[nodiscard]] constexpr std::string_view name_of(int layer) const { return layers[layer].name; }
   /// The mask of the tensors that a layer combines: what counts for all of them, or for each input by itself.
-  [[nodiscard]] constexpr detail::traced_mask mask_of(std::span<symbolic_tensor const> tensors,
+  [[nodiscard]] constexpr detail::traced_mask mask_of(tracing::array_view<symbolic_tensor const> tensors,
                                                       bool by_input = false) const {
     detail::traced_mask result;
     int input = 0;
@@ -175,7 +176,7 @@ class model_builder {
   }
 
   detail::layer_collector* collector_;
-  std::span<detail::known_call const> known_;
+  tracing::array_view<detail::known_call const> known_;
   growing_array<detail::nested_frame> frames_;
   growing_array<detail::model_instance> instances_;
   growing_array<detail::instance_scope> scopes_;
@@ -333,7 +334,7 @@ constexpr int model_builder::instance_of(detail::model_description const& model)
 
 /// Begins a call of a nested model, or of the outermost one. Gives its scope, which the model object keeps.
 constexpr int model_builder::enter(detail::model_description const& model, int scope,
-                                   std::span<symbolic_tensor const> bound) {
+                                   tracing::array_view<symbolic_tensor const> bound) {
   bool const again = scope >= 0;
   int const number = again ? scopes_[scope].instance : instance_of(model);
   detail::nested_frame frame;
@@ -360,7 +361,7 @@ constexpr int model_builder::enter(detail::model_description const& model, int s
   return again ? scope : frame.scope;
 }
 
-constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {
+constexpr void model_builder::leave(tracing::array_view<symbolic_tensor const> outputs) {
   auto const frame = frames_.back();
   auto& model = nested_models[frame.model];
   auto& instance = instances_[model.instance];

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <stagecraft/graph/symbolic_tensor.hpp>
 #include <stagecraft/graph/type_tag.hpp>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::detail {
@@ -42,8 +42,8 @@ struct model_description {
 
 /// A model while its layers are being traced.
 struct nested_frame {
-  int model = 0;                           // index of nested_models
-  std::span<symbolic_tensor const> bound;  // what its inputs are given
+  int model = 0;                                     // index of nested_models
+  tracing::array_view<symbolic_tensor const> bound;  // what its inputs are given
   std::size_t next_bound = 0;
   int scope = 0;
 };

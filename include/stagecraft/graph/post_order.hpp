@@ -6,20 +6,20 @@
 // in its own order.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft::detail {
 
 /// What the ordering needs to see of a graph.
 struct graph_records {
-  std::span<call_info const> calls;
-  std::span<int const> inputs;
-  std::span<nested_model_info const> nested_models;
-  std::span<nested_input_info const> nested_inputs;
-  std::span<int const> model_outputs;
+  tracing::array_view<call_info const> calls;
+  tracing::array_view<int const> inputs;
+  tracing::array_view<nested_model_info const> nested_models;
+  tracing::array_view<nested_input_info const> nested_inputs;
+  tracing::array_view<int const> model_outputs;
 };
 
 /// A node of one level: a call of a layer, or a call of a nested model.

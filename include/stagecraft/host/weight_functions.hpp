@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/description/weight_plans.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/plan_runner.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
@@ -127,7 +128,7 @@ class weight_functions {
     }
     std::array<float*, most_operations> addresses;
     plan_runner<architecture> runner(plan, workspace + 3 * room<Parameter>,
-                                     std::span(addresses).first(plan.nodes.size()));
+                                     tracing::array_view<float*>(addresses).first(plan.nodes.size()));
     float const* const inputs[]{whole};
     runner.forward({inputs, workspace + room<Parameter>});
     return runner.address(plan.output);

@@ -11,7 +11,6 @@
 #include <stagecraft/io/weight_formats.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

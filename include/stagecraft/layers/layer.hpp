@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/layer_outputs.hpp>
@@ -16,7 +17,6 @@
 #include <array>
 #include <concepts>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -211,7 +211,7 @@ struct layer : tracing::layer_base {
   template <class L>
   static constexpr diagnostics::diagnostic incomplete_problem = detail::check_layer<L>();
 
-  static constexpr auto outputs_of(Derived& self, std::span<symbolic_tensor const> given,
+  static constexpr auto outputs_of(Derived& self, tracing::array_view<symbolic_tensor const> given,
                                    diagnostics::source_line const& where) {
     symbolic_tensor const packed = trace(self, given, where);
     constexpr int most = [] {
@@ -247,7 +247,7 @@ struct layer : tracing::layer_base {
       for (int i = 0; i < result.count; ++i)
         detail::penalize<layers::activity_penalty>(result.all[i], rule, self.pipeline_stage, where);
   }
-  static constexpr symbolic_tensor trace(Derived& self, std::span<symbolic_tensor const> given,
+  static constexpr symbolic_tensor trace(Derived& self, tracing::array_view<symbolic_tensor const> given,
                                          diagnostics::source_line const& where) {
     if constexpr (Layer<Derived>) {
       for (auto const& tensor : given)
@@ -265,7 +265,7 @@ struct layer : tracing::layer_base {
 
   /// Finds the mask of the output, and of the input if the layer looks at it, which it then remembers.
   static constexpr detail::traced_mask trace_mask(Derived& self, tracing::model_builder& model,
-                                                  std::span<symbolic_tensor const> given) {
+                                                  tracing::array_view<symbolic_tensor const> given) {
     detail::traced_mask mask;
     if constexpr (requires { self.masks; }) {
       auto const all = model.mask_of(given.first(count_masked(given.size())), true);
@@ -315,7 +315,7 @@ struct layer : tracing::layer_base {
   }
 
   static constexpr symbolic_tensor trace_call(Derived& self, tracing::model_builder& model,
-                                              std::span<symbolic_tensor const> given) {
+                                              tracing::array_view<symbolic_tensor const> given) {
     detail::call_record record{};
     record.layer = &self;
     [[maybe_unused]] std::array<symbolic_tensor, most_inputs + tracing::step_masks::most> with_mask;

@@ -2,8 +2,9 @@
 // Keras's "a float or a list of floats".
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
+
 #include <cstddef>
-#include <span>
 #include <type_traits>
 
 namespace stagecraft {
@@ -41,7 +42,7 @@ struct number_list {
   [[nodiscard]] constexpr auto as_tensor(auto& ops) const {
     decltype(ops.full({1}, 0.0F)) each[capacity]{};
     for (int i = 0; i < kept(); ++i) each[i] = ops.full({1}, numbers[i]);
-    return ops.concatenate(std::span(each, static_cast<std::size_t>(kept())));
+    return ops.concatenate(tracing::array_view(each, static_cast<std::size_t>(kept())));
   }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/step_mask.hpp>
@@ -10,14 +11,13 @@
 #include <stagecraft/operations/shape_tracer.hpp>
 #include <stagecraft/operations/trace.hpp>
 #include <array>
-#include <span>
 #include <string_view>
 #include <utility>
 
 namespace stagecraft {
 
 /// The inputs of a layer whose `call` takes any number of them.
-using tensor_list = std::span<operations::tensor const>;
+using tensor_list = tracing::array_view<operations::tensor const>;
 
 /// For the first inputs of a layer: 1 for each step that counts, else 0, (batch, steps); no tensor if all count.
 using mask_list = std::array<operations::tensor, tracing::step_masks::most_inputs>;
@@ -97,7 +97,7 @@ struct open_trace {
   operations::trace traced;
   operations::tracer ops;
 
-  constexpr open_trace(std::span<shape const> shapes, int batch, bool training, std::string_view name)
+  constexpr open_trace(tracing::array_view<shape const> shapes, int batch, bool training, std::string_view name)
       : ops(traced.list, traced.weights, training) {
     traced.list.layer_name = name;
     traced.inputs.reserve(shapes.size());
@@ -171,8 +171,8 @@ struct open_trace {
 
 /// A layer's `call` on `batch` samples of inputs of these shapes. Not to be used if `trace.outputs` is empty.
 template <class L>
-constexpr operations::trace trace_layer(L const& layer, std::span<shape const> inputs, int batch, bool training,
-                                        bool finds_losses = true) {
+constexpr operations::trace trace_layer(L const& layer, tracing::array_view<shape const> inputs, int batch,
+                                        bool training, bool finds_losses = true) {
   open_trace open(inputs, batch, training, {});
   if (operations::tensor result; open.call(layer, result)) open.end(result, finds_losses);
   return std::move(open.traced);

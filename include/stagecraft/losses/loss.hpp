@@ -2,6 +2,7 @@
 // The base of losses of one's own: tf.keras.losses.Loss.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/operations/trace.hpp>
 #include <concepts>
 #include <string_view>
@@ -68,7 +69,7 @@ constexpr operations::trace trace_row(Call const& call, int columns, int target_
                                       std::string_view name) {
   operations::extents const row{1, columns}, inputs[]{{1, target_columns}, row};
   return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+      [&](operations::tracer& ops, tracing::array_view<operations::tensor const> in) {
         ops.list().kind = kind;
         operations::tensor const each = call(ops, in[0], in[1]);
         if (each.shape() != row && each.shape() != operations::extents(1, 1))

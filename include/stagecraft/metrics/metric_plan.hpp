@@ -2,10 +2,10 @@
 // What a metric that has a `result` adds to its sums, as operations on some rows.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/metrics/metric_call.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <stagecraft/operations/trace.hpp>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -15,7 +15,7 @@ constexpr operations::trace trace_metric_sums(metrics::metric const& of, bool sp
   operations::extents const row_of_output{rows, columns};
   operations::extents const inputs[]{{rows, sparse_targets ? 1 : columns}, row_of_output, {rows, 1}};
   return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+      [&](operations::tracer& ops, tracing::array_view<operations::tensor const> in) {
         ops.list().kind = "metric";
         auto const each = of.rules->call(of.options, ops, in[0], in[1]);
         if (each.rank() != 2 || each.length(0) != rows) {

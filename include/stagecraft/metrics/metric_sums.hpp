@@ -4,14 +4,14 @@
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>
-#include <span>
+#include <stagecraft/graph/array_view.hpp>
 #include <string_view>
 
 namespace stagecraft {
 
 /// Sums over the rows of an epoch, each times the row's weight: of each column that the metric's `call` gives.
 struct metric_sums {
-  std::span<double const> values;
+  tracing::array_view<double const> values;
   double weight = 0;  ///< the sum of the rows' weights: their number, where they have none
 
   [[nodiscard]] constexpr double operator[](int column) const { return values[column]; }

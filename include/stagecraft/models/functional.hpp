@@ -4,9 +4,9 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <cstddef>
-#include <span>
 #include <utility>
 
 namespace stagecraft {
@@ -42,7 +42,7 @@ struct functional : models::callable_model<Derived> {
     }
   }
 
-  static constexpr auto trace(tracing::model_builder& builder, std::span<symbolic_tensor const>) {
+  static constexpr auto trace(tracing::model_builder& builder, tracing::array_view<symbolic_tensor const>) {
     return Derived::build(builder);
   }
 };

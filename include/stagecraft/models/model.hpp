@@ -5,12 +5,12 @@
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <utility>
 
 namespace stagecraft::models {
@@ -24,7 +24,7 @@ namespace stagecraft::detail {
 
 /// Calls `model.call(builder, x...)` with the tensors of a span; the number of inputs is part of the type.
 template <std::size_t... Index>
-constexpr auto call_subclass(auto& model, model_builder& builder, std::span<symbolic_tensor const> tensors,
+constexpr auto call_subclass(auto& model, model_builder& builder, tracing::array_view<symbolic_tensor const> tensors,
                              std::index_sequence<Index...>) {
   return model.call(builder, tensors[Index]...);
 }
@@ -39,12 +39,13 @@ constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
                    type_name<Subclass>(), ", input{28, 28}>");
     return problem;
   }
-  constexpr bool callable = requires(Subclass& subclass, model_builder& builder, std::span<symbolic_tensor const> x) {
-    subclass.call(builder, x[Index]...);
-  };
+  constexpr bool callable =
+      requires(Subclass& subclass, model_builder& builder, tracing::array_view<symbolic_tensor const> x) {
+        subclass.call(builder, x[Index]...);
+      };
   if constexpr (callable) {
     using result = decltype(std::declval<Subclass&>().call(
-        std::declval<model_builder&>(), std::declval<std::span<symbolic_tensor const>&>()[Index]...));
+        std::declval<model_builder&>(), std::declval<tracing::array_view<symbolic_tensor const>&>()[Index]...));
     return check_result<Subclass, result>("call");
   } else {
     constexpr int count = sizeof...(Index);
@@ -113,7 +114,7 @@ struct built_model : model_base {
     return detail::check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
   }
 
-  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const>) {
+  static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const>) {
     Subclass subclass{};
     return call(builder, subclass);
   }

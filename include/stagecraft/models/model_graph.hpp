@@ -3,12 +3,12 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <array>
 #include <concepts>
-#include <span>
 
 namespace stagecraft {
 
@@ -29,7 +29,8 @@ consteval bool begins_with_input() {
 /// Runs a model's own code against a builder. After a broken rule, a model of one input stands in, so that what
 /// follows finds something harmless.
 template <class M>
-constexpr traced_graph trace_model(layer_collector* collector = nullptr, std::span<known_call const> known = {}) {
+constexpr traced_graph trace_model(layer_collector* collector = nullptr,
+                                   tracing::array_view<known_call const> known = {}) {
   model_builder builder(collector, known);
   builder.enter(description_of_model<M>(), -1, {});
   M m{};
@@ -88,7 +89,7 @@ struct not_a_model : callable_model<not_a_model> {
     problem.already_reported();
     return problem;
   }
-  static constexpr symbolic_tensor trace(model_builder&, std::span<symbolic_tensor const>) { return {}; }
+  static constexpr symbolic_tensor trace(model_builder&, tracing::array_view<symbolic_tensor const>) { return {}; }
 };
 
 template <class M>

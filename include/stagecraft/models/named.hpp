@@ -3,10 +3,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::models {
@@ -22,7 +22,7 @@ struct named_model : callable_model<named_model<Name, M>> {
     return detail::definition_problem<M, Inputs>;
   }
 
-  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const> bound) {
+  static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const> bound) {
     return M{}.trace(builder, bound);
   }
 };

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <stagecraft/diagnostics/stand_in.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -167,7 +167,7 @@ inline constexpr auto const& output_shape_of = detail::shape_of_call<M, Call>();
 namespace detail {
 
 template <std::size_t Count>
-constexpr std::array<int, Count> to_array(std::span<int const> values) {
+constexpr std::array<int, Count> to_array(tracing::array_view<int const> values) {
   std::array<int, Count> result{};
   for (std::size_t i = 0; i < Count; ++i) result[i] = values[i];
   return result;

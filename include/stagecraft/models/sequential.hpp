@@ -6,13 +6,13 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <concepts>
 #include <cstddef>
-#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -60,7 +60,7 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
   }
 
   /// Calls one layer after the other. Inside another model the input comes from there; an own `input` must agree.
-  static constexpr symbolic_tensor trace(model_builder& builder, std::span<symbolic_tensor const> bound) {
+  static constexpr symbolic_tensor trace(model_builder& builder, tracing::array_view<symbolic_tensor const> bound) {
     symbolic_tensor x{&builder, 0};
     bool has_input = false;
     if (!bound.empty() && !detail::begins_with_input<Layers...>()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/post_order.hpp>
@@ -11,7 +12,6 @@
 #include <stagecraft/models/summary_options.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::models {
@@ -31,11 +31,11 @@ struct summary_row {
   bool is_input = false;
   bool is_model = false;
   /// Its outputs' shapes, without the batch: one, but for a nested model or a layer with several outputs.
-  std::span<shape const> output_shapes;
+  tracing::array_view<shape const> output_shapes;
   /// Its calls give different shapes; `output_shapes` is the first call's.
   bool has_several_shapes = false;
   /// The inputs of all its calls; empty for an input.
-  std::span<summary_connection const> connected_to;
+  tracing::array_view<summary_connection const> connected_to;
 
   [[nodiscard]] constexpr shape const& output_shape() const { return output_shapes[0]; }
 };
@@ -196,8 +196,8 @@ template <Model M>
 inline constexpr auto summary_rows = [] {
   auto const& tables = detail::frozen<detail::make_summary<M>>;
   auto rows = tables.rows;
-  std::span<shape const> shapes(tables.shapes);
-  std::span<summary_connection const> connections(tables.connections);
+  tracing::array_view<shape const> shapes(tables.shapes);
+  tracing::array_view<summary_connection const> connections(tables.connections);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto const shape_count = static_cast<std::size_t>(tables.shape_counts[i]);
     auto const connection_count = static_cast<std::size_t>(tables.connection_counts[i]);
@@ -261,13 +261,14 @@ struct summary_totals {
   return text;
 }
 
-[[gnu::cold]] inline void print_summary(std::span<summary_row const> rows, summary_totals const& model,
+[[gnu::cold]] inline void print_summary(tracing::array_view<summary_row const> rows, summary_totals const& model,
                                         summary_options const& options) {
   static constexpr double chain_widths[]{0.45, 0.85, 1.0};
   static constexpr double graph_widths[]{0.33, 0.55, 0.67, 1.0};
   bool const chain = model.sequential_like;
-  table_printer const table(options, chain ? 65 : 98,
-                            chain ? std::span<double const>(chain_widths) : std::span<double const>(graph_widths));
+  table_printer const table(
+      options, chain ? 65 : 98,
+      chain ? tracing::array_view<double const>(chain_widths) : tracing::array_view<double const>(graph_widths));
   table.title("Model", model.name);
   table.rule('_');
   table.row({"Layer (type)", "Output Shape", "Param #", "Connected to"});

@@ -2,6 +2,7 @@
 // What a composite's own gradient rule is given.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/operations/tracer.hpp>
 
 namespace stagecraft::operations {
@@ -28,7 +29,7 @@ class composite_gradient {
   [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
   /// Says what the gradient of operand `index` is. Operands that nothing is said of have none.
   constexpr void give(int index, tensor gradient) { given_[index] = gradient; }
-  [[nodiscard]] constexpr std::span<tensor const> given() const noexcept {
+  [[nodiscard]] constexpr tracing::array_view<tensor const> given() const noexcept {
     return {given_, static_cast<std::size_t>(count_ < most_operands ? count_ : most_operands)};
   }
 

@@ -2,11 +2,11 @@
 // What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
-#include <span>
 #include <utility>
 
 namespace stagecraft::operations {
@@ -161,8 +161,8 @@ struct frozen_formula {
 struct formula_view {
   static constexpr std::size_t most_steps = 128;
 
-  std::span<formula_step const> steps;
-  std::span<int const> results;
+  tracing::array_view<formula_step const> steps;
+  tracing::array_view<int const> results;
 };
 
 }  // namespace stagecraft::operations

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/kinds/operation.hpp>
 #include <initializer_list>
-#include <span>
 
 namespace stagecraft::operations {
 
@@ -19,7 +19,7 @@ class operation_list {
   }
 
   /// Appends an operation and gives its number. Gradients flow through it if they do through one of its operands.
-  constexpr int append(operation const& what, extents const& shape, std::span<int const> reads = {}) {
+  constexpr int append(operation const& what, extents const& shape, tracing::array_view<int const> reads = {}) {
     bool has_gradient = is_source(what);
     for (int const id : reads) has_gradient |= node_of(id).has_gradient;
     if (auto const* elementwise = what.if_is<map>()) has_gradient &= is_differentiable(elementwise->apply);
@@ -28,7 +28,7 @@ class operation_list {
     return static_cast<int>(nodes.size()) - 1;
   }
   constexpr int append(operation const& what, extents const& shape, std::initializer_list<int> reads) {
-    return append(what, shape, std::span<int const>(reads.begin(), reads.size()));
+    return append(what, shape, tracing::array_view<int const>(reads.begin(), reads.size()));
   }
 
   [[nodiscard]] constexpr node const& node_of(int id) const { return nodes[id]; }

@@ -3,10 +3,10 @@
 // (differentiation.hpp).
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <concepts>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::operations {
@@ -24,7 +24,7 @@ struct trace {
 
 /// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; it gives one tensor or an array of them.
 template <class Call>
-constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bool training = true,
+constexpr trace trace_call(Call const& call, tracing::array_view<extents const> shapes, bool training = true,
                            std::string_view layer_name = {}) {
   trace result;
   result.list.layer_name = layer_name;
@@ -34,7 +34,7 @@ constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bo
     inputs.push_back(ops.append(input{static_cast<int>(inputs.size())}, shape));
     result.inputs.push_back(inputs.back().id);
   }
-  auto const outputs = call(ops, std::span<tensor const>(inputs));
+  auto const outputs = call(ops, tracing::array_view<tensor const>(inputs));
   if constexpr (std::convertible_to<decltype(outputs), tensor>)
     result.outputs.push_back(outputs.id);
   else

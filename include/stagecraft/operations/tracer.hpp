@@ -2,6 +2,7 @@
 // What a layer's `call` is given beside its tensors: weights, and the operations that need more than operands.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
@@ -144,7 +145,7 @@ class tracer {
     if (x.shape() == shape && where.step == 1) return x;
     return append(where, shape, {x.id});
   }
-  constexpr tensor concatenate(std::span<tensor const> parts, int axis = -1) {
+  constexpr tensor concatenate(tracing::array_view<tensor const> parts, int axis = -1) {
     tensor const first = parts[0];
     if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
     int const along = first.shape().from_front(axis);
@@ -157,11 +158,10 @@ class tracer {
       shape[along] += part.shape()[along];
       ids.push_back(part.id);
     }
-    if (parts.size() == 1) return first;
-    return {list_, list_->append(operations::concatenate{along}, shape, ids)};
+    return parts.size() == 1 ? first : tensor{list_, list_->append(operations::concatenate{along}, shape, ids)};
   }
   constexpr tensor concatenate(std::initializer_list<tensor> parts, int axis = -1) {
-    return concatenate(std::span<tensor const>(parts.begin(), parts.size()), axis);
+    return concatenate(tracing::array_view<tensor const>(parts.begin(), parts.size()), axis);
   }
   /// The rows of a table that the indices name: Keras's `take` along axis 0.
   constexpr tensor take(tensor table, tensor indices) {
@@ -213,9 +213,9 @@ class tracer {
   /// Several results of a layer as one, the rows of which stand side by side: `return ops.outputs({y, state})`, where
   /// the layer says how many they may be, `static constexpr int most_outputs`, and how many they are, `output_count()`.
   constexpr tensor outputs(std::initializer_list<tensor> each) {
-    return outputs(std::span<tensor const>(each.begin(), each.size()));
+    return outputs(tracing::array_view<tensor const>(each.begin(), each.size()));
   }
-  constexpr tensor outputs(std::span<tensor const> each) {
+  constexpr tensor outputs(tracing::array_view<tensor const> each) {
     tracing::growing_array<tensor> rows;
     list_->packed.clear();
     for (tensor const one : each) {

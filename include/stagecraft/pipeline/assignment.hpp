@@ -3,13 +3,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/pipeline/assigned_layer.hpp>
 #include <stagecraft/pipeline/stages.hpp>
 #include <stagecraft/pipeline/written_assignment.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace stagecraft {
@@ -59,8 +59,8 @@ struct any_assignment {
 /// Reads a stage list against a model's calls, level by level.
 class stage_list_reader {
  public:
-  constexpr stage_list_reader(graph_view const& graph, std::span<stage_token const> tokens, std::span<int> stages,
-                              diagnostic& problem)
+  constexpr stage_list_reader(graph_view const& graph, tracing::array_view<stage_token const> tokens,
+                              tracing::array_view<int> stages, diagnostic& problem)
       : graph_(graph), tokens_(tokens), stages_(stages), problem_(problem) {}
 
   constexpr void read() { read_level(0, 0, static_cast<int>(graph_.order.size())); }
@@ -121,8 +121,8 @@ class stage_list_reader {
   }
 
   graph_view const& graph_;
-  std::span<stage_token const> tokens_;
-  std::span<int> stages_;
+  tracing::array_view<stage_token const> tokens_;
+  tracing::array_view<int> stages_;
   diagnostic& problem_;
   std::size_t position_ = 0;
 };

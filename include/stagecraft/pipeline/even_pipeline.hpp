@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/pipeline/linear_order.hpp>
 #include <stagecraft/pipeline/partition.hpp>
@@ -11,7 +12,6 @@
 #include <stagecraft/pipeline/stages.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft {
 
@@ -48,7 +48,7 @@ inline constexpr partition even_partition = find_even_partition<M, Stages>();
 template <int Stages>
 struct even_stages {
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic& problem) {
     if constexpr (Stages < 2 || Stages > partition::capacity) {
       problem.report(2054, "even_pipeline is to divide model '", graph_of<M>.name(), "' into ", Stages,
                      Stages == 1 ? " stage" : " stages", "; a pipeline has 2 to ", partition::capacity);

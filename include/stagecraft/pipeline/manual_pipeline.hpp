@@ -7,13 +7,13 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/pipeline/name_pattern.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/stages.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -138,7 +138,7 @@ struct stage_pattern {
   std::string_view text;
   int stage = 0;
   name_pattern const* pattern = nullptr;
-  std::span<bool const> matched;  ///< by layer
+  tracing::array_view<bool const> matched;  ///< by layer
 
   [[nodiscard]] constexpr std::string_view shown() const { return text.substr(0, 80); }
 };
@@ -159,8 +159,8 @@ constexpr std::size_t size_of_list(name_pattern_list<Pattern...>) {
 }
 
 /// E2052: a pattern cannot be read. E2051: one matches no layer. E2050: a layer is matched by none.
-constexpr void assign_by_name(graph_view const& graph, std::span<stage_pattern const> patterns, int stages,
-                              std::span<int> of_call, diagnostic& problem) {
+constexpr void assign_by_name(graph_view const& graph, tracing::array_view<stage_pattern const> patterns, int stages,
+                              tracing::array_view<int> of_call, diagnostic& problem) {
   for (auto const& [text, stage, pattern, matched] : patterns)
     if (pattern->failed())
       problem.report(2052, "the pattern '", text.substr(0, 80), "' of pipeline stage ", stage,
@@ -208,7 +208,7 @@ struct stages_by_name {
   }();
 
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic& problem) {
     check_arguments(problem);
     if (problem.failed()) return;
     stage_patterns<M, (std::size_t{0} + ... + size_of_list(list_patterns<Argument>()))> all;
@@ -221,7 +221,7 @@ struct stages_by_name {
  private:
   /// The stage of unmatched layers is that of all, until a pattern says otherwise.
   template <stage_argument One>
-  static constexpr void start_with(graph_view const& graph, std::span<int> of_call) {
+  static constexpr void start_with(graph_view const& graph, tracing::array_view<int> of_call) {
     if constexpr (is_stage_of_unmatched<typename decltype(One)::type>)
       for (int const call : graph.order) of_call[call] = One.value.stage;
   }

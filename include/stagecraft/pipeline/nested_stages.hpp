@@ -3,10 +3,10 @@
 // an assignment of its own do in Keras on IPU.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <cstddef>
-#include <span>
 #include <utility>
 
 namespace stagecraft::detail {
@@ -14,7 +14,7 @@ namespace stagecraft::detail {
 /// The stages of a model as it is by itself.
 struct own_stages {
   bool pipelined = false;
-  std::span<int const> of_call;  ///< by the calls of its graph
+  tracing::array_view<int const> of_call;  ///< by the calls of its graph
   bool maps_devices = false;
 };
 
@@ -38,7 +38,7 @@ constexpr growing_array<int> stages_as_made(own_stages const& stages) {
 /// Traces M inside another model and gives its calls these stages; without any, that of the scope around the call.
 /// Scopes in the model's own code say nothing then. E2011, E2056.
 template <class M>
-constexpr auto trace_with_stages(model_builder& builder, std::span<symbolic_tensor const> bound,
+constexpr auto trace_with_stages(model_builder& builder, tracing::array_view<symbolic_tensor const> bound,
                                  own_stages const& stages) {
   fixed_name const name = builder.nested_models.back().name;
   if (stages.pipelined && builder.open_stage != unassigned)

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -27,15 +27,15 @@ namespace stagecraft::pipeline {
 /// exclusive part its weights and state, and whose temporaries include tensors that are carried along for later
 /// positions.
 struct partition_costs {
-  std::span<long long const> cycles = {};  ///< of each position, in any unit
-  std::span<long long const> transfer =
-      {};                             ///< of a cut right before each position, in the same unit; the first is not used
-  std::span<bool const> joined = {};  ///< whether a position is in the stage of the one before
-  std::span<long long const> exclusive = {};  ///< memory of each position
-  std::span<long long const> temporary = {};  ///< memory while a position is carried out
-  std::span<int const> kind = {};             ///< of each position, from 0; -1: shares nothing
-  std::span<long long const> shared = {};     ///< memory of each kind
-  long long capacity = -1;                    ///< memory of a stage; -1: any
+  tracing::array_view<long long const> cycles = {};  ///< of each position, in any unit
+  tracing::array_view<long long const> transfer =
+      {};  ///< of a cut right before each position, in the same unit; the first is not used
+  tracing::array_view<bool const> joined = {};          ///< whether a position is in the stage of the one before
+  tracing::array_view<long long const> exclusive = {};  ///< memory of each position
+  tracing::array_view<long long const> temporary = {};  ///< memory while a position is carried out
+  tracing::array_view<int const> kind = {};             ///< of each position, from 0; -1: shares nothing
+  tracing::array_view<long long const> shared = {};     ///< memory of each kind
+  long long capacity = -1;                              ///< memory of a stage; -1: any
 
   [[nodiscard]] constexpr int size() const { return static_cast<int>(cycles.size()); }
   [[nodiscard]] constexpr long long transfer_before(int position) const { return value(transfer, position); }
@@ -65,7 +65,7 @@ struct partition_costs {
   }
 
  private:
-  [[nodiscard]] static constexpr long long value(std::span<long long const> list, int position) {
+  [[nodiscard]] static constexpr long long value(tracing::array_view<long long const> list, int position) {
     return position < static_cast<int>(list.size()) ? list[position] : 0;
   }
   [[nodiscard]] constexpr int kind_of(int position) const {

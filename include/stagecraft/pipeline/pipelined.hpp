@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/stand_in.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/models/named.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/pipeline/assignment.hpp>
@@ -17,7 +18,6 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <span>
 #include <type_traits>
 
 namespace stagecraft::pipeline {
@@ -30,7 +30,7 @@ struct pipelined_model : callable_model<pipelined_model<M, Assignment, Devices>>
   using unstaged = M;
   template <fixed_text Name>
   using with_name = pipelined_model<named<Name, M>, Assignment, Devices>;
-  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const> bound);
+  static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const> bound);
 };
 
 }  // namespace stagecraft::pipeline
@@ -118,9 +118,11 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
       }
     } else if constexpr (is_range_of_stages<assignment_type>) {
       read_range(result);
-    } else if constexpr (requires { Assignment.template assign_stages<M>(std::span<int>{}, result.problem); }) {
+    } else if constexpr (requires {
+                           Assignment.template assign_stages<M>(tracing::array_view<int>{}, result.problem);
+                         }) {
       // A rule for any model, such as that of manual_pipeline.
-      Assignment.template assign_stages<M>(std::span<int>(result.of_call), result.problem);
+      Assignment.template assign_stages<M>(tracing::array_view<int>(result.of_call), result.problem);
     } else {
       result.problem.report(
           2016, "the stages are given as a value of type '", type_name<assignment_type>(),
@@ -269,7 +271,7 @@ namespace stagecraft::pipeline {
 
 template <Model M, auto Assignment, auto Devices>
 constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& builder,
-                                                              std::span<symbolic_tensor const> bound) {
+                                                              tracing::array_view<symbolic_tensor const> bound) {
   if constexpr (detail::has_invalid_stages<pipelined_model>) {
     builder.problem.already_reported();
     return decltype(M::trace(builder, bound)){};

@@ -5,13 +5,13 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/solution_reader.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -64,8 +64,8 @@ struct named_call {
 
 /// Sets the stages of a model's calls. `of_call` begins with `unassigned`. E3042 a name that is no layer's; E3043 a
 /// layer without a stage; E3044 not as many devices as stages; E3045 a name that is there twice.
-constexpr void assign_by_solution(graph_view const& graph, solution_reader const& solution, std::span<int> of_call,
-                                  diagnostic& problem) {
+constexpr void assign_by_solution(graph_view const& graph, solution_reader const& solution,
+                                  tracing::array_view<int> of_call, diagnostic& problem) {
   if (solution.problem.failed()) {
     problem = solution.problem;
     return;
@@ -143,7 +143,7 @@ struct solution_devices {
 template <auto const& Text>
 struct stages_of_solution {
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic& problem) {
     using text_type = std::remove_cvref_t<decltype(Text)>;
     if constexpr (std::is_convertible_v<text_type const&, std::string_view>)
       assign_by_solution(graph_of<M>, solution_reader(text_of_solution(Text)), of_call, problem);

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/detail/table.hpp>
 #include <stagecraft/models/summary_options.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::pipeline {
@@ -23,7 +23,7 @@ struct pipeline_summary_row {
   int pipeline_stage = unassigned;
   int nested_model = 0;          ///< the number of the nested model's call that it belongs to; 0: the model itself
   fixed_name nested_model_name;  ///< empty for the model itself
-  std::span<fixed_name const> input_layers;  ///< the layers and nested models whose outputs it takes
+  tracing::array_view<fixed_name const> input_layers;  ///< the layers and nested models whose outputs it takes
 };
 
 }  // namespace stagecraft::pipeline
@@ -68,7 +68,7 @@ template <Model M>
 inline constexpr auto pipeline_summary_rows = [] {
   auto const& graph = graph_of<M>;
   std::array<pipeline_summary_row, graph_of<M>.order.size()> rows{};
-  std::span<fixed_name const> names(detail::input_names<M>);
+  tracing::array_view<fixed_name const> names(detail::input_names<M>);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     int const index = graph.order[i];
     auto const& call = graph.call(index);
@@ -105,14 +105,14 @@ inline void print_nested_titles(table_printer const& table, graph_view const& gr
   table.rule('-');
 }
 
-inline void print_pipeline_summary(graph_view const& graph, std::span<pipeline_summary_row const> rows,
+inline void print_pipeline_summary(graph_view const& graph, tracing::array_view<pipeline_summary_row const> rows,
                                    summary_options const& options) {
   static constexpr double sequential_widths[]{0.5, 1.0};
   static constexpr double graph_widths[]{0.4, 0.8, 1.0};
   bool const sequential = graph.kind() == model_kind::sequential;
-  table_printer const table(
-      options, sequential ? 60 : 89,
-      sequential ? std::span<double const>(sequential_widths) : std::span<double const>(graph_widths));
+  table_printer const table(options, sequential ? 60 : 89,
+                            sequential ? tracing::array_view<double const>(sequential_widths)
+                                       : tracing::array_view<double const>(graph_widths));
   table.title("Model", graph.name());
   table.rule('_');
   if (sequential)

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/graph.hpp>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -12,9 +12,10 @@ namespace stagecraft::detail {
 /// device i).
 struct staged_graph {
   graph_view const& graph;
-  std::span<int const> stages;
-  std::span<int const> devices;
-  std::span<bool const> beside;  ///< whether a stage works at the same time as the one before it; empty: none does
+  tracing::array_view<int const> stages;
+  tracing::array_view<int const> devices;
+  tracing::array_view<bool const>
+      beside;  ///< whether a stage works at the same time as the one before it; empty: none does
 
   [[nodiscard]] constexpr int stage(int call) const { return stages[call]; }
   [[nodiscard]] constexpr int highest_stage() const {

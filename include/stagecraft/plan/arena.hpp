@@ -2,8 +2,8 @@
 // Places buffers with known lifetimes in one block of memory.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -17,7 +17,7 @@ struct buffer_request {
 
 /// First fit in the order of the first steps; memory is free again after a buffer's last step. Offsets are multiples of
 /// `alignment`, 16 floats if nothing else is asked for. Returns the floats needed in all.
-constexpr long long place(std::span<buffer_request> requests, long long alignment = 16) {
+constexpr long long place(tracing::array_view<buffer_request> requests, long long alignment = 16) {
   // Plain pointers: this is a constant evaluation for hundreds of buffers, in which each call of a function counts.
   buffer_request* const buffers = requests.data();
   int const count = static_cast<int>(requests.size());

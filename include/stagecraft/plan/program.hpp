@@ -6,6 +6,7 @@
 
 #include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/core/embedding.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
@@ -17,7 +18,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 namespace stagecraft::plan {
@@ -45,8 +45,8 @@ namespace stagecraft::detail {
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
-  constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode,
-                    std::uint64_t logits, stored_types stored, bool leaves_out_penalties)
+  constexpr planner(graph_view const& graph, tracing::array_view<call_needs const> needs, int batch,
+                    execution_mode mode, std::uint64_t logits, stored_types stored, bool leaves_out_penalties)
       : graph_(graph), trains_(mode == execution_mode::training), stored_(stored), count_(static_cast<int>(Calls)) {
     result_.batch = batch;
     if (leaves_out_penalties) {

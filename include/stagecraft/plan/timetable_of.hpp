@@ -12,7 +12,6 @@
 #include <stagecraft/plan/call_needs.hpp>
 #include <array>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft {
 

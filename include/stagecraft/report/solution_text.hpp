@@ -2,6 +2,7 @@
 // The stages of a model as a solution file, which sc::pipeline::solution_file and `stagecraft convert` read.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/plan/layer_path.hpp>
@@ -16,7 +17,7 @@ namespace stagecraft {
 /// The text of a solution file: names with their stages, and the device of each stage. A name has neither quotes nor
 /// backslashes.
 [[nodiscard]] inline std::string solution_text(std::span<std::pair<std::string, int> const> mapping,
-                                               std::span<int const> devices) {
+                                               tracing::array_view<int const> devices) {
   std::string text = "{\n \"device_mapping\": [";
   for (std::size_t i = 0; i < devices.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(devices[i]);
   text += "],\n \"pipeline_mapping\": {";

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>

@@ -2,6 +2,7 @@
 // What layers learn of data without training: Keras's `adapt` of Normalization and Discretization.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/layers/preprocessing/discretization.hpp>
 #include <stagecraft/layers/preprocessing/normalization.hpp>
 #include <stagecraft/models/queries.hpp>
@@ -158,7 +159,7 @@ std::vector<weight_array> adapted_weights(sample_set const& data) {
     return {};
   } else {
     constexpr auto const& sample = output_shape_of<M, inputs_of<M, Call>[0]>;
-    check_shapes("data", data, std::span<shape const>(&sample, 1));
+    check_shapes("data", data, tracing::array_view<shape const>(&sample, 1));
     check_count("data", data[0].count());
     return adapt_layer(layer_of<M, Call>, sample, data[0]);
   }

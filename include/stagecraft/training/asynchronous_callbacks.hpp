@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/threads/outfeed_queue.hpp>
 #include <stagecraft/threads/polling_thread.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::trainers {
 
@@ -57,7 +57,7 @@ class asynchronous_callbacks {
     std::atomic<bool> stops = false;
 
     call_hooks(trainable* of, callback_list* called) : model(of), callbacks(called) {}
-    void operator()(std::int64_t step, std::span<values_of_one const> results) {
+    void operator()(std::int64_t step, tracing::array_view<values_of_one const> results) {
       auto const batch = static_cast<int>(step);
       values_of_all all;
       std::copy(results.begin(), results.end(), all.begin());

@@ -3,12 +3,12 @@
 // Keras counterpart: metrics_utils.update_confusion_matrix_variables, MeanIoU.update_state.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/metrics/confusion/confusion.hpp>
 #include <stagecraft/training/metric_scores.hpp>
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <span>
 #include <type_traits>
 
 namespace stagecraft::detail {
@@ -28,7 +28,8 @@ class confusion_counter {
   static constexpr std::size_t size = 2 * between * static_cast<std::size_t>(labels);
 
   template <class Target>
-  static void add(float const* prediction, Target const* target, double weight, std::span<double, size> sums) noexcept {
+  static void add(float const* prediction, Target const* target, double weight,
+                  tracing::array_view<double> sums) noexcept {
     std::array<bool, Width> is_in_top{};
     if constexpr (Metric.k > 0 && Metric.k < Width) find_top(prediction, is_in_top);
     for (int column = 0; column < Width; ++column) {
@@ -107,7 +108,8 @@ struct class_matrix_counter {
   static constexpr std::size_t size = static_cast<std::size_t>(classes) * static_cast<std::size_t>(classes);
 
   template <class Target>
-  static void add(float const* prediction, Target const* target, double weight, std::span<double, size> sums) noexcept {
+  static void add(float const* prediction, Target const* target, double weight,
+                  tracing::array_view<double> sums) noexcept {
     int const predicted = class_of(prediction);
     int wanted = 0;
     if constexpr (std::is_same_v<Target, float>)

@@ -3,6 +3,7 @@
 // Keras counterpart: the update_state of the metrics.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/traced_loss.hpp>
 #include <stagecraft/kernels/loss/loss_elementwise.hpp>
 #include <stagecraft/losses/along_axis.hpp>
@@ -10,7 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <limits>
-#include <span>
 #include <type_traits>
 
 namespace stagecraft::detail {
@@ -61,7 +61,8 @@ struct mean_of_scores {
   static constexpr std::size_t size = 1;
 
   template <class Target>
-  static void add(float const* prediction, Target const* target, double weight, std::span<double, size> sums) noexcept {
+  static void add(float const* prediction, Target const* target, double weight,
+                  tracing::array_view<double> sums) noexcept {
     sums[0] += score(prediction, target) * weight;
   }
   [[nodiscard]] static double result(metric_sums const& sums) { return sums.mean(0); }

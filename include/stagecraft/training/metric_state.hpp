@@ -6,6 +6,7 @@
 
 #include <stagecraft/description/output_masks.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/plan_runner.hpp>
 #include <stagecraft/metrics/metric_plan.hpp>
 #include <stagecraft/metrics/resolve.hpp>
@@ -15,7 +16,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 
 namespace stagecraft::trainers {
@@ -51,7 +51,7 @@ class traced_sums {
 
   template <class Target, class Weight>
   static void add_rows(float const* predictions, Target const* targets, int count, Weight const& weight,
-                       std::span<double, size> sums) noexcept {
+                       tracing::array_view<double> sums) noexcept {
     std::array<float, static_cast<std::size_t>(rows) * Width> some_predictions;
     std::array<float, static_cast<std::size_t>(rows) * target_width> some_targets;
     std::array<float, rows> weights;
@@ -70,7 +70,7 @@ class traced_sums {
 
  private:
   static void add_some(float const* predictions, float const* targets, float const* weights,
-                       std::span<double, size> sums) noexcept {
+                       tracing::array_view<double> sums) noexcept {
     using runner = plan_runner<>;
     alignas(64) std::array<float, static_cast<std::size_t>(runner::floats(plan)) + 1> memory;
     std::array<float*, plan.nodes.size()> addresses;
@@ -115,8 +115,9 @@ class metric_state {
   /// \param weights null, or so many weights for so many rows, to be multiplied by `factor`: a row has the first one of
   /// its own, or shares one with its neighbours
   template <class Target>
-  void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr, int factor = 1,
-              int weights_per_sample = 1, int rows_per_sample = 1) noexcept {
+  [[gnu::noinline]] void update(float const* predictions, Target const* targets, int rows,
+                                float const* weights = nullptr, int factor = 1, int weights_per_sample = 1,
+                                int rows_per_sample = 1) noexcept {
     add(predictions, targets, rows, [&](int row) {
       return weights == nullptr
                  ? 1.0F
@@ -152,14 +153,16 @@ class metric_state {
       else
         return 1;
     }();
-    if constexpr (requires { counter::add_rows(predictions, targets, rows, weight, std::span(sums_)); }) {
-      counter::add_rows(predictions, targets, rows, weight, std::span(sums_));
+    if constexpr (requires {
+                    counter::add_rows(predictions, targets, rows, weight, tracing::array_view<double>(sums_));
+                  }) {
+      counter::add_rows(predictions, targets, rows, weight, tracing::array_view<double>(sums_));
       for (int row = 0; row < rows; ++row) weight_ += static_cast<double>(weight(row));
     } else {
       for (int row = 0; row < rows; ++row) {
         auto const weight_of_row = static_cast<double>(weight(row));
         counter::add(predictions + std::ptrdiff_t{row} * Width, targets + std::ptrdiff_t{row} * target_width,
-                     weight_of_row, std::span(sums_));
+                     weight_of_row, tracing::array_view<double>(sums_));
         weight_ += weight_of_row;
       }
     }

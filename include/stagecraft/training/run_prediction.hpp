@@ -2,6 +2,7 @@
 // What `predict` does, of a trainer and of a predictor.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
@@ -12,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace stagecraft::detail {
@@ -45,7 +45,7 @@ auto call_model(Session& session, sample_set const& x) {
   batch_loader<Session> const data(x);
   check_one_batch(data.count(), Session::batch);
   if constexpr (Session::graph.is_stateful()) check_full_batches("x", data.count(), Session::batch, Session::batch);
-  auto const rows = std::span(samples_of_batch<Session::batch>).first(data.count());
+  auto const rows = tracing::array_view<std::int32_t const>(samples_of_batch<Session::batch>).first(data.count());
   std::array<float const*, Session::output_count> results{};
   session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
                [&](auto const& step) {

@@ -8,6 +8,7 @@
 
 #include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/description/unsuited_loss.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/history.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
@@ -27,7 +28,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -331,7 +331,8 @@ class model_trainer
   batch_values<Kind> run_single(loader const& data) {
     detail::check_one_batch(data.count(), training.batch_size);
     if constexpr (keeps_states) check_full_batches("x", data.count(), training.batch_size, training.batch_size);
-    auto const rows = std::span(detail::samples_of_batch<training.batch_size>).first(data.count());
+    auto const rows =
+        tracing::array_view<std::int32_t const>(detail::samples_of_batch<training.batch_size>).first(data.count());
     typename results<Kind>::results_of_one means;
     means.begin_execution(1);
     this->session().begin_run();

@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/training/callbacks/weight_array.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -113,7 +113,8 @@ template <class M, auto const& Weights, class Session>
 }
 
 /// "(2, 3)".
-[[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_dimensions(std::span<int const> dimensions) {
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_dimensions(
+    tracing::array_view<int const> dimensions) {
   std::string list = "(";
   for (int const dimension : dimensions) {
     if (list.size() > 1) list.append(", ");
@@ -125,7 +126,7 @@ template <class M, auto const& Weights, class Session>
 [[gnu::cold]] inline void check_weight(weight_array const& found, std::string const& name, shape const& expected) {
   if (!found.name.empty() && found.name != name)
     throw_data_error("E4009", "set_weights: expected weight '%s', found '%s'", name.c_str(), found.name.c_str());
-  std::span<int const> const dimensions(expected.begin(), expected.end());
+  tracing::array_view<int const> const dimensions(expected.begin(), expected.end());
   bool same = found.shape.size() == dimensions.size();
   for (std::size_t i = 0; same && i < dimensions.size(); ++i) same = found.shape[i] == dimensions[i];
   if (!same)

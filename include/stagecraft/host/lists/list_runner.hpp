@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/list_rows.hpp>
 #include <stagecraft/host/lists/list_workspace.hpp>
 #include <stagecraft/host/lists/pooling_kernels.hpp>
@@ -17,7 +18,6 @@
 #include <stagecraft/threads/share.hpp>
 #include <cmath>
 #include <cstring>
-#include <span>
 
 namespace stagecraft::cpu {
 
@@ -32,12 +32,12 @@ class list_runner : list_rows<Arch> {
 
   /// `workspace`: floats that no value uses, as many as `list_workspace` says. `seed` and `stream` are those of the
   /// call. `joins`: what products do beside; without them each operation is carried out by itself.
-  list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
-              float* workspace, std::uint64_t seed, std::uint64_t stream,
-              std::span<operations::product_join const> joins = {})
+  list_runner(tracing::array_view<node const> nodes, tracing::array_view<int const> operands,
+              tracing::array_view<float* const> memory, float* workspace, std::uint64_t seed, std::uint64_t stream,
+              tracing::array_view<operations::product_join const> joins = {})
       : list_rows<Arch>(nodes, operands, memory), workspace_(workspace), seed_(seed), stream_(stream), joins_(joins) {}
   /// Kernels for each operation, or none.
-  void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
+  void use(tracing::array_view<pooling_kernel const> poolings) { poolings_ = poolings; }
   /// From now on operations along rows are carried out together, where they are large.
   void take_rows_together() { takes_rows_together_ = true; }
   /// From now on products that gain by it are carried out by `pairs`; `gains(shape, is_packed)` says which.
@@ -46,9 +46,10 @@ class list_runner : list_rows<Arch> {
     gains_by_pairs_ = gains;
   }
   /// Operations that somebody else carries out.
-  void leave_out(std::span<int const> left_out) { left_out_ = left_out; }
+  void leave_out(tracing::array_view<int const> left_out) { left_out_ = left_out; }
   /// The operations of a segment that works sample by sample, for these samples.
-  void run(std::span<int const> order, std::span<operations::place const> places, batch_part const& part) {
+  void run(tracing::array_view<int const> order, tracing::array_view<operations::place const> places,
+           batch_part const& part) {
     places_ = places;
     part_ = part;
     by_sample_ = true;
@@ -58,12 +59,12 @@ class list_runner : list_rows<Arch> {
   /// From now on one segment runs, for some samples after the others: weights are packed for all of them.
   void keep_packed_weights() { keeps_packed_ = true; }
   /// A part of the columns of a product.
-  void run_product(std::span<int const> order, kernels::share const& columns) {
+  void run_product(tracing::array_view<int const> order, kernels::share const& columns) {
     columns_ = columns;
     run(order);
     columns_ = {};
   }
-  void run(std::span<int const> order) {
+  void run(tracing::array_view<int const> order) {
     order_ = order;
     if (!keeps_packed_) packed_count_ = 0;
     groups_.begin(false);
@@ -348,11 +349,11 @@ class list_runner : list_rows<Arch> {
   bool (*gains_by_pairs_)(kernels::product_shape const&, bool) = nullptr;
   float* workspace_;
   std::uint64_t seed_, stream_;
-  std::span<pooling_kernel const> poolings_;
-  std::span<operations::product_join const> joins_;
-  std::span<int const> left_out_;
+  tracing::array_view<pooling_kernel const> poolings_;
+  tracing::array_view<operations::product_join const> joins_;
+  tracing::array_view<int const> left_out_;
   kernels::share columns_;
-  std::span<int const> order_;
+  tracing::array_view<int const> order_;
   std::size_t position_ = 0, jump_ = 0;
   struct packed_operand {
     int product;

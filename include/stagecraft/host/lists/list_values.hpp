@@ -3,11 +3,11 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/operations/plan/value_places.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::cpu {
 
@@ -26,7 +26,8 @@ class list_values {
   using extents = operations::extents;
 
  protected:
-  list_values(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory)
+  list_values(tracing::array_view<node const> nodes, tracing::array_view<int const> operands,
+              tracing::array_view<float* const> memory)
       : nodes_(nodes), operands_(operands), memory_(memory) {}
 
   [[nodiscard]] node const& here() const { return nodes_[id_]; }
@@ -86,10 +87,10 @@ class list_values {
     return reversed ? loop.trips - 1 - loop.trip : loop.trip;
   }
 
-  std::span<node const> nodes_;
-  std::span<int const> operands_;
-  std::span<float* const> memory_;
-  std::span<operations::place const> places_;
+  tracing::array_view<node const> nodes_;
+  tracing::array_view<int const> operands_;
+  tracing::array_view<float* const> memory_;
+  tracing::array_view<operations::place const> places_;
   batch_part part_;
   bool by_sample_ = false;
   int id_ = 0;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/kernels/product/product.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::cpu {
 
@@ -19,8 +19,9 @@ class list_workspace {
 
   /// Floats of workspace for the operations of a step, one at a time, and for what is kept packed: by loops, and if it
   /// runs in parts, weights.
-  [[nodiscard]] static constexpr std::int64_t of(std::span<node const> nodes, std::span<int const> operands,
-                                                 std::span<int const> order, bool in_parts = false) {
+  [[nodiscard]] static constexpr std::int64_t of(tracing::array_view<node const> nodes,
+                                                 tracing::array_view<int const> operands,
+                                                 tracing::array_view<int const> order, bool in_parts = false) {
     std::int64_t kept = 0;
     int loop = -1;  // the outermost
     for (int const id : order) {
@@ -41,8 +42,9 @@ class list_workspace {
     return forward > backward ? forward : backward;
   }
 
-  [[nodiscard]] static constexpr std::int64_t of_single(std::span<node const> nodes, std::span<int const> operands,
-                                                        std::span<int const> order) {
+  [[nodiscard]] static constexpr std::int64_t of_single(tracing::array_view<node const> nodes,
+                                                        tracing::array_view<int const> operands,
+                                                        tracing::array_view<int const> order) {
     std::int64_t largest = 0;
     for (int const id : order) {
       node const& of = nodes[id];
@@ -64,12 +66,12 @@ class list_workspace {
     return {of.shape[-2], what.inner(first), of.shape[-1], what.transpose_a, what.transpose_b};
   }
   /// Whether a product in a loop has one right operand for all trips, which is packed once.
-  [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
+  [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, tracing::array_view<int const> operands) {
     return of.what.template is<operations::product>() && of.shape.rank == 2 && operands[of.first_operand + 1] < loop;
   }
   /// Whether a product's right operand is a weight.
-  [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, std::span<node const> nodes,
-                                                             std::span<int const> operands) {
+  [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, tracing::array_view<node const> nodes,
+                                                             tracing::array_view<int const> operands) {
     if (!of.what.template is<operations::product>() || of.shape.rank != 2) return false;
     int right = operands[of.first_operand + 1];
     while (is_alias(nodes[right].what)) right = operands[nodes[right].first_operand];

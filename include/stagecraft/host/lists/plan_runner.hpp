@@ -3,11 +3,11 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/list_runner.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 namespace stagecraft::cpu {
 
@@ -22,7 +22,7 @@ class plan_runner {
   }
   /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation. Random numbers follow from
   /// `seed` and `stream`.
-  plan_runner(plan_view const& plan, float* memory, std::span<float*> addresses, std::uint64_t seed = 0,
+  plan_runner(plan_view const& plan, float* memory, tracing::array_view<float*> addresses, std::uint64_t seed = 0,
               std::uint64_t stream = 0)
       : plan_(plan),
         kept_(memory),
@@ -33,7 +33,7 @@ class plan_runner {
 
   /// Where a step finds its tensors.
   struct tensors {
-    std::span<float const* const> inputs;
+    tracing::array_view<float const* const> inputs;
     float* output = nullptr;
     float const* output_gradient = nullptr;
   };
@@ -45,8 +45,8 @@ class plan_runner {
   [[nodiscard]] float const* address(int id) const { return addresses_[id]; }
 
  private:
-  void run(std::span<int const> order, std::span<operations::place const> places, std::int64_t of_values,
-           tensors const& where) {
+  void run(tracing::array_view<int const> order, tracing::array_view<operations::place const> places,
+           std::int64_t of_values, tensors const& where) {
     for (std::size_t id = 0; id < places.size(); ++id) addresses_[id] = find(places[id], where);
     list_runner<Arch>(plan_.nodes, plan_.operands, addresses_, workspace_ + of_values, seed_, stream_).run(order);
   }
@@ -66,7 +66,7 @@ class plan_runner {
 
   plan_view const& plan_;
   float *kept_, *workspace_;
-  std::span<float*> addresses_;
+  tracing::array_view<float*> addresses_;
   std::uint64_t seed_, stream_;
 };
 

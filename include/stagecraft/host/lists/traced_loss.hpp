@@ -3,13 +3,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/plan_runner.hpp>
 #include <stagecraft/kernels/loss/loss_row.hpp>
 #include <stagecraft/losses/loss_plan.hpp>
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 namespace stagecraft::cpu {
 
@@ -22,7 +22,7 @@ class traced_loss_row {
   /// Floats of memory for a plan.
   [[nodiscard]] static constexpr std::int64_t floats(plan_view const& plan) { return plan_runner<Arch>::floats(plan); }
   /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation.
-  traced_loss_row(plan_view const& plan, float* memory, std::span<float*> addresses)
+  traced_loss_row(plan_view const& plan, float* memory, tracing::array_view<float*> addresses)
       : plan_(plan), runner_(plan, memory, addresses) {}
 
   /// The loss of the row, and scale times its gradient unless `gradient` is null, which may be `prediction`.

@@ -2,6 +2,7 @@
 // The steps of a layer that is written as a `call`: its operations, for some samples after the other.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/list_runner.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/random_key_of_call.hpp>
@@ -16,7 +17,6 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -114,10 +114,10 @@ class traced_layer {
 
   /// A step of the plan.
   struct step {
-    std::span<int const> order;
-    std::span<operations::segment const> segments;
-    std::span<operations::place const> places;
-    std::span<operations::product_join const> joins;
+    tracing::array_view<int const> order;
+    tracing::array_view<operations::segment const> segments;
+    tracing::array_view<operations::place const> places;
+    tracing::array_view<operations::product_join const> joins;
   };
   static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins};
   static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins};
@@ -280,7 +280,7 @@ class traced_layer {
     });
   }
   static constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
-  static void run_samples(Call const& part, step const& what, std::span<int const> order) {
+  static void run_samples(Call const& part, step const& what, tracing::array_view<int const> order) {
     float* const samples = part.memory.workspace + shared_floats;
     auto const [begin, end] = part.share().of(parts);
     with_runner(part, what, [&](auto& memory, runner& some) {

@@ -3,6 +3,7 @@
 // product, some for what they cost.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_steps.hpp>
@@ -106,7 +107,7 @@ constexpr int simple_operations(operations::node const& of) {
 template <class Call>
 inline constexpr bool is_appended = [] {
   auto const& plan = lowered_plan<Call>;
-  auto const are_few = [&](std::span<int const> order) {
+  auto const are_few = [&](tracing::array_view<int const> order) {
     int count = 0;
     for (int const id : order) {
       int const more = simple_operations(plan.nodes[id]);

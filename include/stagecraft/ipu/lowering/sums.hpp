@@ -3,6 +3,7 @@
 // convolutions.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/lowering/activation.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_convolution.hpp>
@@ -13,7 +14,6 @@
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <array>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 namespace stagecraft::detail {
@@ -55,7 +55,8 @@ struct products_of_sums {
 };
 
 template <class L>
-constexpr products_of_sums find_products(L const& layer, int batch, dtype type, std::span<shape const> inputs) {
+constexpr products_of_sums find_products(L const& layer, int batch, dtype type,
+                                         tracing::array_view<shape const> inputs) {
   return {trace_layer(layer, inputs, batch, true), type};
 }
 // Once for all layers that are alike.

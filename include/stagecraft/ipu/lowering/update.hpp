@@ -7,6 +7,7 @@
 #include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/lowering/planned_weights.hpp>
 #include <stagecraft/ipu/lowering/weight_plan.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
@@ -15,7 +16,6 @@
 #include <stagecraft/plan/program.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 namespace stagecraft::detail {
@@ -106,11 +106,12 @@ constexpr lowered_step lower_update() {
     if (detail::norms_of<optimizer>.norms[Norm].is_global) return;
     int const result = step.temporary(1, dtype::float32);
     append_norm(step, detail::view_of_norms<optimizer, 1U << Norm>, weight, gradient, state,
-                detail::slots_of<optimizer>, std::span(norms, found), result);
+                detail::slots_of<optimizer>, tracing::array_view(norms, found), result);
     norms[found++] = {result, update_tracer::first_norm + Norm};
   });
   append_update(step, detail::view_of_optimizer<optimizer>, weight, gradient, state,
-                detail::penalty_of_update<typename Job::described, Parameter, Job::replicas>, std::span(norms, found));
+                detail::penalty_of_update<typename Job::described, Parameter, Job::replicas>,
+                tracing::array_view(norms, found));
   if (!info.regularizer.empty() && !info.regularizer.is_own())
     append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
   return step;

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft {
 
@@ -88,8 +88,8 @@ namespace stagecraft {
 /// Cycles of an exchange phase between IPUs: those of the link with most to carry, without the sync. IPUs 0 and 1 are a
 /// pair, 2 and 3 the next; pairs stand one above the other, and each IPU has links to the one above and below.
 /// Source: poplibs, lib/poplibs_test/Util.cpp, addGlobalExchangeConstraints.
-[[nodiscard]] constexpr std::int64_t inter_ipu_cycles(ipu_target const& target, int num_ipus,
-                                                      std::span<tiles::ipu_transfer const> transfers) noexcept {
+[[nodiscard]] constexpr std::int64_t inter_ipu_cycles(
+    ipu_target const& target, int num_ipus, tracing::array_view<tiles::ipu_transfer const> transfers) noexcept {
   using detail::ipu_link;
   std::int64_t longest = 0;
   for (auto const link : {ipu_link::within_pair, ipu_link::across_ladder, ipu_link::up, ipu_link::down})

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
@@ -12,7 +13,6 @@
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -35,7 +35,7 @@ struct given_norm {
 
 namespace stagecraft::detail {
 
-constexpr void write_norms(tile_operation& operation, std::span<given_norm const> norms) {
+constexpr void write_norms(tile_operation& operation, tracing::array_view<given_norm const> norms) {
   auto& what = operation.what.as<update_operation>();
   what.norms = static_cast<std::int64_t>(norms.size());
   for (std::size_t i = 0; i < norms.size(); ++i) {
@@ -53,7 +53,7 @@ namespace stagecraft::tiles {
 /// and norms are those of step_values, but for `norms`.
 constexpr void append_update(lowered_step& step, operations::formula_view const& optimizer, int weight, int gradient,
                              int const* state, regularizer const& penalty = {},
-                             std::span<given_norm const> norms = {}) {
+                             tracing::array_view<given_norm const> norms = {}) {
   auto& operation = step.add(update_operation{update_function::optimizer}, {weight, gradient}, {weight});
   for (std::size_t i = 1; i < optimizer.results.size(); ++i) {
     operation.inputs[operation.input_count++] = state[i - 1];
@@ -66,7 +66,7 @@ constexpr void append_update(lowered_step& step, operations::formula_view const&
 
 /// result = the norm over a weight of what a formula of the same operands says, or its square; one number.
 constexpr void append_norm(lowered_step& step, operations::formula_view const& of, int weight, int gradient,
-                           int const* state, int slots, std::span<given_norm const> norms, int result,
+                           int const* state, int slots, tracing::array_view<given_norm const> norms, int result,
                            bool is_square = false) {
   auto& operation = step.add(update_operation{update_function::norm}, {weight, gradient}, {result});
   for (int i = 0; i < slots; ++i) operation.inputs[operation.input_count++] = state[i];

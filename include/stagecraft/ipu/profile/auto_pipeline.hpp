@@ -10,6 +10,7 @@
 #include <stagecraft/description/training_on.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline_costs.hpp>
 #include <stagecraft/ipu/profile/memory_check.hpp>
 #include <stagecraft/pipeline/linear_order.hpp>
@@ -17,7 +18,6 @@
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/stages.hpp>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft {
 
@@ -85,7 +85,7 @@ inline constexpr partition least_partition_into =
 template <partition const& Partition>
 struct partition_stages {
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic&) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic&) {
     for (std::size_t i = 0; i < graph_of<M>.order.size(); ++i)
       of_call[graph_of<M>.order[i]] = Partition.stage_of(static_cast<int>(i));
   }
@@ -184,7 +184,7 @@ namespace stagecraft::detail {
 template <auto Training, class Machine, auto_pipeline_options Options>
 struct auto_stages {
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic& problem) {
     if constexpr (!is_ipu<Machine>) {
       problem = auto_pipeline_machine_problem<Machine>;
     } else if constexpr (fewest_stages<M, Options> > most_ipus<Machine, Options> || Options.max_ipus < 0) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/machine/exchange.hpp>
@@ -17,7 +18,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 namespace stagecraft::tiles {
@@ -350,7 +350,7 @@ class pass_profiler {
 /// The profiled steps of all passes.
 template <class Job>
 inline constexpr auto profiled_steps = array_of_each<planning_timetable<Job>.passes()>(
-    []<int Pass>() { return std::span<profiled_step const>(profiled_steps_of<Job, Pass>); });
+    []<int Pass>() { return tracing::array_view<profiled_step const>(profiled_steps_of<Job, Pass>); });
 
 }  // namespace stagecraft::detail
 

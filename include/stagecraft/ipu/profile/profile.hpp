@@ -9,12 +9,12 @@
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_checks.hpp>
 #include <stagecraft/description/training_on.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/memory_check.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/ipu/profile/time_profile.hpp>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::tiles {
@@ -225,7 +225,7 @@ class model_profile {
     return result;
   }
   /// The steps of a pass in their order; losses behind those of the last forward pass.
-  [[nodiscard]] static constexpr std::span<profiled_step const> steps(int number) {
+  [[nodiscard]] static constexpr tracing::array_view<profiled_step const> steps(int number) {
     return detail::profiled_steps<Job>[number];
   }
   [[nodiscard]] static constexpr std::string_view name_of(profiled_step const& step) {

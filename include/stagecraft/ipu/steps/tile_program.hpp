@@ -4,12 +4,12 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::tiles {
 
@@ -33,12 +33,12 @@ struct program_tensor {
 
 /// Tensors have the numbers that the operations name. `operation.plan` is a number of `plans`.
 struct tile_program_view {
-  std::span<program_tensor const> tensors;
-  std::span<tile_operation const> operations;
-  std::span<tile_loop const> loops;  ///< by their begin; an inner one stands behind the one around it
-  std::span<convolution_shape const> shapes;
-  std::span<convolution_plan const> plans;
-  std::span<std::int64_t const> copies;  ///< where the copies of each operation begin
+  tracing::array_view<program_tensor const> tensors;
+  tracing::array_view<tile_operation const> operations;
+  tracing::array_view<tile_loop const> loops;  ///< by their begin; an inner one stands behind the one around it
+  tracing::array_view<convolution_shape const> shapes;
+  tracing::array_view<convolution_plan const> plans;
+  tracing::array_view<std::int64_t const> copies;  ///< where the copies of each operation begin
   operation_cost cost;
   // Of these, what trips of loops do once more.
   std::int64_t repeated_compute_sets = 0;

@@ -2,6 +2,7 @@
 // What a tile does to compute a formula at each of its elements.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/broadcast_op.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
@@ -23,7 +24,7 @@ class formula_vertices {
  public:
   /// `types`: of what is given at each place. A result of two types has the first one's, to which the other is cast.
   /// `writes_given`: whether a vertex may write to the place of what is given.
-  constexpr formula_vertices(operations::formula_view const& formula, std::span<dtype const> types,
+  constexpr formula_vertices(operations::formula_view const& formula, tracing::array_view<dtype const> types,
                              std::int64_t elements, ipu_target const& target, bool writes_given = true)
       : formula_(formula), target_(target), elements_(elements), writes_given_(writes_given) {
     find_uses();

@@ -2,20 +2,21 @@
 // Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/kernels/elementwise/broadcast.hpp>
 #include <stagecraft/kernels/elementwise/function.hpp>
 #include <stagecraft/kernels/simd/square_root.hpp>
 #include <stagecraft/operations/formula.hpp>
 #include <array>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::kernels {
 
 namespace detail {
 
 [[nodiscard, gnu::always_inline]] inline double uniform_value(operations::formula_step const& step,
-                                                              std::span<double const> given, double const* values) {
+                                                              tracing::array_view<double const> given,
+                                                              double const* values) {
   switch (step.from) {
     case operations::formula_source::constant: return static_cast<double>(step.value);
     case operations::formula_source::everywhere: return given[step.index];
@@ -28,7 +29,8 @@ namespace detail {
 
 /// The numbers of a formula that are the same at all places, where they stand among its steps. `given` are those that
 /// it is given. They are computed in double.
-inline void formula_constants(operations::formula_view const& of, std::span<double const> given, std::span<float> to) {
+inline void formula_constants(operations::formula_view const& of, tracing::array_view<double const> given,
+                              tracing::array_view<float> to) {
   std::array<double, operations::formula_view::most_steps> values{};
   for (std::size_t i = 0; i < of.steps.size(); ++i) {
     auto const& step = of.steps[i];
@@ -45,7 +47,7 @@ class formula_function {
   using value = batch<Arch>;
   static constexpr std::size_t result_count = Formula.results.size();
 
-  explicit formula_function(std::span<double const> given) {
+  explicit formula_function(tracing::array_view<double const> given) {
     double numbers[steps]{};
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (set_constant<I>(given, numbers), ...);
@@ -92,7 +94,7 @@ class formula_function {
   }
 
   template <std::size_t I>
-  void set_constant(std::span<double const> given, double* numbers) {
+  void set_constant(tracing::array_view<double const> given, double* numbers) {
     constexpr auto const& step = Formula.steps[I];
     if constexpr (step.is_uniform) {
       numbers[I] = detail::uniform_value(step, given, numbers);
@@ -146,8 +148,9 @@ class formula_function {
 /// The same for a formula that is known at run time only: n places, some at a time. `given[i]` and `results[i]` are
 /// arrays of n numbers, and may be the same ones.
 template <class Arch = default_architecture>
-inline void formula_places(operations::formula_view const& of, std::span<float const> constants,
-                           std::span<float const* const> given, std::span<float* const> results, std::int64_t n) {
+inline void formula_places(operations::formula_view const& of, tracing::array_view<float const> constants,
+                           tracing::array_view<float const* const> given, tracing::array_view<float* const> results,
+                           std::int64_t n) {
   constexpr int width = lanes<Arch>;
   std::array<batch<Arch>, operations::formula_view::most_steps> values;
   for (std::int64_t first = 0; first < n; first += width) {

@@ -2,6 +2,7 @@
 // Formulas over rows of memory, with all values in registers: a loop for each formula, or part of another loop.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/kernels/elementwise/epilogue.hpp>
 #include <stagecraft/kernels/elementwise/formula.hpp>
 #include <stagecraft/kernels/random/random.hpp>
@@ -61,7 +62,7 @@ class formula_epilogue {
       numbers[Place] = value::load_unaligned(given_[Place] + element);
   }
 
-  formula_function<Formula, Arch> function_{std::span<double const>{}};
+  formula_function<Formula, Arch> function_{tracing::array_view<double const>{}};
   std::array<float const*, Places> given_;
   drawn_numbers drawn_;
 };
@@ -127,7 +128,7 @@ class formula_row {
   [[gnu::always_inline]] static inline void run(pointers given, std::int64_t n,
                                                 [[maybe_unused]] drawn_numbers const drawn, Whole const& whole,
                                                 Rest const& rest) {
-    formula_function<Formula, Arch> const f(std::span<double const>{});
+    formula_function<Formula, Arch> const f(tracing::array_view<double const>{});
     value numbers[Places + 1];
     load<true>(numbers, [&](std::size_t place) { return value(*given[place]); });
     value result[1];

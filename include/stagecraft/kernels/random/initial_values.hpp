@@ -69,23 +69,24 @@ inline void fill_normal(float* w, std::int64_t n, float mean, float stddev, bool
   }
 }
 
-inline void fill_scaled(initializer const& how, std::span<int const> shape, float* w, std::int64_t n,
-                        random_key const& key) {
+[[nodiscard, gnu::cold]] inline double scaled_variance(initializer const& how, std::span<int const> shape) {
   fans const fan = compute_fans(shape);
   double divisor = fan.in;
   if (how.mode == fan_mode::fan_out) divisor = fan.out;
   if (how.mode == fan_mode::fan_avg) divisor = (fan.in + fan.out) / 2;
-  double const variance = how.a / (divisor < 1 ? 1.0 : divisor);
-  switch (how.distribution) {
-    case initializer_distribution::truncated_normal:
-      // The constant is the standard deviation of the truncated standard normal distribution.
-      return fill_normal(w, n, 0, static_cast<float>(std::sqrt(variance) / 0.87962566103423978), true, key);
-    case initializer_distribution::untruncated_normal:
-      return fill_normal(w, n, 0, static_cast<float>(std::sqrt(variance)), false, key);
-    case initializer_distribution::uniform: {
-      auto const limit = static_cast<float>(std::sqrt(3.0 * variance));
-      return fill_uniform(w, n, -limit, limit, key);
-    }
+  return how.a / (divisor < 1 ? 1.0 : divisor);
+}
+
+template <initializer_distribution Distribution>
+void fill_scaled(double variance, float* w, std::int64_t n, random_key const& key) {
+  if constexpr (Distribution == initializer_distribution::uniform) {
+    auto const limit = static_cast<float>(std::sqrt(3.0 * variance));
+    fill_uniform(w, n, -limit, limit, key);
+  } else if constexpr (Distribution == initializer_distribution::truncated_normal) {
+    // The constant is the standard deviation of the truncated standard normal distribution.
+    fill_normal(w, n, 0, static_cast<float>(std::sqrt(variance) / 0.87962566103423978), true, key);
+  } else {
+    fill_normal(w, n, 0, static_cast<float>(std::sqrt(variance)), false, key);
   }
 }
 
@@ -130,12 +131,10 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
   switch (kind) {
     case initializer_kind::zeros:
     case initializer_kind::ones: return initializer_kind::constant;
-    case initializer_kind::glorot_normal:
-    case initializer_kind::glorot_uniform:
     case initializer_kind::he_normal:
+    case initializer_kind::lecun_normal: return initializer_kind::glorot_normal;
     case initializer_kind::he_uniform:
-    case initializer_kind::lecun_normal:
-    case initializer_kind::lecun_uniform: return initializer_kind::variance_scaling;
+    case initializer_kind::lecun_uniform: return initializer_kind::glorot_uniform;
     default: return kind;
   }
 }
@@ -149,8 +148,18 @@ void fill_with(initializer const& how, std::span<int const> shape, random_key co
     fill_normal(w, n, how.a, how.b, Kind == initializer_kind::truncated_normal, key);
   } else if constexpr (Kind == initializer_kind::random_uniform) {
     fill_uniform(w, n, how.a, how.b, key);
+  } else if constexpr (Kind == initializer_kind::glorot_uniform) {
+    fill_scaled<initializer_distribution::uniform>(scaled_variance(how, shape), w, n, key);
+  } else if constexpr (Kind == initializer_kind::glorot_normal) {
+    fill_scaled<initializer_distribution::truncated_normal>(scaled_variance(how, shape), w, n, key);
   } else if constexpr (Kind == initializer_kind::variance_scaling) {
-    fill_scaled(how, shape, w, n, key);
+    using enum initializer_distribution;
+    double const variance = scaled_variance(how, shape);
+    switch (how.distribution) {
+      case truncated_normal: return fill_scaled<truncated_normal>(variance, w, n, key);
+      case untruncated_normal: return fill_scaled<untruncated_normal>(variance, w, n, key);
+      case uniform: return fill_scaled<uniform>(variance, w, n, key);
+    }
   } else if constexpr (Kind == initializer_kind::orthogonal) {
     if (shape.size() < 2)
       throw data_error("E4091", "initializer orthogonal expects a tensor of rank 2 or more, got rank " +

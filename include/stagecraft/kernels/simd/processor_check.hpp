@@ -131,8 +131,8 @@ struct processor_complaint {
 };
 
 /// E4040, for code that needs the sets `needed` on a processor with the sets `present`: empty if it has all of them.
-[[nodiscard]] constexpr processor_complaint complain_about_processor(instruction_sets needed,
-                                                                     instruction_sets present) {
+[[nodiscard, gnu::cold]] constexpr processor_complaint complain_about_processor(instruction_sets needed,
+                                                                                instruction_sets present) {
   processor_complaint complaint{};
   instruction_sets const missing = needed & ~present;
   if (missing == 0) return complaint;
@@ -163,7 +163,7 @@ struct processor_complaint {
 
 #if defined(STAGECRAFT_CHECKS_PROCESSOR)
 /// What the processor has; of tiles, the operating system has to be asked, too.
-[[nodiscard]] inline instruction_sets instruction_sets_of_processor() {
+[[nodiscard, gnu::cold]] inline instruction_sets instruction_sets_of_processor() {
   __builtin_cpu_init();
   instruction_sets found = 0;
 #define STAGECRAFT_IF_FOUND(name, flag, macro) \

@@ -2,11 +2,11 @@
 // Norms that an optimizer's step reads: sums of squares of what they are taken of, over parts of a weight.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/kernels/update/update.hpp>
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::kernels {
 
@@ -15,7 +15,7 @@ namespace stagecraft::kernels {
 /// slots[s * slot_stride + i]. `valid(i)` says how many of a register of elements from i on count; those come first.
 /// All architectures add in the same order.
 template <auto Optimizer, unsigned Which, class Arch = default_architecture, class Valid>
-inline void add_squares(std::span<double const> given, float const* w, float const* g, float const* slots,
+inline void add_squares(tracing::array_view<double const> given, float const* w, float const* g, float const* slots,
                         std::int64_t slot_stride, std::int64_t n, Valid const& valid, double* sums) {
   constexpr int width = lanes<Arch>, together = 16, parts = together / width;
   constexpr int norms = std::popcount(Which), slot_count = stagecraft::detail::slots_of<Optimizer>;

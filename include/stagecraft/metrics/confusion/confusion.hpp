@@ -3,6 +3,7 @@
 // metrics_utils.update_confusion_matrix_variables.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/metrics/metric.hpp>
 #include <stagecraft/metrics/metric_sums.hpp>
 
@@ -43,7 +44,7 @@ struct confusion_options {
 /// What has been counted of one label, or all: predictions above each threshold are positive.
 struct confusion {
   confusion_options options;
-  std::span<double const> counts;  ///< true positives, false positives, true negatives, false negatives
+  tracing::array_view<double const> counts;  ///< true positives, false positives, true negatives, false negatives
 
   [[nodiscard]] constexpr int size() const { return options.count; }
   [[nodiscard]] constexpr double true_positives(int i = 0) const { return count(0, i); }

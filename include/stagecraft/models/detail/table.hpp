@@ -3,11 +3,11 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/models/summary_options.hpp>
 #include <cstddef>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 
 namespace stagecraft::detail {
@@ -52,7 +52,7 @@ class table_text {
 /// Prints the lines of one table. `widths` are the ends of the columns as fractions of a line.
 class table_printer {
  public:
-  table_printer(summary_options const& options, int default_length, std::span<double const> widths)
+  table_printer(summary_options const& options, int default_length, tracing::array_view<double const> widths)
       : length_(options.line_length > 0 ? options.line_length : default_length), print_(options.print_fn) {
     for (double const width : widths) ends_.push_back(static_cast<std::size_t>(length_ * width));
   }

@@ -3,9 +3,9 @@
 // where a loop stacks them.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/plan/segments.hpp>
-#include <span>
 
 namespace stagecraft::operations {
 
@@ -45,7 +45,7 @@ class product_joins {
       for (int i = part.begin; i < part.end; ++i) {
         int const id = order[i];
         if (list.node_of(id).what.is<product>() && list.node_of(id).shape.rank == 2 && is_free(id))
-          join(id, std::span(order).subspan(i + 1, part.end - i - 1), is_free);
+          join(id, tracing::array_view<int const>(order).subspan(i + 1, part.end - i - 1), is_free);
       }
     }
   }
@@ -53,7 +53,7 @@ class product_joins {
  private:
   /// `behind`: what comes after the product in its segment.
   template <class IsFree>
-  constexpr void join(int id, std::span<int const> behind, IsFree const& is_free) {
+  constexpr void join(int id, tracing::array_view<int const> behind, IsFree const& is_free) {
     product_join made{id};
     for (int const next : behind) {
       auto const& here = list_->node_of(next);

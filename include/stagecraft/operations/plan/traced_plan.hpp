@@ -2,10 +2,10 @@
 // How a machine with one memory carries out a traced layer: its steps, and where their values lie.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/plan/value_places.hpp>
-#include <span>
 #include <utility>
 
 namespace stagecraft::operations {
@@ -42,8 +42,8 @@ struct traced_plan {
   /// `wanted`: whether the gradient of an input (then of a weight) is wanted; all are, if it is empty. What is kept
   /// does not depend on it. `written`: whether it may be written where it belongs, in place of being added to what is
   /// there; none are, if it is empty. `batch`: how many samples may be worked on one after the other; 1: not at all.
-  constexpr traced_plan(trace&& of, bool trains, std::span<bool const> wanted = {}, int batch = 1,
-                        std::span<bool const> written = {})
+  constexpr traced_plan(trace&& of, bool trains, tracing::array_view<bool const> wanted = {}, int batch = 1,
+                        tracing::array_view<bool const> written = {})
       : traced(std::move(of)) {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
     if (trains) differentiate(traced);
@@ -142,11 +142,11 @@ struct frozen_plan {
 
 /// The same without its lengths in its type.
 struct plan_view {
-  std::span<node const> nodes;
-  std::span<int const> operands;
-  std::span<int const> forward, backward;
-  std::span<place const> forward_places, backward_places;
-  std::span<int const> gradients;
+  tracing::array_view<node const> nodes;
+  tracing::array_view<int const> operands;
+  tracing::array_view<int const> forward, backward;
+  tracing::array_view<place const> forward_places, backward_places;
+  tracing::array_view<int const> gradients;
   int output = 0;
   std::int64_t kept_floats = 0, forward_workspace = 0, backward_workspace = 0;
 

@@ -3,12 +3,12 @@
 // parts are used again as soon as nobody reads them.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/plan/product_joins.hpp>
 #include <stagecraft/operations/plan/segments.hpp>
 #include <stagecraft/operations/plan/steps.hpp>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 namespace stagecraft::operations {
@@ -47,7 +47,8 @@ class value_places {
   /// ended; `carried_out`: both steps.
   constexpr value_places(trace const& traced, tracing::growing_array<int> const& order,
                          tracing::growing_array<int> const& results, steps const& carried_out, bool is_forward,
-                         tracing::growing_array<segment> const& segments, int batch, std::span<bool const> written = {})
+                         tracing::growing_array<segment> const& segments, int batch,
+                         tracing::array_view<bool const> written = {})
       : places(traced.list.nodes.size()), list_(&traced.list), order_(&order), segments_(&segments), batch_(batch) {
     positions_.assign(places.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) positions_[order[i]] = static_cast<int>(i);
@@ -119,7 +120,7 @@ class value_places {
     }
   }
 
-  constexpr void place_gradients(trace const& traced, std::span<bool const> written) {
+  constexpr void place_gradients(trace const& traced, tracing::array_view<bool const> written) {
     for (std::size_t i = 0; i < written.size() && i < traced.gradients.size(); ++i) {
       if (!written[i] || traced.gradients[i] < 0) continue;
       int const id = root(traced.gradients[i]);

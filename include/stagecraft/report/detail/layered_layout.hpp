@@ -4,11 +4,11 @@
 // (Sugiyama, Tagawa, Toda 1981; the straight lines are the blocks of Brandes and Köpf 2001.)
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/report/detail/layer_order.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -62,7 +62,7 @@ class layered_layout {
 
   [[nodiscard]] int edge_count() const { return static_cast<int>(edges_.size()); }
   /// The points that an edge passes: it is straight between those of one layer, and bends between the layers.
-  [[nodiscard]] std::span<layout_point const> way(int edge) const { return edges_[edge].way; }
+  [[nodiscard]] tracing::array_view<layout_point const> way(int edge) const { return edges_[edge].way; }
   [[nodiscard]] std::pair<int, int> ends(int edge) const { return {edges_[edge].from, edges_[edge].to}; }
 
   [[nodiscard]] double across() const { return across_; }

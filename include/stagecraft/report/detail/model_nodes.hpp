@@ -4,13 +4,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
 #include <stagecraft/report/plot_model_options.hpp>
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +21,8 @@ namespace stagecraft::detail {
 /// A model that is drawn.
 struct drawn_model {
   graph_view const& graph;
-  std::span<int const> stages;  ///< per call; empty: it has none
-  std::span<int const> devices;
+  tracing::array_view<int const> stages;  ///< per call; empty: it has none
+  tracing::array_view<int const> devices;
   int stage_count = 0;
 
   /// The stage of a call; `unassigned` if it has none.
@@ -100,7 +100,8 @@ class model_nodes {
     levels_.push_back({model, {}, {}});
     model_level level{model, {}, {}};
     std::vector<int> node_of_call(graph_.calls.size(), -1), node_of_child(graph_.nested_models.size(), -1);
-    auto const own_inputs = model == 0 ? std::span<nested_input_info const>{} : graph_.nested_inputs_of(model);
+    auto const own_inputs =
+        model == 0 ? tracing::array_view<nested_input_info const>{} : graph_.nested_inputs_of(model);
     for (int i = 0; i < static_cast<int>(own_inputs.size()); ++i) level.nodes.push_back(input_node(model, i));
     for (int call = 0; call < static_cast<int>(graph_.calls.size()); ++call) {
       int const child = child_holding(call, model);
@@ -162,7 +163,7 @@ class model_nodes {
     node.class_name = call.is_input ? "InputLayer" : std::string(layer.class_name);
     node.type = name(call.type);
     std::vector<int> const inputs(graph_.inputs_of(index).begin(), graph_.inputs_of(index).end());
-    node.shapes = shapes(inputs, std::span<int const>(&index, 1));
+    node.shapes = shapes(inputs, tracing::array_view<int const>(&index, 1));
     node.first_stage = node.last_stage = model_.stage(index);
     return node;
   }
@@ -196,20 +197,21 @@ class model_nodes {
     if (node.name.empty()) node.name = std::string(nested(model).name.view()) + "_input";
     if (input.call >= 0) {
       node.type = name(graph_.call(input.call).type);
-      node.shapes = shapes({}, std::span<int const>(&input.call, 1));
+      node.shapes = shapes({}, tracing::array_view<int const>(&input.call, 1));
     }
     return node;
   }
 
   /// "[(None, 3), (None, 5)] → (None, 8)".
-  [[nodiscard]] std::string shapes(std::span<int const> inputs, std::span<int const> outputs) const {
+  [[nodiscard]] std::string shapes(tracing::array_view<int const> inputs,
+                                   tracing::array_view<int const> outputs) const {
     std::string text;
-    auto const shapes_of = [&](std::span<int const> calls) {
+    auto const shapes_of = [&](tracing::array_view<int const> calls) {
       std::vector<shape> result;
       for (int const call : calls) result.push_back(graph_.call(call).shape);
       return result;
     };
-    auto const append = [&](std::span<shape const> each) {
+    auto const append = [&](tracing::array_view<shape const> each) {
       if (each.size() > 1) text += '[';
       for (std::size_t i = 0; i < each.size(); ++i) {
         if (i > 0) text += ", ";
@@ -221,7 +223,8 @@ class model_nodes {
     };
     append(shapes_of(inputs));
     if (!inputs.empty()) text += " \xe2\x86\x92 ";
-    append(outputs.size() == 1 ? graph_.shapes_of_outputs(outputs[0]) : std::span<shape const>(shapes_of(outputs)));
+    append(outputs.size() == 1 ? graph_.shapes_of_outputs(outputs[0])
+                               : tracing::array_view<shape const>(shapes_of(outputs)));
     return text;
   }
 

@@ -8,23 +8,13 @@
 
 namespace stagecraft::detail {
 
-/// Python's repr of a float, or, for float, numpy's text of a float32: the shortest digits that read back to the same
-/// value, in scientific notation below 1e-4 and from 1e16 on. Numpy compares the value itself with 1e-4, so that the
-/// float next to 1e-4, which is smaller, is 1e-04; Python compares the exponent of the digits.
-template <class Float>
-[[nodiscard, gnu::cold]] std::string python_repr(Float value) {
-  if (value != value) return "nan";
-  if (value - value != 0) return value > 0 ? "inf" : "-inf";
-  char buffer[40];
-  auto const end = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific).ptr;
-  std::string text(buffer, end);
+/// Digits in scientific notation as Python has them, those of small and very large numbers as they are.
+[[nodiscard, gnu::cold]] inline std::string spell_python_number(std::string text, bool is_tiny_float, bool is_float) {
   std::size_t const e = text.find('e');
   int exponent = 0;
   for (std::size_t i = e + 2; i < text.size(); ++i) exponent = exponent * 10 + (text[i] - '0');
   if (text[e + 1] == '-') exponent = -exponent;
-  auto const magnitude = static_cast<double>(value < 0 ? -value : value);
-  bool const tiny = sizeof(Float) == sizeof(float) ? magnitude != 0 && magnitude < 1e-4 : exponent < -4;
-  if (tiny || exponent >= 16) return text;
+  if ((is_float ? is_tiny_float : exponent < -4) || exponent >= 16) return text;
 
   std::string digits, plain;
   for (std::size_t i = 0; i < e; ++i)
@@ -36,6 +26,20 @@ template <class Float>
   auto const whole = static_cast<std::size_t>(exponent) + 1;
   if (digits.size() <= whole) return plain.append(digits).append(whole - digits.size(), '0').append(".0");
   return plain.append(digits, 0, whole).append(".").append(digits, whole);
+}
+
+/// Python's repr of a float, or, for float, numpy's text of a float32: the shortest digits that read back to the same
+/// value, in scientific notation below 1e-4 and from 1e16 on. Numpy compares the value itself with 1e-4, so that the
+/// float next to 1e-4, which is smaller, is 1e-04; Python compares the exponent of the digits.
+template <class Float>
+[[nodiscard, gnu::cold]] std::string python_repr(Float value) {
+  if (value != value) return "nan";
+  if (value - value != 0) return value > 0 ? "inf" : "-inf";
+  char buffer[40];
+  auto const end = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific).ptr;
+  auto const magnitude = static_cast<double>(value < 0 ? -value : value);
+  return spell_python_number(std::string(buffer, end), magnitude != 0 && magnitude < 1e-4,
+                             sizeof(Float) == sizeof(float));
 }
 
 }  // namespace stagecraft::detail

@@ -5,6 +5,7 @@
 
 #include <stagecraft/description/output_masks.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/training/data/data.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -67,8 +67,9 @@ class batch_loader {
 
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
 
+  // One per kind of destination, whatever brings batches there.
   template <class Destination>
-  void load_inputs(Destination& to, std::span<std::int32_t const> rows) const {
+  [[gnu::noinline]] void load_inputs(Destination& to, tracing::array_view<std::int32_t const> rows) const {
     for (int i = 0; i < Session::input_count(); ++i) {
       float* const input = to.input(i);
       x_[i].gather(rows, input);
@@ -80,7 +81,7 @@ class batch_loader {
   }
 
   template <class Destination>
-  void load(Destination& to, std::span<std::int32_t const> rows) const {
+  void load(Destination& to, tracing::array_view<std::int32_t const> rows) const {
     load_inputs(to, rows);
     load_targets(to, rows, std::make_index_sequence<outputs>{});
   }
@@ -100,11 +101,12 @@ class batch_loader {
   static constexpr auto batch = static_cast<std::size_t>(Session::batch);
 
   template <class Destination, std::size_t... Output>
-  void load_targets(Destination& to, std::span<std::int32_t const> rows, std::index_sequence<Output...>) const {
+  void load_targets(Destination& to, tracing::array_view<std::int32_t const> rows,
+                    std::index_sequence<Output...>) const {
     (load_target<Output>(to, rows), ...);
   }
   template <std::size_t Output, class Destination>
-  void load_target(Destination& to, std::span<std::int32_t const> rows) const {
+  [[gnu::noinline]] void load_target(Destination& to, tracing::array_view<std::int32_t const> rows) const {
     auto* const target = to.template target<Output>();
     y_[static_cast<int>(Output)].gather(rows, target);
     constexpr auto per_sample = static_cast<std::size_t>(Session::scales_per_sample(Output));

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::trainers {
 
@@ -24,7 +24,7 @@ class batch_supply {
   virtual void continue_epoch(int epoch, int batches) = 0;
   /// Fills the arrays with the batch of this number in its epoch, and tells which rows it has: numbers go up, and the
   /// last one may be asked for again.
-  [[nodiscard]] virtual std::span<std::int32_t const> batch(int number) = 0;
+  [[nodiscard]] virtual tracing::array_view<std::int32_t const> batch(int number) = 0;
   /// How many samples the epoch's batches before this one had, which has been filled.
   [[nodiscard]] virtual std::ptrdiff_t first_sample(int number) const = 0;
 };

@@ -28,6 +28,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
 #include <stagecraft/training/data/row_weights.hpp>
@@ -35,7 +36,6 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -79,7 +79,8 @@ namespace stagecraft::trainers {
 /// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing
 /// or too many, as in Keras.
 /// \param argument the argument's name, for example "x", "y" or "validation_data.y"
-[[gnu::cold]] inline void check_shapes(char const* argument, sample_set const& found, std::span<shape const> expected) {
+[[gnu::cold]] inline void check_shapes(char const* argument, sample_set const& found,
+                                       tracing::array_view<shape const> expected) {
   int const count = static_cast<int>(expected.size());
   if (found.size() != count) {
     detail::throw_data_error("E4010", "%s: expected %d %s, found %d", argument, count, count == 1 ? "array" : "arrays",

@@ -5,12 +5,12 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/training/data/class_weight.hpp>
 #include <stagecraft/training/data/sample_source.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,7 +34,7 @@ class row_weights {
   [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
 
   /// Writes one weight per row.
-  [[gnu::noinline]] void gather(std::span<std::int32_t const> rows, float* destination) const {
+  [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, float* destination) const {
     if (sample_weight_.given()) {
       sample_weight_.gather(rows, destination);
     } else {

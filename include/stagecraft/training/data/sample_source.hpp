@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/training/data/xtensor.hpp>
 
@@ -131,7 +132,7 @@ class sample_source {
   [[nodiscard]] int sample_size() const noexcept { return sample_size_; }
 
   /// Writes the samples with these numbers to `destination`, one after the other.
-  [[gnu::noinline]] void gather(std::span<std::int32_t const> rows, float* destination) const {
+  [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, float* destination) const {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (i + 1 < rows.size()) prefetch(rows[i + 1]);
       reader_->to_float(numbers_, offset(rows[i]), sample_size_, destination);
@@ -143,7 +144,7 @@ class sample_source {
     reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
   }
   /// The same as whole numbers; for class numbers.
-  [[gnu::noinline]] void gather(std::span<std::int32_t const> rows, std::int32_t* destination) const {
+  [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, std::int32_t* destination) const {
     for (std::int32_t const row : rows)
       for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));
   }

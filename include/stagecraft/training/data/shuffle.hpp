@@ -4,10 +4,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/training/data/batch_supply.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace stagecraft::detail {
@@ -42,7 +42,8 @@ class order_generator {
 namespace stagecraft::trainers {
 
 /// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
-constexpr void shuffle_order(std::span<std::int32_t> order, std::uint64_t seed, std::uint64_t epoch) noexcept {
+constexpr void shuffle_order(tracing::array_view<std::int32_t> order, std::uint64_t seed,
+                             std::uint64_t epoch) noexcept {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   detail::order_generator generator(seed, epoch);
   for (std::size_t i = order.size(); i > 1; --i) {
@@ -94,13 +95,14 @@ class epoch_order {
 
   /// The samples of one of the epoch's batches, of which the data have `batches`; fewer than `batch_size` in a last one
   /// that is not full.
-  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size, int batches) const {
+  [[nodiscard]] tracing::array_view<std::int32_t const> batch(int index, int batch_size, int batches) const {
     if (supply_ != nullptr) return supply_->batch(index);
     index += first_;
     auto const& order = index < batches || next_.empty() ? order_ : next_;
     std::size_t const first = static_cast<std::size_t>(index % batches) * static_cast<std::size_t>(batch_size);
     std::size_t const left = order.size() - first;
-    return std::span(order).subspan(first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
+    return tracing::array_view<std::int32_t const>(order).subspan(
+        first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
   }
   /// The number of the batch's first sample among those that the epoch visits.
   [[nodiscard]] std::ptrdiff_t first_sample(int index, int batch_size) const {

@@ -3,6 +3,7 @@
 // appended.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/lowering/traced/value_types.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
@@ -55,7 +56,9 @@ class program_builder {
 
   [[nodiscard]] constexpr node const& node_of(int id) const { return plan.nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(plan, id, index); }
-  [[nodiscard]] constexpr std::span<int const> order() const { return is_backward ? plan.backward : plan.forward; }
+  [[nodiscard]] constexpr tracing::array_view<int const> order() const {
+    return is_backward ? plan.backward : plan.forward;
+  }
   [[nodiscard]] constexpr traced_value const& value_of(int id) const { return values[id]; }
   [[nodiscard]] constexpr dtype type_of(int tensor) const { return tensors[tensor].tensor.type; }
   [[nodiscard]] constexpr ipu_target const& target() const { return options.target; }

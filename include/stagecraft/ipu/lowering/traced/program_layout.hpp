@@ -2,13 +2,13 @@
 // Where the temporary tensors of a traced layer's program lie, and from where on its operations make copies.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_program.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -20,8 +20,9 @@ class program_layout {
   growing_array<std::int64_t> copies;
 
   /// Sets the offsets of `tensors`.
-  constexpr program_layout(std::span<program_tensor> tensors, std::span<tile_operation const> operations,
-                           std::span<tile_loop const> loops, ipu_target const& target)
+  constexpr program_layout(tracing::array_view<program_tensor> tensors,
+                           tracing::array_view<tile_operation const> operations,
+                           tracing::array_view<tile_loop const> loops, ipu_target const& target)
       : copies(operations.size(), 0) {
     int const count = static_cast<int>(operations.size());
     growing_array<int> first(tensors.size(), count), last(tensors.size(), -1);

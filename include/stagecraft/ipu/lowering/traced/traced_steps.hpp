@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/lowering/traced/elementwise.hpp>
 #include <stagecraft/ipu/lowering/traced/loops.hpp>
@@ -30,7 +31,8 @@ class traced_steps {
   /// `updates`: weights that a forward step writes. `wanted`: which gradients a backward step writes, those of inputs
   /// first, of which there are `inputs`.
   constexpr traced_steps(operations::plan_view const& plan, traced_options const& options, bool is_backward,
-                         std::span<operations::weight_update const> updates, std::span<bool const> wanted, int inputs)
+                         tracing::array_view<operations::weight_update const> updates,
+                         tracing::array_view<bool const> wanted, int inputs)
       : program(plan, options, is_backward), loops_(program), inputs_(inputs), is_whole_(plan.nodes.size(), 0) {
     if (is_backward) {
       name_gradients(wanted);
@@ -158,7 +160,7 @@ class traced_steps {
     return 0;
   }
   constexpr void name_output() { name(program.plan.output, output()); }
-  constexpr void name_gradients(std::span<bool const> wanted) {
+  constexpr void name_gradients(tracing::array_view<bool const> wanted) {
     for (int i = 0; i < static_cast<int>(wanted.size()); ++i)
       if (int const id = program.plan.gradients[i]; wanted[i] && id >= 0) name(id, gradient(i));
   }
@@ -187,12 +189,12 @@ class traced_steps {
     else if (value.tensor != tensor)
       program.copy(value.tensor, tensor);
   }
-  constexpr void write_output(std::span<operations::weight_update const> updates) {
+  constexpr void write_output(tracing::array_view<operations::weight_update const> updates) {
     give(program.plan.output, output());
     for (auto const& [weight, value] : updates)
       give(value, program.given(tensor_role::weight, weight, program.options.variable_type, elements(value)));
   }
-  constexpr void write_gradients(std::span<bool const> wanted) {
+  constexpr void write_gradients(tracing::array_view<bool const> wanted) {
     for (int i = 0; i < static_cast<int>(wanted.size()); ++i) {
       if (!wanted[i]) continue;
       if (int const id = program.plan.gradients[i]; id >= 0)

@@ -2,6 +2,7 @@
 // A formula at the elements of a tile: the host's, batch by batch.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/steps/tile_operation.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
@@ -9,20 +10,21 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace stagecraft::detail {
 
 /// `everywhere`: what the formula is given for all elements.
 class formula_codelet {
  public:
-  formula_codelet(operations::formula_view const& formula, std::span<double const> everywhere) : formula_(formula) {
+  formula_codelet(operations::formula_view const& formula, tracing::array_view<double const> everywhere)
+      : formula_(formula) {
     kernels::formula_constants(formula, everywhere, constants_);
   }
 
   /// Results may be operands. `read(i, k)` gives operand i at element k; `change(numbers, count)` may change them.
   template <class Read, class Change>
-  void run(std::size_t operands, Read const& read, std::span<tile_view const> results, Change const& change) const {
+  void run(std::size_t operands, Read const& read, tracing::array_view<tile_view const> results,
+           Change const& change) const {
     constexpr std::int64_t most_places = 256;
     std::array<std::array<float, most_places>, tile_operation::most_inputs> numbers;
     std::array<std::array<float, most_places>, tile_operation::most_outputs> found;
@@ -35,13 +37,14 @@ class formula_codelet {
       for (std::size_t i = 0; i < operands; ++i)
         for (std::int64_t k = 0; k < count; ++k) numbers[i][k] = read(i, first + k);
       change(numbers, static_cast<std::size_t>(count));
-      kernels::formula_places(formula_, constants_, given, std::span(to).first(results.size()), count);
+      kernels::formula_places(formula_, constants_, given, tracing::array_view<float*>(to).first(results.size()),
+                              count);
       for (std::size_t i = 0; i < results.size(); ++i)
         for (std::int64_t k = 0; k < count; ++k) results[i].set(first + k, found[i][k]);
     }
   }
   template <class Read>
-  void run(std::size_t operands, Read const& read, std::span<tile_view const> results) const {
+  void run(std::size_t operands, Read const& read, tracing::array_view<tile_view const> results) const {
     run(operands, read, results, [](auto&, std::size_t) {});
   }
 

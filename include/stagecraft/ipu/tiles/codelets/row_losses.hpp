@@ -2,6 +2,7 @@
 // The losses of one row and their gradients, as a vertex of a tile computes them.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/traced_loss.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/ipu/operations/row_losses.hpp>
@@ -9,7 +10,6 @@
 #include <stagecraft/kernels/elementwise/formula.hpp>
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace stagecraft::detail {
@@ -58,8 +58,8 @@ class row_losses {
     float* const values = prediction + columns;
     std::array<float const*, 2> const given{target, prediction};
     std::array<float*, 2> const results{values, prediction};
-    kernels::formula_places(*rule_.formula, constants, given, std::span(results).first(with_gradient_ ? 2 : 1),
-                            columns);
+    kernels::formula_places(*rule_.formula, constants, given,
+                            tracing::array_view<float* const>(results).first(with_gradient_ ? 2 : 1), columns);
     float const factor = scale / static_cast<float>(columns);
     double sum = 0;
     for (std::int64_t c = 0; c < columns; ++c) {
