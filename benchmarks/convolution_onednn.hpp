@@ -15,14 +15,16 @@ class onednn_convolution {
  public:
   enum class product { forward, input_gradient, filter_gradient };
 
-  onednn_convolution(product wanted, int batch, kernels::convolution_shape const& shape) {
+  /// `type` is that of the operands; what is summed is f32.
+  onednn_convolution(product wanted, int batch, kernels::convolution_shape const& shape,
+                     dnnl::memory::data_type type = dnnl::memory::data_type::f32) {
     using namespace dnnl;
     using dims = memory::dims;
-    auto const any = [](dims const& extents) {
-      return memory::desc(extents, memory::data_type::f32, memory::format_tag::any);
+    auto const any = [](dims const& extents, memory::data_type of) {
+      return memory::desc(extents, of, memory::format_tag::any);
     };
-    auto const x = any({batch, shape.channels, shape.height, shape.width});
-    auto const y = any({batch, shape.filters, shape.output_height(), shape.output_width()});
+    auto const x = any({batch, shape.channels, shape.height, shape.width}, type);
+    auto const y = any({batch, shape.filters, shape.output_height(), shape.output_width()}, type);
     dims w{shape.group_filters(), shape.group_channels(), shape.kernel_height, shape.kernel_width};
     if (shape.groups > 1) w.insert(w.begin(), shape.groups);
     dims const strides{shape.stride_height, shape.stride_width};
@@ -32,7 +34,7 @@ class onednn_convolution {
     bool const trains = wanted != product::forward;
 
     convolution_forward::primitive_desc const forward(
-        {trains ? prop_kind::forward_training : prop_kind::forward_inference, algorithm, x, any(w), y, strides,
+        {trains ? prop_kind::forward_training : prop_kind::forward_inference, algorithm, x, any(w, type), y, strides,
          dilation, before, after},
         engine_);
     if (wanted == product::forward) {
@@ -42,14 +44,14 @@ class onednn_convolution {
                     {DNNL_ARG_DST, filled(forward.dst_desc())}};
     } else if (wanted == product::input_gradient) {
       convolution_backward_data::primitive_desc const backward(
-          {algorithm, x, any(w), y, strides, dilation, before, after}, engine_, forward);
+          {algorithm, x, any(w, type), y, strides, dilation, before, after}, engine_, forward);
       primitive_ = convolution_backward_data(backward);
       arguments_ = {{DNNL_ARG_DIFF_DST, filled(backward.diff_dst_desc())},
                     {DNNL_ARG_WEIGHTS, filled(backward.weights_desc())},
                     {DNNL_ARG_DIFF_SRC, filled(backward.diff_src_desc())}};
     } else {
       convolution_backward_weights::primitive_desc const backward(
-          {algorithm, x, any(w), y, strides, dilation, before, after}, engine_, forward);
+          {algorithm, x, any(w, type), y, strides, dilation, before, after}, engine_, forward);
       primitive_ = convolution_backward_weights(backward);
       arguments_ = {{DNNL_ARG_SRC, filled(backward.src_desc())},
                     {DNNL_ARG_DIFF_DST, filled(backward.diff_dst_desc())},

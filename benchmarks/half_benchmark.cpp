@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of bfloat16 beside oneDNN's and those of floats, and the perceptron under mixed_bfloat16. One thread. Names:
-// bfloat16_forward/<samples>x<inputs>x<units>/<library>, mlp_bfloat16/<job>/batch:<samples>/<library>.
+// Products and convolutions of bfloat16 beside oneDNN's and those of floats, the perceptron and an LSTM under
+// mixed_bfloat16. One thread. Names: bfloat16_forward/<samples>x<inputs>x<units>/<library>,
+// bfloat16_<conv2d, input_gradient or
+// filter_gradient>/<height>x<width>x<channels>-3x3x<filters>/batch:<size>/<library>,
+// mlp_bfloat16/<job>/batch:<samples>/<library>, lstm_bfloat16/<job>/<library>.
 #include <benchmark/benchmark.h>
 
+#include <stagecraft/kernels/convolution/bfloat16_convolution.hpp>
 #include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <stagecraft/kernels/product/bfloat16_pairs.hpp>
 
@@ -14,9 +18,11 @@
 #include "machine_benchmark.hpp"
 #include "mlp_trainer.hpp"
 #include "predictor_steps.hpp"
+#include "sequence_layers.hpp"
 #include "training_data.hpp"
 #if defined(STAGECRAFT_BENCHMARK_ONEDNN)
 #include <oneapi/dnnl/dnnl.hpp>
+#include "convolution_onednn.hpp"
 #endif
 
 namespace {
@@ -80,6 +86,97 @@ void add_products() {
 #endif
 }
 
+/// A convolution as floats and as pairs; what a step rounds and pairs before its gradients is measured with them.
+template <int Batch, kernels::convolution_shape Shape>
+struct convolution_operands {
+  static constexpr std::size_t inputs = static_cast<std::size_t>(Batch) * Shape.input_size(),
+                               outputs = static_cast<std::size_t>(Batch) * Shape.output_size();
+  aligned_floats x{inputs}, y{outputs}, w{kernels::filter_floats<Shape>}, pairs{kernels::filter_pair_floats<Shape>},
+      turned{kernels::turned_filter_floats<Shape>}, narrow_x{inputs / 2}, narrow_y{outputs / 2}, x_pairs{inputs / 2},
+      y_pairs{outputs / 2},
+      workspace{static_cast<std::size_t>(kernels::convolution_input_gradient_workspace<Shape> +
+                                         kernels::convolution_filter_gradient_workspace<Shape>)};
+
+  convolution_operands() {
+    kernels::narrow<dtype::bfloat16>(x.data(), stored(narrow_x), inputs);
+    kernels::pack_row_pairs<Shape.steps(), Shape.filters>(w.data(), pairs.data());
+  }
+  static std::uint16_t* stored(aligned_floats& floats) { return reinterpret_cast<std::uint16_t*>(floats.data()); }
+};
+
+template <int Batch, kernels::convolution_shape Shape>
+void add_convolution() {
+  using buffers = convolution_operands<Batch, Shape>;
+  constexpr double operations = 1.0 * Batch * Shape.flops();
+  auto const add_one = [](std::string const& product, std::string const& library, auto run) {
+    auto const number = [](int n) { return std::to_string(n); };
+    add("bfloat16_" + product + "/" + number(Shape.height) + "x" + number(Shape.width) + "x" + number(Shape.channels) +
+            "-3x3x" + number(Shape.filters) + "/batch:" + number(Batch) + "/" + library,
+        operations, [run] { return [run, b = std::make_shared<buffers>()] { run(*b); }; });
+  };
+  if constexpr (kernels::multiplies_bfloat16_pairs<kernels::default_architecture>) {
+    add_one("conv2d", "kernels", [](buffers& b) {
+      kernels::convolution_of_pairs<Batch, Shape>(buffers::stored(b.narrow_x), b.pairs.data(), b.y.data());
+    });
+    add_one("input_gradient", "kernels", [](buffers& b) {
+      kernels::narrow<dtype::bfloat16>(b.y.data(), buffers::stored(b.narrow_y), buffers::outputs);
+      kernels::turn_filter_pairs<Shape>(b.pairs.data(), b.turned.data());
+      kernels::convolution_input_gradient_of_pairs<Batch, Shape>(buffers::stored(b.narrow_y), b.turned.data(),
+                                                                 b.workspace.data(), b.x.data());
+    });
+    add_one("filter_gradient", "kernels", [](buffers& b) {
+      kernels::pair_rows<Batch, Shape.input_size()>(buffers::stored(b.narrow_x), b.x_pairs.data());
+      kernels::pair_rows<Batch, Shape.output_size()>(b.y.data(), b.y_pairs.data());
+      kernels::convolution_filter_gradient_of_pairs<Batch, Shape>(b.x_pairs.data(), b.y_pairs.data(),
+                                                                  b.workspace.data(), b.w.data());
+    });
+  }
+  add_one("conv2d", "floats", [](buffers& b) {
+    kernels::convolution<Batch, Shape>(b.x.data(), b.w.data(), b.workspace.data(), b.y.data());
+  });
+  add_one("input_gradient", "floats", [](buffers& b) {
+    kernels::convolution_input_gradient<Batch, Shape>(b.y.data(), b.w.data(), b.workspace.data(), b.x.data());
+  });
+  add_one("filter_gradient", "floats", [](buffers& b) {
+    kernels::convolution_filter_gradient<Batch, Shape>(b.x.data(), b.y.data(), b.workspace.data(), b.w.data());
+  });
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+  using peer = onednn_convolution;
+  for (auto const& [name, product] :
+       {std::pair{"conv2d", peer::product::forward}, std::pair{"input_gradient", peer::product::input_gradient},
+        std::pair{"filter_gradient", peer::product::filter_gradient}})
+    add_one(
+        name, "onednn",
+        [run = std::make_shared<peer>(product, Batch, Shape, dnnl::memory::data_type::bf16)](buffers&) { (*run)(); });
+#endif
+}
+
+struct last_state : stagecraft::functional<last_state> {
+  static constexpr auto build(auto& model) {
+    return stagecraft::layers::lstm(lstm_units)(model.input(lstm_steps, lstm_features));
+  }
+};
+
+template <stagecraft::dtype_policy Policy>
+void add_lstm(std::string const& library) {
+  static constexpr auto trained = stagecraft::training{.optimizer = stagecraft::optimizers::sgd{},
+                                                       .loss = stagecraft::losses::mean_squared_error{},
+                                                       .batch_size = lstm_batch,
+                                                       .dtype_policy = Policy};
+  static constexpr auto run = stagecraft::inference{.batch_size = lstm_batch, .dtype_policy = Policy};
+  constexpr double operations = 2.0 * lstm_batch * lstm_steps * 4 * lstm_units * (lstm_features + lstm_units);
+  static auto const x = xt::eval(xt::ones<float>({lstm_batch, lstm_steps, lstm_features}) * 0.25F);
+  static auto const y = xt::eval(xt::ones<float>({lstm_batch, lstm_units}) * 0.5F);
+  add("lstm_bfloat16/train/" + library, 3 * operations, [] {
+    return [model = std::make_shared<stagecraft::trainer<last_state, trained>>()] { model->train_on_batch(x, y); };
+  });
+  add("lstm_bfloat16/predict/" + library, operations, [] {
+    return [model = std::make_shared<stagecraft::predictor<last_state, run>>()] {
+      benchmark::DoNotOptimize(model->predict(x));
+    };
+  });
+}
+
 template <stagecraft::dtype_policy Policy, int Batch>
 void add_perceptron(std::string const& library) {
   static constexpr auto trained = [] {
@@ -115,6 +212,20 @@ int main(int argc, char** argv) {
   add_products<128, 784, 256>();
   add_products<128, 256, 128>();
   add_products<1, 784, 256>();
+  add_convolution<32,
+                  {.height = 26, .width = 26, .channels = 32, .filters = 64, .kernel_height = 3, .kernel_width = 3}>();
+  add_convolution<8, {.height = 28,
+                      .width = 28,
+                      .channels = 64,
+                      .filters = 64,
+                      .kernel_height = 3,
+                      .kernel_width = 3,
+                      .top = 1,
+                      .left = 1,
+                      .bottom = 1,
+                      .right = 1}>();
+  add_lstm<stagecraft::dtype_policies::float32>("floats");
+  add_lstm<stagecraft::dtype_policies::mixed_bfloat16>("stagecraft");
   add_perceptron<stagecraft::dtype_policies::float32, 128>("floats");
   add_perceptron<stagecraft::dtype_policies::mixed_bfloat16, 128>("stagecraft");
   benchmark::RunSpecifiedBenchmarks();

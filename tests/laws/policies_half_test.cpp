@@ -47,7 +47,7 @@ float weight_after(int steps, std::uint64_t seed) {
 /// The sum of the output's gradient comes from several layers, which stand in several stages.
 struct branches_model : sc::functional<branches_model> {
   static constexpr auto build(auto& model) {
-    auto x = dense(9, sc::tanh)(model.input(6));
+    auto x = dense(8, sc::tanh)(model.input(6));
     auto a = batch_normalization()(dense(6, sc::relu)(x)), b = dense(6, sc::sigmoid)(x);
     auto c = add()(a, multiply()(b, b), dense(6)(concatenate()(x, a)));
     return dense(3)(dropout(0.25F)(c));
