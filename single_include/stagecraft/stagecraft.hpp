@@ -566,8 +566,8 @@ struct processor_complaint {
 };
 
 /// E4040, for code that needs the sets `needed` on a processor with the sets `present`: empty if it has all of them.
-[[nodiscard]] constexpr processor_complaint complain_about_processor(instruction_sets needed,
-                                                                     instruction_sets present) {
+[[nodiscard, gnu::cold]] constexpr processor_complaint complain_about_processor(instruction_sets needed,
+                                                                                instruction_sets present) {
   processor_complaint complaint{};
   instruction_sets const missing = needed & ~present;
   if (missing == 0) return complaint;
@@ -588,9 +588,17 @@ struct processor_complaint {
   return complaint;
 }
 
+/// Those of the sets `present` that code which needs `needed` may use. `may_use_tiles` is asked where both have the
+/// tiles of AMX: Linux gives them to programs that ask for them, or does not.
+[[nodiscard]] constexpr instruction_sets allowed_instruction_sets(instruction_sets needed, instruction_sets present,
+                                                                  bool (*may_use_tiles)()) {
+  constexpr instruction_sets tiles = only(instruction_set::amx_tile) | only(instruction_set::amx_bf16);
+  return (needed & present & tiles) == 0 || may_use_tiles() ? present : present & ~tiles;
+}
+
 #if defined(STAGECRAFT_CHECKS_PROCESSOR)
-/// What the processor has and the operating system lets programs use.
-[[nodiscard]] inline instruction_sets instruction_sets_of_processor() {
+/// What the processor has; of tiles, the operating system has to be asked, too.
+[[nodiscard, gnu::cold]] inline instruction_sets instruction_sets_of_processor() {
   __builtin_cpu_init();
   instruction_sets found = 0;
 #define STAGECRAFT_IF_FOUND(name, flag, macro) \
@@ -613,12 +621,14 @@ struct processor_complaint {
 #endif
 }
 
+/// What code that needs the sets `needed` may use of this processor: what it has, and the system lets programs use.
+[[nodiscard]] inline instruction_sets usable_instruction_sets(instruction_sets needed) {
+  return allowed_instruction_sets(needed, instruction_sets_of_processor(), may_use_tiles);
+}
+
 /// Ends the program if the processor lacks any of the sets, or the system does not let it use them.
 [[gnu::cold]] inline void require_processor(instruction_sets needed) {
-  instruction_sets present = instruction_sets_of_processor();
-  constexpr instruction_sets tiles = only(instruction_set::amx_tile);
-  if ((needed & present & tiles) != 0 && !may_use_tiles()) present &= ~tiles;
-  processor_complaint const complaint = complain_about_processor(needed, present);
+  processor_complaint const complaint = complain_about_processor(needed, usable_instruction_sets(needed));
   if (complaint.length == 0) return;
   std::fputs(complaint.text, stderr);
   std::_Exit(EXIT_FAILURE);
@@ -2424,6 +2434,56 @@ inline constexpr auto frozen = typename decltype(Make{}())::template frozen<froz
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/graph/array_view.hpp
+// What the library's lists are read through: the part of std::span that it needs.
+
+namespace stagecraft::tracing {
+
+/// A part of an array that something else holds, as std::span is, with its names. std::span asks the concepts of ranges
+/// and iterators of each type of element, which takes GCC 14 ms; this one asks for `data()` and `size()`. Either
+/// converts to the other.
+template <class T>
+class array_view {
+ public:
+  using element_type = T;
+  using iterator = T*;
+
+  constexpr array_view() noexcept = default;
+  constexpr array_view(T* first, std::size_t count) noexcept : data_(first), size_(count) {}
+  constexpr array_view(T* first, T* last) noexcept : data_(first), size_(static_cast<std::size_t>(last - first)) {}
+  template <std::size_t Count>
+  constexpr array_view(T (&array)[Count]) noexcept : data_(array), size_(Count) {}  // NOLINT: as std::span
+  /// Of a std::array, a std::vector, a growing_array, another view.
+  template <class List>
+    requires requires(List& list) {
+      { list.data() } -> std::convertible_to<T*>;
+      list.size();
+    }
+  constexpr array_view(List&& list) noexcept : data_(list.data()), size_(list.size()) {}  // NOLINT: as std::span
+
+  [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] constexpr T* begin() const noexcept { return data_; }
+  [[nodiscard]] constexpr T* end() const noexcept { return data_ + size_; }
+  [[nodiscard]] constexpr T& operator[](std::size_t index) const noexcept { return data_[index]; }
+  [[nodiscard]] constexpr T& front() const noexcept { return data_[0]; }
+  [[nodiscard]] constexpr T& back() const noexcept { return data_[size_ - 1]; }
+  [[nodiscard]] constexpr array_view first(std::size_t count) const noexcept { return {data_, count}; }
+  [[nodiscard]] constexpr array_view subspan(std::size_t offset) const noexcept {
+    return {data_ + offset, size_ - offset};
+  }
+  [[nodiscard]] constexpr array_view subspan(std::size_t offset, std::size_t count) const noexcept {
+    return {data_ + offset, count};
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace stagecraft::tracing
+
 // ---- stagecraft/plan/arena.hpp
 // Places buffers with known lifetimes in one block of memory.
 
@@ -2439,7 +2499,7 @@ struct buffer_request {
 
 /// First fit in the order of the first steps; memory is free again after a buffer's last step. Offsets are multiples of
 /// `alignment`, 16 floats if nothing else is asked for. Returns the floats needed in all.
-constexpr long long place(std::span<buffer_request> requests, long long alignment = 16) {
+constexpr long long place(tracing::array_view<buffer_request> requests, long long alignment = 16) {
   // Plain pointers: this is a constant evaluation for hundreds of buffers, in which each call of a function counts.
   buffer_request* const buffers = requests.data();
   int const count = static_cast<int>(requests.size());
@@ -3197,6 +3257,11 @@ struct layer_info {
   bool is_on_host = false;                  ///< the host carries it out, where the machine has IPUs
   int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 
+  /// Whether a weight is one of its.
+  [[nodiscard]] constexpr bool has_parameter(int parameter) const {
+    return parameter >= first_parameter && parameter < first_parameter + parameter_count;
+  }
+
   /// What a layer says of itself when it is called first.
   constexpr void take(auto const& layer) {
     pipeline_stage = layer.pipeline_stage;
@@ -3541,7 +3606,7 @@ struct call_record {
   std::string_view default_name;  // what the default name of the layer is made from
   wrapped_names wrapped;          // those of the layers inside it, which have none of their own
   type_tag const* type;
-  std::span<symbolic_tensor const> inputs;
+  tracing::array_view<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;
   int output_index = -1;    // of an output among several, see call_info
@@ -3868,8 +3933,8 @@ struct model_description {
 
 /// A model while its layers are being traced.
 struct nested_frame {
-  int model = 0;                           // index of nested_models
-  std::span<symbolic_tensor const> bound;  // what its inputs are given
+  int model = 0;                                     // index of nested_models
+  tracing::array_view<symbolic_tensor const> bound;  // what its inputs are given
   std::size_t next_bound = 0;
   int scope = 0;
 };
@@ -3922,7 +3987,7 @@ class model_builder {
  public:
   /// `known`: all calls, from a trace before this one.
   constexpr explicit model_builder(detail::layer_collector* collector = nullptr,
-                                   std::span<detail::known_call const> known = {})
+                                   tracing::array_view<detail::known_call const> known = {})
       : collector_(collector), known_(known) {}
   model_builder(model_builder const&) = delete;
   model_builder& operator=(model_builder const&) = delete;
@@ -3973,8 +4038,9 @@ class model_builder {
   // What layers, models and scopes call while they are traced.
   constexpr int layer_of(detail::call_record const& record);
   constexpr symbolic_tensor add_call(detail::call_record const& record);
-  constexpr int enter(detail::model_description const& model, int scope, std::span<symbolic_tensor const> bound);
-  constexpr void leave(std::span<symbolic_tensor const> outputs);
+  constexpr int enter(detail::model_description const& model, int scope,
+                      tracing::array_view<symbolic_tensor const> bound);
+  constexpr void leave(tracing::array_view<symbolic_tensor const> outputs);
   /// The next tensor that the model being traced is called with.
   constexpr symbolic_tensor take_input() {
     auto& frame = frames_.back();
@@ -3989,7 +4055,7 @@ class model_builder {
   }
   [[nodiscard]] constexpr std::string_view name_of(int layer) const { return layers[layer].name; }
   /// The mask of the tensors that a layer combines: what counts for all of them, or for each input by itself.
-  [[nodiscard]] constexpr detail::traced_mask mask_of(std::span<symbolic_tensor const> tensors,
+  [[nodiscard]] constexpr detail::traced_mask mask_of(tracing::array_view<symbolic_tensor const> tensors,
                                                       bool by_input = false) const {
     detail::traced_mask result;
     int input = 0;
@@ -4063,7 +4129,7 @@ class model_builder {
   }
 
   detail::layer_collector* collector_;
-  std::span<detail::known_call const> known_;
+  tracing::array_view<detail::known_call const> known_;
   growing_array<detail::nested_frame> frames_;
   growing_array<detail::model_instance> instances_;
   growing_array<detail::instance_scope> scopes_;
@@ -4221,7 +4287,7 @@ constexpr int model_builder::instance_of(detail::model_description const& model)
 
 /// Begins a call of a nested model, or of the outermost one. Gives its scope, which the model object keeps.
 constexpr int model_builder::enter(detail::model_description const& model, int scope,
-                                   std::span<symbolic_tensor const> bound) {
+                                   tracing::array_view<symbolic_tensor const> bound) {
   bool const again = scope >= 0;
   int const number = again ? scopes_[scope].instance : instance_of(model);
   detail::nested_frame frame;
@@ -4248,7 +4314,7 @@ constexpr int model_builder::enter(detail::model_description const& model, int s
   return again ? scope : frame.scope;
 }
 
-constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {
+constexpr void model_builder::leave(tracing::array_view<symbolic_tensor const> outputs) {
   auto const frame = frames_.back();
   auto& model = nested_models[frame.model];
   auto& instance = instances_[model.instance];
@@ -4479,11 +4545,11 @@ namespace stagecraft::detail {
 
 /// What the ordering needs to see of a graph.
 struct graph_records {
-  std::span<call_info const> calls;
-  std::span<int const> inputs;
-  std::span<nested_model_info const> nested_models;
-  std::span<nested_input_info const> nested_inputs;
-  std::span<int const> model_outputs;
+  tracing::array_view<call_info const> calls;
+  tracing::array_view<int const> inputs;
+  tracing::array_view<nested_model_info const> nested_models;
+  tracing::array_view<nested_input_info const> nested_inputs;
+  tracing::array_view<int const> model_outputs;
 };
 
 /// A node of one level: a call of a layer, or a call of a nested model.
@@ -4877,17 +4943,18 @@ struct graph_sizes {
 
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
 struct graph_view {
-  std::span<layer_info const> layers;
-  std::span<parameter const> parameters;
-  std::span<call_info const> calls;
-  std::span<int const> inputs;
-  std::span<nested_model_info const> nested_models;
-  std::span<nested_input_info const> nested_inputs;
-  std::span<int const> model_outputs;
-  std::span<int const> ends;  ///< what the losses read: the model's outputs, then the penalties on activities
-  std::span<shape const> output_shapes;
-  std::span<detail::traced_mask const> masks;
-  std::span<int const> order;  ///< the calls (without inputs and parts) in Keras's order, see graph/post_order.hpp
+  tracing::array_view<layer_info const> layers;
+  tracing::array_view<parameter const> parameters;
+  tracing::array_view<call_info const> calls;
+  tracing::array_view<int const> inputs;
+  tracing::array_view<nested_model_info const> nested_models;
+  tracing::array_view<nested_input_info const> nested_inputs;
+  tracing::array_view<int const> model_outputs;
+  tracing::array_view<int const> ends;  ///< what the losses read: the model's outputs, then the penalties on activities
+  tracing::array_view<shape const> output_shapes;
+  tracing::array_view<detail::traced_mask const> masks;
+  tracing::array_view<int const>
+      order;  ///< the calls (without inputs and parts) in Keras's order, see graph/post_order.hpp
 
   [[nodiscard]] constexpr call_info const& call(int index) const { return calls[index]; }
   [[nodiscard]] constexpr layer_info const& layer(int index) const { return layers[index]; }
@@ -4898,12 +4965,12 @@ struct graph_view {
   [[nodiscard]] constexpr int batch_size() const { return nested_models[0].batch_size; }
 
   /// The calls whose outputs a call takes.
-  [[nodiscard]] constexpr std::span<int const> inputs_of(int index) const {
+  [[nodiscard]] constexpr tracing::array_view<int const> inputs_of(int index) const {
     auto const& node = call(index);
     return inputs.subspan(node.first_input, node.input_count);
   }
   /// The same without those that only tell which steps of a sequence count: what users see.
-  [[nodiscard]] constexpr std::span<int const> own_inputs_of(int index) const {
+  [[nodiscard]] constexpr tracing::array_view<int const> own_inputs_of(int index) const {
     auto const all = inputs_of(index);
     return all.first(all.size() - call(index).mask_inputs);
   }
@@ -4912,18 +4979,18 @@ struct graph_view {
     return call(index).is_part() ? inputs[call(index).first_input] : index;
   }
   /// The shapes of all outputs of a call, those that nothing uses among them.
-  [[nodiscard]] constexpr std::span<shape const> shapes_of_outputs(int index) const {
+  [[nodiscard]] constexpr tracing::array_view<shape const> shapes_of_outputs(int index) const {
     auto const& node = call(index);
-    return node.output_count == 1 && node.loss_count == 0 ? std::span<shape const>(&node.shape, 1)
+    return node.output_count == 1 && node.loss_count == 0 ? tracing::array_view<shape const>(&node.shape, 1)
                                                           : output_shapes.subspan(node.first_output, node.output_count);
   }
   /// What a call of a nested model takes.
-  [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
+  [[nodiscard]] constexpr tracing::array_view<nested_input_info const> nested_inputs_of(int model) const {
     auto const& node = nested_models[model];
     return nested_inputs.subspan(node.first_input, node.input_count);
   }
   /// The calls whose outputs are those of a nested model; 0 is the model itself.
-  [[nodiscard]] constexpr std::span<int const> outputs_of(int model) const {
+  [[nodiscard]] constexpr tracing::array_view<int const> outputs_of(int model) const {
     auto const& node = nested_models[model];
     return model_outputs.subspan(node.first_output, node.output_count);
   }
@@ -4938,8 +5005,14 @@ struct graph_view {
       if (each.between_batches && !each.trainable) return true;
     return false;
   }
+  /// The number of the layer that has a weight.
+  [[nodiscard]] constexpr int layer_of_parameter(int parameter) const {
+    int layer = 0;
+    while (!layers[layer].has_parameter(parameter)) ++layer;
+    return layer;
+  }
   /// The weights of a layer.
-  [[nodiscard]] constexpr std::span<parameter const> parameters_of(int index) const {
+  [[nodiscard]] constexpr tracing::array_view<parameter const> parameters_of(int index) const {
     auto const& info = layer(index);
     return parameters.subspan(info.first_parameter, info.parameter_count);
   }
@@ -4986,7 +5059,7 @@ constexpr graph_sizes sizes_of(traced_graph const& traced) {
           traced.output_shapes.size(), traced.masks.size(),         traced.traced_calls.size()};
 }
 
-constexpr std::size_t count_ordered(std::span<call_info const> calls) {
+constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) {
   std::size_t count = 0;
   for (auto const& call : calls) count += call.is_listed() ? 1 : 0;
   return count;
@@ -5091,7 +5164,8 @@ consteval bool begins_with_input() {
 /// Runs a model's own code against a builder. After a broken rule, a model of one input stands in, so that what
 /// follows finds something harmless.
 template <class M>
-constexpr traced_graph trace_model(layer_collector* collector = nullptr, std::span<known_call const> known = {}) {
+constexpr traced_graph trace_model(layer_collector* collector = nullptr,
+                                   tracing::array_view<known_call const> known = {}) {
   model_builder builder(collector, known);
   builder.enter(description_of_model<M>(), -1, {});
   M m{};
@@ -5150,7 +5224,7 @@ struct not_a_model : callable_model<not_a_model> {
     problem.already_reported();
     return problem;
   }
-  static constexpr symbolic_tensor trace(model_builder&, std::span<symbolic_tensor const>) { return {}; }
+  static constexpr symbolic_tensor trace(model_builder&, tracing::array_view<symbolic_tensor const>) { return {}; }
 };
 
 template <class M>
@@ -5227,7 +5301,7 @@ struct named_model : callable_model<named_model<Name, M>> {
     return detail::definition_problem<M, Inputs>;
   }
 
-  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const> bound) {
+  static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const> bound) {
     return M{}.trace(builder, bound);
   }
 };
@@ -6215,7 +6289,7 @@ class operation_list {
   }
 
   /// Appends an operation and gives its number. Gradients flow through it if they do through one of its operands.
-  constexpr int append(operation const& what, extents const& shape, std::span<int const> reads = {}) {
+  constexpr int append(operation const& what, extents const& shape, tracing::array_view<int const> reads = {}) {
     bool has_gradient = is_source(what);
     for (int const id : reads) has_gradient |= node_of(id).has_gradient;
     if (auto const* elementwise = what.if_is<map>()) has_gradient &= is_differentiable(elementwise->apply);
@@ -6224,7 +6298,7 @@ class operation_list {
     return static_cast<int>(nodes.size()) - 1;
   }
   constexpr int append(operation const& what, extents const& shape, std::initializer_list<int> reads) {
-    return append(what, shape, std::span<int const>(reads.begin(), reads.size()));
+    return append(what, shape, tracing::array_view<int const>(reads.begin(), reads.size()));
   }
 
   [[nodiscard]] constexpr node const& node_of(int id) const { return nodes[id]; }
@@ -6584,7 +6658,7 @@ class tracer {
     if (x.shape() == shape && where.step == 1) return x;
     return append(where, shape, {x.id});
   }
-  constexpr tensor concatenate(std::span<tensor const> parts, int axis = -1) {
+  constexpr tensor concatenate(tracing::array_view<tensor const> parts, int axis = -1) {
     tensor const first = parts[0];
     if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
     int const along = first.shape().from_front(axis);
@@ -6597,11 +6671,10 @@ class tracer {
       shape[along] += part.shape()[along];
       ids.push_back(part.id);
     }
-    if (parts.size() == 1) return first;
-    return {list_, list_->append(operations::concatenate{along}, shape, ids)};
+    return parts.size() == 1 ? first : tensor{list_, list_->append(operations::concatenate{along}, shape, ids)};
   }
   constexpr tensor concatenate(std::initializer_list<tensor> parts, int axis = -1) {
-    return concatenate(std::span<tensor const>(parts.begin(), parts.size()), axis);
+    return concatenate(tracing::array_view<tensor const>(parts.begin(), parts.size()), axis);
   }
   /// The rows of a table that the indices name: Keras's `take` along axis 0.
   constexpr tensor take(tensor table, tensor indices) {
@@ -6653,9 +6726,9 @@ class tracer {
   /// Several results of a layer as one, the rows of which stand side by side: `return ops.outputs({y, state})`, where
   /// the layer says how many they may be, `static constexpr int most_outputs`, and how many they are, `output_count()`.
   constexpr tensor outputs(std::initializer_list<tensor> each) {
-    return outputs(std::span<tensor const>(each.begin(), each.size()));
+    return outputs(tracing::array_view<tensor const>(each.begin(), each.size()));
   }
-  constexpr tensor outputs(std::span<tensor const> each) {
+  constexpr tensor outputs(tracing::array_view<tensor const> each) {
     tracing::growing_array<tensor> rows;
     list_->packed.clear();
     for (tensor const one : each) {
@@ -6864,7 +6937,7 @@ class composite_gradient {
   [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
   /// Says what the gradient of operand `index` is. Operands that nothing is said of have none.
   constexpr void give(int index, tensor gradient) { given_[index] = gradient; }
-  [[nodiscard]] constexpr std::span<tensor const> given() const noexcept {
+  [[nodiscard]] constexpr tracing::array_view<tensor const> given() const noexcept {
     return {given_, static_cast<std::size_t>(count_ < most_operands ? count_ : most_operands)};
   }
 
@@ -7192,7 +7265,7 @@ struct trace {
 
 /// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; it gives one tensor or an array of them.
 template <class Call>
-constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bool training = true,
+constexpr trace trace_call(Call const& call, tracing::array_view<extents const> shapes, bool training = true,
                            std::string_view layer_name = {}) {
   trace result;
   result.list.layer_name = layer_name;
@@ -7202,7 +7275,7 @@ constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bo
     inputs.push_back(ops.append(input{static_cast<int>(inputs.size())}, shape));
     result.inputs.push_back(inputs.back().id);
   }
-  auto const outputs = call(ops, std::span<tensor const>(inputs));
+  auto const outputs = call(ops, tracing::array_view<tensor const>(inputs));
   if constexpr (std::convertible_to<decltype(outputs), tensor>)
     result.outputs.push_back(outputs.id);
   else
@@ -7219,7 +7292,7 @@ constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bo
 namespace stagecraft {
 
 /// The inputs of a layer whose `call` takes any number of them.
-using tensor_list = std::span<operations::tensor const>;
+using tensor_list = tracing::array_view<operations::tensor const>;
 
 /// For the first inputs of a layer: 1 for each step that counts, else 0, (batch, steps); no tensor if all count.
 using mask_list = std::array<operations::tensor, tracing::step_masks::most_inputs>;
@@ -7299,7 +7372,7 @@ struct open_trace {
   operations::trace traced;
   operations::tracer ops;
 
-  constexpr open_trace(std::span<shape const> shapes, int batch, bool training, std::string_view name)
+  constexpr open_trace(tracing::array_view<shape const> shapes, int batch, bool training, std::string_view name)
       : ops(traced.list, traced.weights, training) {
     traced.list.layer_name = name;
     traced.inputs.reserve(shapes.size());
@@ -7373,8 +7446,8 @@ struct open_trace {
 
 /// A layer's `call` on `batch` samples of inputs of these shapes. Not to be used if `trace.outputs` is empty.
 template <class L>
-constexpr operations::trace trace_layer(L const& layer, std::span<shape const> inputs, int batch, bool training,
-                                        bool finds_losses = true) {
+constexpr operations::trace trace_layer(L const& layer, tracing::array_view<shape const> inputs, int batch,
+                                        bool training, bool finds_losses = true) {
   open_trace open(inputs, batch, training, {});
   if (operations::tensor result; open.call(layer, result)) open.end(result, finds_losses);
   return std::move(open.traced);
@@ -7665,7 +7738,7 @@ struct layer : tracing::layer_base {
   template <class L>
   static constexpr diagnostics::diagnostic incomplete_problem = detail::check_layer<L>();
 
-  static constexpr auto outputs_of(Derived& self, std::span<symbolic_tensor const> given,
+  static constexpr auto outputs_of(Derived& self, tracing::array_view<symbolic_tensor const> given,
                                    diagnostics::source_line const& where) {
     symbolic_tensor const packed = trace(self, given, where);
     constexpr int most = [] {
@@ -7701,7 +7774,7 @@ struct layer : tracing::layer_base {
       for (int i = 0; i < result.count; ++i)
         detail::penalize<layers::activity_penalty>(result.all[i], rule, self.pipeline_stage, where);
   }
-  static constexpr symbolic_tensor trace(Derived& self, std::span<symbolic_tensor const> given,
+  static constexpr symbolic_tensor trace(Derived& self, tracing::array_view<symbolic_tensor const> given,
                                          diagnostics::source_line const& where) {
     if constexpr (Layer<Derived>) {
       for (auto const& tensor : given)
@@ -7719,7 +7792,7 @@ struct layer : tracing::layer_base {
 
   /// Finds the mask of the output, and of the input if the layer looks at it, which it then remembers.
   static constexpr detail::traced_mask trace_mask(Derived& self, tracing::model_builder& model,
-                                                  std::span<symbolic_tensor const> given) {
+                                                  tracing::array_view<symbolic_tensor const> given) {
     detail::traced_mask mask;
     if constexpr (requires { self.masks; }) {
       auto const all = model.mask_of(given.first(count_masked(given.size())), true);
@@ -7769,7 +7842,7 @@ struct layer : tracing::layer_base {
   }
 
   static constexpr symbolic_tensor trace_call(Derived& self, tracing::model_builder& model,
-                                              std::span<symbolic_tensor const> given) {
+                                              tracing::array_view<symbolic_tensor const> given) {
     detail::call_record record{};
     record.layer = &self;
     [[maybe_unused]] std::array<symbolic_tensor, most_inputs + tracing::step_masks::most> with_mask;
@@ -7990,7 +8063,7 @@ inline constexpr auto const& output_shape_of = detail::shape_of_call<M, Call>();
 namespace detail {
 
 template <std::size_t Count>
-constexpr std::array<int, Count> to_array(std::span<int const> values) {
+constexpr std::array<int, Count> to_array(tracing::array_view<int const> values) {
   std::array<int, Count> result{};
   for (std::size_t i = 0; i < Count; ++i) result[i] = values[i];
   return result;
@@ -8376,8 +8449,8 @@ struct any_assignment {
 /// Reads a stage list against a model's calls, level by level.
 class stage_list_reader {
  public:
-  constexpr stage_list_reader(graph_view const& graph, std::span<stage_token const> tokens, std::span<int> stages,
-                              diagnostic& problem)
+  constexpr stage_list_reader(graph_view const& graph, tracing::array_view<stage_token const> tokens,
+                              tracing::array_view<int> stages, diagnostic& problem)
       : graph_(graph), tokens_(tokens), stages_(stages), problem_(problem) {}
 
   constexpr void read() { read_level(0, 0, static_cast<int>(graph_.order.size())); }
@@ -8438,8 +8511,8 @@ class stage_list_reader {
   }
 
   graph_view const& graph_;
-  std::span<stage_token const> tokens_;
-  std::span<int> stages_;
+  tracing::array_view<stage_token const> tokens_;
+  tracing::array_view<int> stages_;
   diagnostic& problem_;
   std::size_t position_ = 0;
 };
@@ -8521,7 +8594,7 @@ namespace stagecraft::detail {
 /// The stages of a model as it is by itself.
 struct own_stages {
   bool pipelined = false;
-  std::span<int const> of_call;  ///< by the calls of its graph
+  tracing::array_view<int const> of_call;  ///< by the calls of its graph
   bool maps_devices = false;
 };
 
@@ -8545,7 +8618,7 @@ constexpr growing_array<int> stages_as_made(own_stages const& stages) {
 /// Traces M inside another model and gives its calls these stages; without any, that of the scope around the call.
 /// Scopes in the model's own code say nothing then. E2011, E2056.
 template <class M>
-constexpr auto trace_with_stages(model_builder& builder, std::span<symbolic_tensor const> bound,
+constexpr auto trace_with_stages(model_builder& builder, tracing::array_view<symbolic_tensor const> bound,
                                  own_stages const& stages) {
   fixed_name const name = builder.nested_models.back().name;
   if (stages.pipelined && builder.open_stage != unassigned)
@@ -8631,9 +8704,10 @@ namespace stagecraft::detail {
 /// device i).
 struct staged_graph {
   graph_view const& graph;
-  std::span<int const> stages;
-  std::span<int const> devices;
-  std::span<bool const> beside;  ///< whether a stage works at the same time as the one before it; empty: none does
+  tracing::array_view<int const> stages;
+  tracing::array_view<int const> devices;
+  tracing::array_view<bool const>
+      beside;  ///< whether a stage works at the same time as the one before it; empty: none does
 
   [[nodiscard]] constexpr int stage(int call) const { return stages[call]; }
   [[nodiscard]] constexpr int highest_stage() const {
@@ -8809,7 +8883,7 @@ struct pipelined_model : callable_model<pipelined_model<M, Assignment, Devices>>
   using unstaged = M;
   template <fixed_text Name>
   using with_name = pipelined_model<named<Name, M>, Assignment, Devices>;
-  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const> bound);
+  static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const> bound);
 };
 
 }  // namespace stagecraft::pipeline
@@ -8897,9 +8971,11 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
       }
     } else if constexpr (is_range_of_stages<assignment_type>) {
       read_range(result);
-    } else if constexpr (requires { Assignment.template assign_stages<M>(std::span<int>{}, result.problem); }) {
+    } else if constexpr (requires {
+                           Assignment.template assign_stages<M>(tracing::array_view<int>{}, result.problem);
+                         }) {
       // A rule for any model, such as that of manual_pipeline.
-      Assignment.template assign_stages<M>(std::span<int>(result.of_call), result.problem);
+      Assignment.template assign_stages<M>(tracing::array_view<int>(result.of_call), result.problem);
     } else {
       result.problem.report(
           2016, "the stages are given as a value of type '", type_name<assignment_type>(),
@@ -9048,7 +9124,7 @@ namespace stagecraft::pipeline {
 
 template <Model M, auto Assignment, auto Devices>
 constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& builder,
-                                                              std::span<symbolic_tensor const> bound) {
+                                                              tracing::array_view<symbolic_tensor const> bound) {
   if constexpr (detail::has_invalid_stages<pipelined_model>) {
     builder.problem.already_reported();
     return decltype(M::trace(builder, bound)){};
@@ -9249,12 +9325,8 @@ constexpr dtype computed_type(Graph const& graph, int call, dtype by_default) {
 }
 
 /// The own type of a weight's layer.
-template <class Graph>
-constexpr dtype own_type_of_weight(Graph const& graph, int weight) {
-  for (auto const& layer : graph.layers)
-    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count)
-      return layer.type_of_values;
-  return dtype::of_policy;
+constexpr dtype own_type_of_weight(graph_view const& graph, int weight) {
+  return graph.layer(graph.layer_of_parameter(weight)).type_of_values;
 }
 
 template <class Job>
@@ -9280,7 +9352,7 @@ inline constexpr dtype computed_type_of =
 template <class Job>
 inline constexpr auto variable_types_of = [] {
   std::array<dtype, Job::graph.parameters.size() + 1> types{};
-  for (std::size_t i = 0; i < types.size(); ++i) {
+  for (std::size_t i = 0; i < Job::graph.parameters.size(); ++i) {
     auto const own = own_type_of_weight(Job::graph, static_cast<int>(i));
     types[i] = own == dtype::of_policy ? Job::training.dtype_policy.variable_dtype : own;
   }
@@ -10136,8 +10208,8 @@ struct frozen_formula {
 struct formula_view {
   static constexpr std::size_t most_steps = 128;
 
-  std::span<formula_step const> steps;
-  std::span<int const> results;
+  tracing::array_view<formula_step const> steps;
+  tracing::array_view<int const> results;
 };
 
 }  // namespace stagecraft::operations
@@ -14479,10 +14551,12 @@ struct batch_normalization : layer<batch_normalization> {
 
 namespace stagecraft::layers {
 
-/// Keras's keyword arguments of GroupNormalization. Channels are the last axis.
+/// Keras's keyword arguments of GroupNormalization.
 struct group_normalization_options {
   /// In how many groups the channels are divided, in their order; -1: each channel is one.
   int groups = 32;
+  /// The axis of the channels, Graphcore's channels_axis; negative numbers count from the end.
+  int axis = -1;
   /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
   /// Whether the layer has weights `beta`, which are added to the result.
@@ -14513,9 +14587,9 @@ struct group_normalization_options {
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each sample and group
 /// of channels, over all places. The same while training and in prediction.
 ///
-/// Shape unchanged: (..., channels). Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element.
-/// Errors: E1071 if the groups do not divide the channels. Definition: Keras API, layers/normalization_layers; Wu and
-/// He, 2018.
+/// Shape unchanged. Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element. Errors: E1050 for an axis
+/// that the input does not have, or the batch; E1071 if the groups do not divide the channels. Definition: Keras API,
+/// layers/normalization_layers; Wu and He, 2018.
 struct group_normalization : layer<group_normalization> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GroupNormalization";
@@ -14541,26 +14615,47 @@ struct group_normalization : layer<group_normalization> {
   }
 
   constexpr auto call(auto& ops, auto x) const {
-    int const channels = x.length(-1), groups = options.groups == -1 ? channels : options.groups;
+    if (!x.shape().has(options.axis) || x.shape().from_front(options.axis) == 0) {
+      ops.error(1050, "normalizes along axis ", options.axis, ", which is no axis of a sample of shape ",
+                detail::sample_shape(x));
+      return x;
+    }
+    int const along = x.shape().from_front(options.axis), channels = x.length(along);
+    int const groups = options.groups == -1 ? channels : options.groups;
     if (groups < 1 || channels % groups != 0) {
       ops.error(1071, "has ", groups, " groups, which do not divide the ", channels, " channels of its input");
       return x;
     }
-    // (batch, places, groups, channels of a group); strided: (batch, places, channels of a group, groups)
-    bool const is_strided = options.strided_channel_grouping;
+    // (batch, places, groups, channels of a group); strided: (batch, places, channels of a group, groups). And the
+    // places of the axes behind the channels.
+    bool const is_strided = options.strided_channel_grouping, is_last = along == x.rank() - 1;
     int const inner = is_strided ? groups : channels / groups;
-    axis_list const reduced{1, is_strided ? 2 : 3};
-    int const batch = x.length(0), places = static_cast<int>(x.shape().size() / batch / channels);
-    auto const grouped = ops.reshape(x, {batch, places, channels / inner, inner});
+    int before = 1, after = 1;
+    operations::extents beside(1);  // the channels' numbers, beside x
+    for (int axis = 1; axis < x.rank(); ++axis) {
+      beside.push_back(axis == along ? channels : 1);
+      if (axis != along) (axis < along ? before : after) *= x.length(axis);
+    }
+    operations::extents parts{x.length(0), before, channels / inner, inner};
+    axis_list reduced{1, is_strided ? 2 : 3};
+    if (!is_last) {
+      parts.push_back(after);
+      reduced.axes[reduced.count++] = 4;
+    }
+    auto const grouped = ops.reshape(x, parts);
     auto const centred = grouped - ops.mean(grouped, reduced);
     auto const normal = centred * rsqrt(ops.mean(square(centred), reduced) + options.epsilon);
     auto y = ops.reshape(normal, x.shape());
+    auto const weight = [&](parameter const& each) {
+      auto const of_channels = ops.weight(each);
+      return is_last ? of_channels : ops.reshape(of_channels, beside);
+    };
     if (options.scale)
-      y *= ops.weight(parameter::with("gamma", {channels}, options.gamma_initializer, options.gamma_regularizer,
-                                      options.gamma_constraint));
+      y *= weight(parameter::with("gamma", {channels}, options.gamma_initializer, options.gamma_regularizer,
+                                  options.gamma_constraint));
     if (options.center)
-      y += ops.weight(parameter::with("beta", {channels}, options.beta_initializer, options.beta_regularizer,
-                                      options.beta_constraint));
+      y += weight(parameter::with("beta", {channels}, options.beta_initializer, options.beta_regularizer,
+                                  options.beta_constraint));
     return y;
   }
 };
@@ -14572,8 +14667,9 @@ struct group_normalization : layer<group_normalization> {
 
 namespace stagecraft::layers {
 
-/// Graphcore's keyword arguments of InstanceNormalization. Channels are the last axis.
+/// Graphcore's keyword arguments of InstanceNormalization.
 struct instance_normalization_options {
+  int axis = -1;          ///< the axis of the channels, Graphcore's channels_axis; negative numbers count from the end
   bool center = true;     ///< whether the layer has weights `beta`, which are added to the result
   bool scale = true;      ///< whether the layer has weights `gamma`, which the result is multiplied by
   float epsilon = 1e-3F;  ///< a small number that is added to the variance, so that nothing is divided by 0
@@ -14588,7 +14684,8 @@ struct instance_normalization_options {
 
 /// group_normalization with a group for each channel: mean and variance are those of a channel over all places.
 ///
-/// Shape unchanged: (..., channels). Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element.
+/// Shape unchanged. Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element. Errors: E1050 for an axis
+/// that the input does not have, or the batch.
 /// Definition: Graphcore's IPU TensorFlow Addons, keras.layers.InstanceNormalization; Ulyanov and others, 2016.
 struct instance_normalization : option_layer<instance_normalization, instance_normalization_options> {
   static constexpr bool supports_masking = true;
@@ -14600,6 +14697,7 @@ struct instance_normalization : option_layer<instance_normalization, instance_no
 
   constexpr auto call(auto& ops, auto x) const {
     return group_normalization({.groups = -1,
+                                .axis = options.axis,
                                 .epsilon = options.epsilon,
                                 .center = options.center,
                                 .scale = options.scale,
@@ -14892,22 +14990,24 @@ struct number_list {
   }
   /// In ascending order.
   constexpr void sort() noexcept {
-    for (int i = 1; i < count; ++i)
+    for (int i = 1; i < kept(); ++i)
       for (int k = i; k > 0 && numbers[k - 1] > numbers[k]; --k) {
         float const smaller = numbers[k];
         numbers[k] = numbers[k - 1];
         numbers[k - 1] = smaller;
       }
   }
-  /// In a `call`: a tensor of (count).
+  /// How many there are.
+  [[nodiscard]] constexpr int kept() const noexcept { return count < capacity ? count : capacity; }
+  /// In a `call`: a tensor of (kept()).
   [[nodiscard]] constexpr auto as_tensor(auto& ops) const {
     decltype(ops.full({1}, 0.0F)) each[capacity]{};
-    for (int i = 0; i < count; ++i) each[i] = ops.full({1}, numbers[i]);
-    return ops.concatenate(std::span(each, static_cast<std::size_t>(count)));
+    for (int i = 0; i < kept(); ++i) each[i] = ops.full({1}, numbers[i]);
+    return ops.concatenate(tracing::array_view(each, static_cast<std::size_t>(kept())));
   }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
-  [[nodiscard]] constexpr float const* end() const noexcept { return numbers + count; }
+  [[nodiscard]] constexpr float const* end() const noexcept { return numbers + kept(); }
   friend constexpr bool operator==(number_list const&, number_list const&) = default;
 };
 
@@ -14977,8 +15077,8 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Normalization.
 struct normalization_options {
-  /// The axes whose elements have a mean and a variance of their own, in ascending order; `axis_list::none()`: one for
-  /// all. 0 is the batch, -1 the last.
+  /// The axes whose elements have a mean and a variance of their own, in any order, which weights have ascending;
+  /// `axis_list::none()`: one for all. 0 is the batch, -1 the last.
   axis_list axis = -1;
   number_list mean = {};      ///< the mean, or one for each element of the axes; without it, a weight
   number_list variance = {};  ///< the variance likewise
@@ -15002,8 +15102,18 @@ struct normalization : option_layer<normalization, normalization_options> {
 
   using option_layer::option_layer;
 
+  /// `axis` of a batch with `rank` axes, each one once, counted from the front.
+  [[nodiscard]] constexpr axis_list ascending_axes(int rank) const {
+    auto result = axis_list::none();
+    for (int axis = 0; axis < rank; ++axis) {
+      bool is_given = false;
+      for (int const each : options.axis) is_given = is_given || (each < 0 ? each + rank : each) == axis;
+      if (is_given) result.axes[result.count++] = axis;
+    }
+    return result;
+  }
+
   constexpr auto call(auto& ops, auto x) const {
-    shape lengths;
     operations::extents aligned = x.shape();
     for (int axis = 0; axis < x.rank(); ++axis) aligned[axis] = 1;
     for (int const axis : options.axis) {
@@ -15011,8 +15121,10 @@ struct normalization : option_layer<normalization, normalization_options> {
         return ops.error(1050, "normalizes along axis ", axis, ", which is no axis of a sample of shape ",
                          detail::sample_shape(x)),
                x;
-      lengths.push_back(aligned[axis] = x.length(axis));
+      aligned[axis] = x.length(axis);
     }
+    shape lengths;
+    for (int const axis : ascending_axes(x.rank())) lengths.push_back(aligned[axis]);
     auto const fits = [&](number_list const& given) { return given.count == 1 || given.count == lengths.size(); };
     if (!options.mean.empty() || !options.variance.empty()) {
       if (!fits(options.mean) || !fits(options.variance))
@@ -18090,7 +18202,7 @@ class product_joins {
       for (int i = part.begin; i < part.end; ++i) {
         int const id = order[i];
         if (list.node_of(id).what.is<product>() && list.node_of(id).shape.rank == 2 && is_free(id))
-          join(id, std::span(order).subspan(i + 1, part.end - i - 1), is_free);
+          join(id, tracing::array_view<int const>(order).subspan(i + 1, part.end - i - 1), is_free);
       }
     }
   }
@@ -18098,7 +18210,7 @@ class product_joins {
  private:
   /// `behind`: what comes after the product in its segment.
   template <class IsFree>
-  constexpr void join(int id, std::span<int const> behind, IsFree const& is_free) {
+  constexpr void join(int id, tracing::array_view<int const> behind, IsFree const& is_free) {
     product_join made{id};
     for (int const next : behind) {
       auto const& here = list_->node_of(next);
@@ -18357,7 +18469,8 @@ class value_places {
   /// ended; `carried_out`: both steps.
   constexpr value_places(trace const& traced, tracing::growing_array<int> const& order,
                          tracing::growing_array<int> const& results, steps const& carried_out, bool is_forward,
-                         tracing::growing_array<segment> const& segments, int batch, std::span<bool const> written = {})
+                         tracing::growing_array<segment> const& segments, int batch,
+                         tracing::array_view<bool const> written = {})
       : places(traced.list.nodes.size()), list_(&traced.list), order_(&order), segments_(&segments), batch_(batch) {
     positions_.assign(places.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) positions_[order[i]] = static_cast<int>(i);
@@ -18429,7 +18542,7 @@ class value_places {
     }
   }
 
-  constexpr void place_gradients(trace const& traced, std::span<bool const> written) {
+  constexpr void place_gradients(trace const& traced, tracing::array_view<bool const> written) {
     for (std::size_t i = 0; i < written.size() && i < traced.gradients.size(); ++i) {
       if (!written[i] || traced.gradients[i] < 0) continue;
       int const id = root(traced.gradients[i]);
@@ -19404,7 +19517,7 @@ constexpr operations::trace trace_row(Call const& call, int columns, int target_
                                       std::string_view name) {
   operations::extents const row{1, columns}, inputs[]{{1, target_columns}, row};
   return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+      [&](operations::tracer& ops, tracing::array_view<operations::tensor const> in) {
         ops.list().kind = kind;
         operations::tensor const each = call(ops, in[0], in[1]);
         if (each.shape() != row && each.shape() != operations::extents(1, 1))
@@ -20269,8 +20382,8 @@ namespace stagecraft::detail {
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
-  constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode,
-                    std::uint64_t logits, stored_types stored, bool leaves_out_penalties)
+  constexpr planner(graph_view const& graph, tracing::array_view<call_needs const> needs, int batch,
+                    execution_mode mode, std::uint64_t logits, stored_types stored, bool leaves_out_penalties)
       : graph_(graph), trains_(mode == execution_mode::training), stored_(stored), count_(static_cast<int>(Calls)) {
     result_.batch = batch;
     if (leaves_out_penalties) {
@@ -20497,6 +20610,14 @@ inline constexpr auto const& program_for = program_of<typename Job::model, Job::
 
 namespace stagecraft::detail {
 
+/// How many calls have a gradient of a weight: those of its layer, if any loss depends on them.
+template <class Program>
+constexpr int gradients_of_weight(graph_view const& graph, Program const& program, int weight) {
+  int count = 0;
+  for (std::size_t call = 0; call < graph.calls.size(); ++call)
+    count += program.calls[call].needs_gradient && graph.layers[graph.calls[call].layer].has_parameter(weight) ? 1 : 0;
+  return count;
+}
 /// Floats of a call's value, or of its gradient.
 template <class Job>
 constexpr long long stored_floats_of(int call) {
@@ -21028,14 +21149,37 @@ struct timetable_step {
 
 namespace stagecraft::pipeline {
 
-/// The steps of one device in one slot, in the order in which it carries them out: infeed, backward passes in ascending
-/// order of stages, forward passes likewise, what is recomputed for the next slot, what is sent to other devices,
-/// outfeed. What belongs to a backward pass is recomputed right before it. Steps are found one by one; nothing is
-/// stored. A view: the timetable outlives it.
+/// A part of a slot: a device goes through its stages in ascending order, and carries out what each has of this kind.
+struct slot_part {
+  pass_kind kind;
+  bool is_backward = false;  ///< of a stage's two passes the backward one
+};
+/// What a device does in a slot, in this order. The timetable's rings, its steps and the engine follow from it.
+inline constexpr slot_part slot_order[]{
+    {pass_kind::infeed},          {pass_kind::backward, true}, {pass_kind::forward},
+    {pass_kind::recompute, true},  // for the next slot; what belongs to this one, right before the backward pass
+    {pass_kind::send, true},      {pass_kind::send},           {pass_kind::outfeed},
+    {pass_kind::weight_update},
+};
+
+/// The place in a slot's order of what is of a kind.
+constexpr int place_in_slot(pass_kind kind) {
+  int place = 0;
+  while (slot_order[place].kind != kind) ++place;
+  return place;
+}
+
+enum class steps_of_slot : unsigned char { all, passes };
+
+/// The steps of one device in one slot, in the order in which it carries them out: `slot_order`; or only its passes,
+/// forward and backward. Steps are found one by one; nothing is stored. A view: the timetable outlives it.
 ///
 ///     for (auto const& step : timetable.steps(slot, device)) ...
-template <class Timetable>
+template <class Timetable, steps_of_slot Which = steps_of_slot::all>
 class timetable_steps {
+  static constexpr bool passes_alone = Which == steps_of_slot::passes;
+  static constexpr int parts = static_cast<int>(sizeof(slot_order) / sizeof(slot_order[0]));
+
  public:
   constexpr timetable_steps(Timetable const& timetable, int slot, int device)
       : timetable_(&timetable), slot_(slot), first_stage_(timetable.first_stage_on(device)) {}
@@ -21048,15 +21192,15 @@ class timetable_steps {
     constexpr iterator() = default;
     /// The first step of a device that has stages.
     constexpr explicit iterator(timetable_steps const& steps)
-        : timetable_(steps.timetable_), slot_(steps.slot_), first_stage_(steps.first_stage_), stage_(first_stage_) {
-      part_ = first_part;
+        : timetable_(steps.timetable_), slot_(steps.slot_), first_stage_(steps.first_stage_) {
+      begin_part(0);
       if (!finds_step()) ++*this;
     }
     constexpr timetable_step const& operator*() const { return step_; }
     constexpr timetable_step const* operator->() const { return &step_; }
     constexpr iterator& operator++() {
       do go_on();
-      while (part_ != no_part && !finds_step());
+      while (part_ != parts && !finds_step());
       return *this;
     }
     constexpr iterator operator++(int) {
@@ -21069,51 +21213,49 @@ class timetable_steps {
     }
 
    private:
-    /// The parts of a slot, in order; each goes through the device's stages.
-    enum part : unsigned char {
-      first_part,
-      backward,
-      forward,
-      recompute,
-      send_backward,
-      send_forward,
-      outfeed,
-      update,
-      no_part
-    };
-
+    /// The first part from this one on that is asked for.
+    constexpr void begin_part(int part) {
+      auto const is_left_out = [](slot_part const& one) {
+        return passes_alone && one.kind != pass_kind::forward && one.kind != pass_kind::backward;
+      };
+      while (part != parts && is_left_out(slot_order[part])) ++part;
+      part_ = part;
+      stage_ = part == parts ? 0 : first_stage_;
+    }
     constexpr void go_on() {
-      if (part_ == backward && !recomputed_) {
+      if (!passes_alone && slot_order[part_].kind == pass_kind::backward && !recomputed_) {
         recomputed_ = true;
         return;
       }
       recomputed_ = false;
       stage_ = timetable_->next_stage_on_device(stage_);
-      if (stage_ < timetable_->stages()) return;
-      part_ = static_cast<part>(part_ + 1);
-      stage_ = part_ == no_part ? 0 : first_stage_;
+      if (stage_ == timetable_->stages()) begin_part(part_ + 1);
     }
     constexpr bool finds_step() {
       auto const& table = *timetable_;
-      int const last = table.stages() - 1;
-      switch (part_) {
-        case first_part: return stage_ == 0 && finds(pass_kind::infeed, stage_, table.infed_at(slot_));
-        case backward:
-          if (recomputed_) return finds_backward(pass_kind::backward);
-          return !table.recomputes_ahead(stage_) && finds_recomputation();
-        case forward: return finds_pass(pass_kind::forward, stage_);
-        case recompute: return table.recomputes_ahead(stage_) && finds_recomputation();
-        case send_backward: return table.sends(table.backward_pass(stage_)) && finds_backward(pass_kind::send);
-        case send_forward: return table.sends(stage_) && finds_pass(pass_kind::send, stage_);
-        case outfeed: return stage_ == last && finds(pass_kind::outfeed, stage_, table.outfed_at(slot_));
-        default: step_ = {}; return slot_ == table.slots() && table.trains() && stage_ == first_stage_;
+      auto const [kind, is_backward] = slot_order[part_];
+      if constexpr (passes_alone) return finds_pass(kind, is_backward);
+      switch (kind) {
+        case pass_kind::infeed: return stage_ == 0 && finds(kind, stage_, table.infed_at(slot_));
+        case pass_kind::backward:
+          if (!recomputed_) return !table.recomputes_ahead(stage_) && finds_recomputation();
+          return finds_pass(kind, is_backward);
+        case pass_kind::forward: return finds_pass(kind, is_backward);
+        case pass_kind::recompute: return table.recomputes_ahead(stage_) && finds_recomputation();
+        case pass_kind::send: return table.sends(pass(is_backward)) && finds_pass(kind, is_backward);
+        case pass_kind::outfeed: return stage_ == table.stages() - 1 && finds(kind, stage_, table.outfed_at(slot_));
+        case pass_kind::weight_update:
+          step_ = {};
+          return slot_ == table.slots() && table.trains() && stage_ == first_stage_;
       }
+      return false;
     }
-    constexpr bool finds_backward(pass_kind kind) {
-      return timetable_->trains() && finds_pass(kind, timetable_->backward_pass(stage_));
+    [[nodiscard]] constexpr int pass(bool is_backward) const {
+      return is_backward ? timetable_->backward_pass(stage_) : timetable_->forward_pass(stage_);
     }
-    constexpr bool finds_pass(pass_kind kind, int pass) {
-      return finds(kind, pass, timetable_->micro_batch_at(pass, slot_));
+    constexpr bool finds_pass(pass_kind kind, bool is_backward) {
+      if (is_backward && !timetable_->trains()) return false;
+      return finds(kind, pass(is_backward), timetable_->micro_batch_at(pass(is_backward), slot_));
     }
     constexpr bool finds_recomputation() {
       return finds(pass_kind::recompute, timetable_->backward_pass(stage_), timetable_->recomputed_at(stage_, slot_));
@@ -21128,7 +21270,7 @@ class timetable_steps {
     int slot_ = 0;
     int first_stage_ = 0;
     int stage_ = 0;
-    part part_ = no_part;
+    int part_ = parts;
     bool recomputed_ = false;
     timetable_step step_;
   };
@@ -21446,7 +21588,7 @@ class timetable {
   [[nodiscard]] constexpr bool finishes_before(int pass, int micro_batch, int other_pass, int other_micro_batch) const {
     int const distance = slot(other_pass, other_micro_batch) - slot(pass, micro_batch);
     return distance > 0 || (distance == 0 && device_of_pass(pass) == device_of_pass(other_pass) &&
-                            place_in_slot(pass) < place_in_slot(other_pass));
+                            order_in_slot(pass) < order_in_slot(other_pass));
   }
 
  private:
@@ -21467,8 +21609,10 @@ class timetable {
     int const most = overlap_length() + (overlaps_io_ ? (trains_ ? 1 : 2) : 0);
     return most < micro_batches_ ? most : micro_batches_;
   }
-  [[nodiscard]] constexpr int place_in_slot(int pass) const {
-    return stage_of_pass(pass) + (is_backward(pass) ? 0 : stages_);
+  [[nodiscard]] constexpr int order_in_slot(int pass) const {
+    constexpr int forward = pipeline::place_in_slot(pass_kind::forward),
+                  backward = pipeline::place_in_slot(pass_kind::backward);
+    return stage_of_pass(pass) + (is_backward(pass) ? backward : forward) * stages_;
   }
 
   constexpr void chain_stages_of_devices() {
@@ -21717,7 +21861,7 @@ constexpr int overlap_length_of(checked_options const& checked, bool trains) {
   int const count = checked.stages();
   for (int stage = 0; stage < count; ++stage)
     stages[stage] = {checked.model.device(stage), checked.model.is_beside(stage)};
-  std::span<placed_stage const> const placed(stages, static_cast<std::size_t>(count));
+  tracing::array_view<placed_stage const> const placed(stages, static_cast<std::size_t>(count));
   return timetable(checked.options.schedule, placed, 1, trains).overlap_length();
 }
 
@@ -22452,7 +22596,7 @@ namespace stagecraft {
 
 /// Sums over the rows of an epoch, each times the row's weight: of each column that the metric's `call` gives.
 struct metric_sums {
-  std::span<double const> values;
+  tracing::array_view<double const> values;
   double weight = 0;  ///< the sum of the rows' weights: their number, where they have none
 
   [[nodiscard]] constexpr double operator[](int column) const { return values[column]; }
@@ -22543,6 +22687,7 @@ struct metric {
   metric_kind kind = metric_kind::accuracy;
   int k = 5;                    ///< top-k accuracies only
   bool has_short_name = false;  ///< accuracy is reported as "acc"
+  bool scales_columns = false;  ///< `call` with `ops` only: each column is multiplied with its one of `numbers`
   // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
   // its end.
   metric_targets targets = metric_targets::any;
@@ -22551,8 +22696,7 @@ struct metric {
   diagnostics::own_options options = {};                    ///< and its members
   metric_result const* result = nullptr;                    ///< of one whose result is no mean over rows
   std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
-  /// Of confusion: thresholds, and behind them weights of labels. Of a `call` with `ops`: what its columns are
-  /// multiplied with, if anything.
+  /// Of confusion: thresholds, and after them weights of labels. Where it `scales_columns`: the factors.
   number_list numbers = {};
   int parts = 0;  ///< numbers that it reports, if those are several: `part_of`
 
@@ -22869,7 +23013,7 @@ struct confusion_options {
 /// What has been counted of one label, or all: predictions above each threshold are positive.
 struct confusion {
   confusion_options options;
-  std::span<double const> counts;  ///< true positives, false positives, true negatives, false negatives
+  tracing::array_view<double const> counts;  ///< true positives, false positives, true negatives, false negatives
 
   [[nodiscard]] constexpr int size() const { return options.count; }
   [[nodiscard]] constexpr double true_positives(int i = 0) const { return count(0, i); }
@@ -23731,7 +23875,8 @@ struct mean_relative_errors {
 /// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
 /// columns).
 struct mean_relative_error {
-  /// By what differences are divided: one number, or one for each column, of which there are up to 32. E1102.
+  /// By what differences are divided: one number, or one for each column, of which there are up to 32; none
+  /// are E1102.
   number_list normalizer = 1;
 
   static constexpr std::string_view name = "mean_relative_error";
@@ -23739,8 +23884,9 @@ struct mean_relative_error {
   constexpr operator metric() const noexcept {
     using stagecraft::detail::option_of_own;
     auto const factor = [](float divisor) { return divisor != 0 ? 1 / divisor : 0.0F; };
-    if (normalizer.count <= 1) return option_of_own<metric>(detail::mean_relative_error{factor(normalizer.numbers[0])});
+    if (normalizer.count == 1) return option_of_own<metric>(detail::mean_relative_error{factor(normalizer.numbers[0])});
     metric result = option_of_own<metric>(detail::mean_relative_errors{});
+    result.scales_columns = true;
     for (float const divisor : normalizer) result.numbers.append(factor(divisor));
     return result;
   }
@@ -25744,9 +25890,7 @@ namespace stagecraft::detail {
 /// What a weight is called for that: "dense/kernel".
 constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph, int weight) {
   fixed_text<2 * max_name_length + 1> result;
-  for (auto const& layer : graph.layers)
-    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count)
-      result.append(layer.name.view()).append('/');
+  result.append(graph.layer(graph.layer_of_parameter(weight)).name.view()).append('/');
   return result.append(graph.parameters[weight].name.view());
 }
 
@@ -25767,6 +25911,314 @@ template <class Job, std::size_t Weight>
 inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<Job, Weight>();
 
 }  // namespace stagecraft::detail
+
+// ---- stagecraft/kernels/simd/bfloat16.hpp
+// The upper halves of floats, which are kept as std::uint16_t: to and from floats. Only memory holds them; arithmetic
+// is done in floats, but for products of pairs. Keras counterpart: tf.cast between tf.float32 and tf.bfloat16.
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The nearest bfloat16 of each lane, in its lower 16 bits.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<std::int32_t, Arch> narrow_to_bfloat16(xsimd::batch<float, Arch> const& x) {
+  using integer = xsimd::batch<std::int32_t, Arch>;
+  integer const bits = bit_cast<std::int32_t>(x);
+  // A carry out of the fraction is right in the exponent, even the one that leads to infinity.
+  integer const rounded = ((bits + integer(0x7FFF) + ((bits >> 16) & integer(1))) >> 16) & integer(0xFFFF);
+  integer const quiet = ((bits >> 16) & integer(0xFFFF)) | integer(0x40);
+  // All bits of lanes that hold NaN: what xsimd 8 selects integers with does not compile for AVX-512 everywhere.
+  integer const is_nan = (integer(255 << 23) - (bits & integer(0x7FFFFFFF))) >> 31;
+  return (is_nan & quiet) | (~is_nan & rounded);
+}
+
+}  // namespace detail
+
+/// The floats that `lanes` numbers of bfloat16 stand for. Exact.
+template <class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_bfloat16(std::uint16_t const* p) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(p))), 16));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (has_avx2<Arch>)
+    return _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p))), 16));
+  else
+#endif
+  {
+    alignas(64) std::int32_t bits[lanes<Arch>];
+    for (int lane = 0; lane < lanes<Arch>; ++lane) bits[lane] = p[lane];
+    return bit_cast<float>(xsimd::batch<std::int32_t, Arch>::load_aligned(bits) << 16);
+  }
+}
+
+/// Writes each lane as the nearest bfloat16, the even one of two equally near ones. NaN becomes quiet. The same bits
+/// for every architecture, but for denormal numbers, which become 0 where the processor has an instruction for it.
+template <class Arch>
+inline void store_bfloat16(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
+#if defined(__AVX512BF16__)
+  if constexpr (has_avx512<Arch>)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), __builtin_bit_cast(__m256i, _mm512_cvtneps_pbh(x)));
+  else
+#endif
+#if defined(__AVX512F__)
+      if constexpr (has_avx512<Arch>)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(detail::narrow_to_bfloat16(x)));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (has_avx2<Arch>) {
+    __m256i const narrow = detail::narrow_to_bfloat16(x);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                     _mm_packus_epi32(_mm256_castsi256_si128(narrow), _mm256_extracti128_si256(narrow, 1)));
+  } else
+#endif
+  {
+    alignas(64) std::int32_t narrow[lanes<Arch>];
+    detail::narrow_to_bfloat16(x).store_aligned(narrow);
+    for (int lane = 0; lane < lanes<Arch>; ++lane) p[lane] = static_cast<std::uint16_t>(narrow[lane]);
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// ---- stagecraft/kernels/simd/half.hpp
+// Half precision: floats to and from IEEE binary16, which is kept as std::uint16_t. Only memory holds halves;
+// arithmetic is done in floats. Keras counterpart: tf.cast between tf.float32 and tf.float16.
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+#if defined(__F16C__)
+/// Whether the registers of an architecture are those that F16C converts.
+template <class Arch>
+inline constexpr bool has_f16c = std::is_base_of_v<xsimd::avx, Arch> && !has_avx512<Arch>;
+#else
+template <class Arch>
+inline constexpr bool has_f16c = false;
+#endif
+
+/// The value of the half in the lower 16 bits of each lane; the upper bits are 0. No step sees or gives a denormal
+/// float.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> widen_halves(xsimd::batch<std::int32_t, Arch> const& half) {
+  using integer = xsimd::batch<std::int32_t, Arch>;
+  integer const magnitude = (half & integer(0x7FFF)) << 13;
+  integer const sign = (half & integer(0x8000)) << 16;
+  // Of a denormal, the bits are 2^-14 too little behind an exponent that has been set: an exact difference.
+  integer const rebiased = magnitude + integer(112 << 23);
+  integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(rebiased + integer(1 << 23)) - 0x1p-14F);
+  integer const special = magnitude + integer(224 << 23);
+  integer const quiet = special | integer(0x00400000);
+  integer const large = xsimd::select(magnitude > integer(0x7C00 << 13), quiet, special);
+  integer const finite = xsimd::select(magnitude < integer(0x0400 << 13), denormal, rebiased);
+  return bit_cast<float>(xsimd::select(magnitude < integer(0x7C00 << 13), finite, large) | sign);
+}
+
+/// The nearest half of each lane, in its lower 16 bits.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<std::int32_t, Arch> narrow_to_halves(xsimd::batch<float, Arch> const& x) {
+  using integer = xsimd::batch<std::int32_t, Arch>;
+  integer const bits = bit_cast<std::int32_t>(x);
+  integer const magnitude = bits & integer(0x7FFFFFFF);
+  integer const fraction = (magnitude >> 13) & integer(0x3FF);
+  // A carry out of the fraction is right in the exponent, even the one that leads to infinity.
+  integer const odd = fraction & integer(1);
+  integer const normal = (magnitude - integer((112 << 23) - 0xFFF) + odd) >> 13;
+  // The last bit of 1/2 weighs as much as that of denormal halves: the sum is rounded where they end.
+  integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(magnitude) + 0.5F) - integer(0x3F000000);
+  integer const finite = xsimd::select(magnitude < integer(113 << 23), denormal, normal);
+  integer const special = xsimd::select(magnitude > integer(255 << 23), integer(0x7E00) | fraction, integer(0x7C00));
+  integer const half = xsimd::select(magnitude < integer(143 << 23), finite, special);
+  return half | ((bits >> 16) & integer(0x8000));
+}
+
+}  // namespace detail
+
+/// The floats that `lanes` halves stand for. Exact; a signalling NaN becomes quiet.
+template <class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_halves(std::uint16_t const* p) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(p)));
+  else
+#endif
+#if defined(__F16C__)
+      if constexpr (detail::has_f16c<Arch>)
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p)));
+  else
+#endif
+  {
+    alignas(64) std::int32_t halves[lanes<Arch>];
+    for (int lane = 0; lane < lanes<Arch>; ++lane) halves[lane] = p[lane];
+    return detail::widen_halves(xsimd::batch<std::int32_t, Arch>::load_aligned(halves));
+  }
+}
+
+/// Writes each lane as the nearest half: the even one of two equally near ones, infinity from 65520 on. Of a NaN, the
+/// sign and the upper bits are kept, and it becomes quiet. The same bits for every architecture.
+template <class Arch>
+inline void store_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  else
+#endif
+#if defined(__F16C__)
+      if constexpr (detail::has_f16c<Arch>)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  else
+#endif
+  {
+    alignas(64) std::int32_t halves[lanes<Arch>];
+    detail::narrow_to_halves(x).store_aligned(halves);
+    for (int lane = 0; lane < lanes<Arch>; ++lane) p[lane] = static_cast<std::uint16_t>(halves[lane]);
+  }
+}
+
+/// `load_halves` of the first `count` halves at p, 0 in the other lanes; reads nothing behind them.
+template <class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_first_halves(std::uint16_t const* p, int count) {
+  alignas(64) std::uint16_t halves[lanes<Arch>] = {};
+  std::memcpy(halves, p, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+  return load_halves<Arch>(halves);
+}
+
+/// `store_halves` of the first `count` lanes; writes nothing behind them.
+template <class Arch>
+inline void store_first_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p, int count) {
+  alignas(64) std::uint16_t halves[lanes<Arch>];
+  store_halves(x, halves);
+  std::memcpy(p, halves, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+}
+
+/// y = the floats that the n halves x stand for, as `load_halves`.
+template <class Arch = default_architecture>
+inline void floats_of_halves(std::uint16_t const* x, float* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) load_halves<Arch>(x + i).store_unaligned(y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first<Arch>(load_first_halves<Arch>(x + i, rest), y + i, rest);
+}
+
+/// y = the halves that are nearest to the n floats x, as `store_halves`.
+template <class Arch = default_architecture>
+inline void halves_of_floats(float const* x, std::uint16_t* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) store_halves<Arch>(batch<Arch>::load_unaligned(x + i), y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first_halves<Arch>(load_first<Arch>(x + i, rest), y + i, rest);
+}
+
+}  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// ---- stagecraft/kernels/elementwise/narrow.hpp
+// Floats to and from what 16 bits hold of them: float16 or bfloat16. Keras counterpart: tf.cast.
+
+namespace stagecraft::kernels {
+
+/// The floats that `lanes` numbers of the type stand for.
+template <dtype Type, class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_narrow(std::uint16_t const* p) {
+  static_assert(is_half(Type));
+  if constexpr (Type == dtype::bfloat16)
+    return load_bfloat16<Arch>(p);
+  else
+    return load_halves<Arch>(p);
+}
+/// Writes each lane as the nearest number of the type, the even one of two; infinity where it is too large.
+template <dtype Type, class Arch>
+inline void store_narrow(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
+  static_assert(is_half(Type));
+  if constexpr (Type == dtype::bfloat16)
+    store_bfloat16(x, p);
+  else
+    store_halves(x, p);
+}
+/// The same of the first `count` numbers, or lanes: nothing behind them is read or written.
+template <dtype Type, class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_first_narrow(std::uint16_t const* p, int count) {
+  alignas(64) std::uint16_t numbers[lanes<Arch>] = {};
+  std::memcpy(numbers, p, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+  return load_narrow<Type, Arch>(numbers);
+}
+template <dtype Type, class Arch>
+inline void store_first_narrow(xsimd::batch<float, Arch> const& x, std::uint16_t* p, int count) {
+  alignas(64) std::uint16_t numbers[lanes<Arch>];
+  store_narrow<Type>(x, numbers);
+  std::memcpy(p, numbers, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+}
+
+/// y = the floats that the n numbers x stand for.
+template <dtype Type, class Arch = default_architecture>
+inline void widen(std::uint16_t const* x, float* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) load_narrow<Type, Arch>(x + i).store_unaligned(y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first<Arch>(load_first_narrow<Type, Arch>(x + i, rest), y + i, rest);
+}
+
+/// y = the numbers of the type that are nearest to the n floats x.
+template <dtype Type, class Arch = default_architecture>
+inline void narrow(float const* x, std::uint16_t* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) store_narrow<Type>(batch<Arch>::load_unaligned(x + i), y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first_narrow<Type>(load_first<Arch>(x + i, rest), y + i, rest);
+}
+
+/// Rounds n floats to the nearest numbers of the type. y may be x.
+template <dtype Type, class Arch = default_architecture>
+inline void round_to(float const* x, float* y, std::int64_t n) {
+  transform<Arch>(
+      n,
+      [](batch<Arch> const& values) {
+        alignas(64) std::uint16_t numbers[lanes<Arch>];
+        store_narrow<Type>(values, numbers);
+        return load_narrow<Type, Arch>(numbers);
+      },
+      y, x);
+}
+
+/// y += x for n numbers of the type; each sum is rounded.
+template <dtype Type, class Arch = default_architecture>
+inline void add_narrow(std::uint16_t const* x, std::uint16_t* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>)
+    store_narrow<Type>(load_narrow<Type, Arch>(x + i) + load_narrow<Type, Arch>(y + i), y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first_narrow<Type>(load_first_narrow<Type, Arch>(x + i, rest) + load_first_narrow<Type, Arch>(y + i, rest),
+                             y + i, rest);
+}
+
+}  // namespace stagecraft::kernels
 
 // ---- stagecraft/kernels/elementwise/epilogue.hpp
 // What products and convolutions do to their sums before they leave the registers: parts, and how to compose them.
@@ -25904,7 +26356,9 @@ template <class Arch>
 }
 
 /// How `rows` rows are cut into tiles: `tall` tiles of `height` rows, then `low` tiles of `height - 1`. Heights that
-/// differ by one at most leave no thin remainder, on which loads would cost more than products.
+/// differ by one at most leave no thin remainder, on which loads would cost more than products. A few rows are cut into
+/// equal tiles where these are nearly as high as can be; many into the highest, which read the right factor least
+/// often.
 struct row_blocks {
   int height = 0;
   int tall = 0;
@@ -25920,7 +26374,7 @@ struct row_blocks {
 template <class Arch>
 [[nodiscard]] consteval row_blocks cut_rows(int rows, int vectors) {
   int const most = most_tile_rows<Arch>(vectors);
-  for (int height = most; height * vectors >= 16 && height * 3 >= most * 2; --height)
+  for (int height = most; rows < 1024 && height * vectors >= 16 && height * 3 >= most * 2; --height)
     if (rows % height == 0) return {height, rows / height, 0};
   int const blocks = (rows + most - 1) / most;
   int const low_height = rows / blocks;
@@ -27070,91 +27524,6 @@ inline void weight_gradient_in_tiles(float const* x, float const* dy, float* dw,
 
 }  // namespace stagecraft::kernels::detail
 
-// ---- stagecraft/kernels/simd/bfloat16.hpp
-// The upper halves of floats, which are kept as std::uint16_t: to and from floats. Only memory holds them; arithmetic
-// is done in floats, but for products of pairs. Keras counterpart: tf.cast between tf.float32 and tf.bfloat16.
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-/// The nearest bfloat16 of each lane, in its lower 16 bits.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<std::int32_t, Arch> narrow_to_bfloat16(xsimd::batch<float, Arch> const& x) {
-  using integer = xsimd::batch<std::int32_t, Arch>;
-  integer const bits = bit_cast<std::int32_t>(x);
-  // A carry out of the fraction is right in the exponent, even the one that leads to infinity.
-  integer const rounded = ((bits + integer(0x7FFF) + ((bits >> 16) & integer(1))) >> 16) & integer(0xFFFF);
-  integer const quiet = ((bits >> 16) & integer(0xFFFF)) | integer(0x40);
-  // All bits of lanes that hold NaN: what xsimd 8 selects integers with does not compile for AVX-512 everywhere.
-  integer const is_nan = (integer(255 << 23) - (bits & integer(0x7FFFFFFF))) >> 31;
-  return (is_nan & quiet) | (~is_nan & rounded);
-}
-
-}  // namespace detail
-
-/// The floats that `lanes` numbers of bfloat16 stand for. Exact.
-template <class Arch = default_architecture>
-[[nodiscard]] inline batch<Arch> load_bfloat16(std::uint16_t const* p) {
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch>)
-    return _mm512_castsi512_ps(
-        _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(p))), 16));
-  else
-#endif
-#if defined(__AVX2__)
-      if constexpr (has_avx2<Arch>)
-    return _mm256_castsi256_ps(
-        _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p))), 16));
-  else
-#endif
-  {
-    alignas(64) std::int32_t bits[lanes<Arch>];
-    for (int lane = 0; lane < lanes<Arch>; ++lane) bits[lane] = p[lane];
-    return bit_cast<float>(xsimd::batch<std::int32_t, Arch>::load_aligned(bits) << 16);
-  }
-}
-
-/// Writes each lane as the nearest bfloat16, the even one of two equally near ones. NaN becomes quiet. The same bits
-/// for every architecture, but for denormal numbers, which become 0 where the processor has an instruction for it.
-template <class Arch>
-inline void store_bfloat16(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
-#if defined(__AVX512BF16__)
-  if constexpr (has_avx512<Arch>)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), __builtin_bit_cast(__m256i, _mm512_cvtneps_pbh(x)));
-  else
-#endif
-#if defined(__AVX512F__)
-      if constexpr (has_avx512<Arch>)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(detail::narrow_to_bfloat16(x)));
-  else
-#endif
-#if defined(__AVX2__)
-      if constexpr (has_avx2<Arch>) {
-    __m256i const narrow = detail::narrow_to_bfloat16(x);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
-                     _mm_packus_epi32(_mm256_castsi256_si128(narrow), _mm256_extracti128_si256(narrow, 1)));
-  } else
-#endif
-  {
-    alignas(64) std::int32_t narrow[lanes<Arch>];
-    detail::narrow_to_bfloat16(x).store_aligned(narrow);
-    for (int lane = 0; lane < lanes<Arch>; ++lane) p[lane] = static_cast<std::uint16_t>(narrow[lane]);
-  }
-}
-
-}  // namespace stagecraft::kernels
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-
 // ---- stagecraft/kernels/product/bfloat16_pairs.hpp
 // Products of matrices of bfloat16, where the processor multiplies pairs of them: two numbers that are summed one after
 // the other lie in the place of a float, the first in its lower half, and each step of a product adds both. All else is
@@ -27197,102 +27566,179 @@ struct bfloat16_pair_terms {
 /// A register of pairs: of each lane of `first` and of `second`.
 template <class Arch>
 [[nodiscard]] inline batch<Arch> pair_up(batch<Arch> const& first, batch<Arch> const& second) {
-  using integer = xsimd::batch<std::int32_t, Arch>;
-  alignas(64) std::uint16_t lower[lanes<Arch>], upper[lanes<Arch>];
-  store_bfloat16(first, lower);
-  store_bfloat16(second, upper);
-  integer const low = bit_cast<std::int32_t>(load_bfloat16<Arch>(lower)),
-                high = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper));
-  return bit_cast<float>(((low >> 16) & integer(0xFFFF)) | high);
+#if defined(__AVX512BF16__)
+  if constexpr (has_avx512<Arch>) {
+    alignas(64) static constexpr std::uint16_t places[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                             21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                             11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    __m512i const both = __builtin_bit_cast(__m512i, _mm512_cvtne2ps_pbh(second, first));
+    return _mm512_castsi512_ps(_mm512_permutexvar_epi16(_mm512_load_si512(places), both));
+  } else
+#endif
+  {
+    using integer = xsimd::batch<std::int32_t, Arch>;
+    alignas(64) std::uint16_t lower[lanes<Arch>], upper[lanes<Arch>];
+    store_bfloat16(first, lower);
+    store_bfloat16(second, upper);
+    integer const low = bit_cast<std::int32_t>(load_bfloat16<Arch>(lower)),
+                  high = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper));
+    return bit_cast<float>(((low >> 16) & integer(0xFFFF)) | high);
+  }
 }
 
 }  // namespace detail
 
-/// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<K / 2, N, Arch> of pairs of rows. K is even. Items of
+/// Pairs that so many numbers make: the last one may have a zero for its second.
+[[nodiscard]] constexpr int pairs_of(int numbers) { return (numbers + 1) / 2; }
+
+/// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<pairs_of(K), N, Arch> of pairs of rows. Items of
 /// `part`: pairs of rows.
 template <int K, int N, class Arch = default_architecture>
 inline void pack_row_pairs(float const* w, float* pairs, share part = {}) {
-  static_assert(K % 2 == 0);
   using from = packed_matrix<K, N, Arch>;
-  using to = packed_matrix<K / 2, N, Arch>;
-  auto const [first, last] = part.of(K / 2);
+  using to = packed_matrix<pairs_of(K), N, Arch>;
+  auto const [first, last] = part.of(pairs_of(K));
   for (int panel = 0; panel < from::panels; ++panel)
     for (auto row = static_cast<int>(first); row < last; ++row)
       for (int column = 0; column < from::panel_columns; column += lanes<Arch>) {
         float const* const upper = w + panel * from::panel_stride + 2 * row * from::panel_columns + column;
-        detail::pair_up<Arch>(batch<Arch>::load_unaligned(upper),
-                              batch<Arch>::load_unaligned(upper + from::panel_columns))
+        detail::pair_up<Arch>(
+            batch<Arch>::load_unaligned(upper),
+            2 * row + 1 < K ? batch<Arch>::load_unaligned(upper + from::panel_columns) : batch<Arch>(0.0F))
             .store_unaligned(pairs + panel * to::panel_stride + row * to::panel_columns + column);
       }
 }
 
-/// The same of the transposed matrix: a packed_matrix<N / 2, K, Arch> of pairs of columns. N is even. Items of `part`:
-/// as many rows of w as a register has lanes.
+/// From a packed_matrix<K / 2, N, Arch> of pairs of rows to a packed_matrix<K, N / 2, Arch> of pairs of columns: the
+/// same numbers, some of whose padding is not written. Both are even. Items of `part`: pairs of rows.
 template <int K, int N, class Arch = default_architecture>
-inline void pack_column_pairs(float const* w, float* pairs, share part = {}) {
-  static_assert(N % 2 == 0);
-  using from = packed_matrix<K, N, Arch>;
-  using to = packed_matrix<N / 2, K, Arch>;
+inline void turn_row_pairs(float const* rows, float* columns, share part = {}) {
+  static_assert(K % 2 == 0 && N % 2 == 0);
+  using from = packed_matrix<K / 2, N, Arch>;
+  using to = packed_matrix<K, N / 2, Arch>;
   constexpr int width = lanes<Arch>;
-  auto const [first, last] = part.of((K + width - 1) / width);
+  auto const [first, last] = part.of(K / 2);
+  for (auto row = static_cast<int>(first); row < last; ++row)
+    for (int column = 0; column < N; column += width) {
+      std::uint32_t pairs[width];
+      std::uint16_t lower[width], upper[width];
+      std::memcpy(pairs, rows + from::index(row, column), sizeof pairs);
+      for (int i = 0; i < width; ++i) {
+        lower[i] = static_cast<std::uint16_t>(pairs[i]);
+        upper[i] = static_cast<std::uint16_t>(pairs[i] >> 16U);
+      }
+      std::memcpy(columns + to::index(2 * row, column / 2), lower, sizeof lower);
+      std::memcpy(columns + to::index(2 * row + 1, column / 2), upper, sizeof upper);
+    }
+}
+
+/// From a packed_matrix<pairs_of(K), N, Arch> of pairs of rows to the transposed in pairs of the matrix's columns, a
+/// packed_matrix<pairs_of(N), K, Arch> whose padding is not defined. Items of `part`: as many pairs of rows as a
+/// register has lanes.
+template <int K, int N, class Arch = default_architecture>
+inline void transpose_row_pairs(float const* rows, float* columns, share part = {}) {
+  using from = packed_matrix<pairs_of(K), N, Arch>;
+  using to = packed_matrix<pairs_of(N), K, Arch>;
+  constexpr int width = lanes<Arch>;
+  auto const [first, last] = part.of((pairs_of(K) + width - 1) / width);
   for (auto block = static_cast<int>(first); block < last; ++block) {
-    int const row = block * width, rows = K - row < width ? K - row : width;
-    for (int column = 0; column < N; column += 2 * width) {
-      alignas(64) std::uint16_t narrow[width][2 * width] = {};
-      for (int i = 0; i < rows; ++i)
-        for (int part_of = 0; part_of < 2 && column + part_of * width < N; ++part_of)
-          store_bfloat16(batch<Arch>::load_unaligned(w + from::index(row + i, column + part_of * width)),
-                         narrow[i] + part_of * width);
-      alignas(64) float wide[width * width], transposed[width * width];
-      std::memcpy(wide, narrow, sizeof narrow);
-      transpose_block<Arch>(wide, width, width, transposed, width);
-      for (int i = 0; i < width && column / 2 + i < N / 2; ++i)
-        batch<Arch>::load_aligned(transposed + i * width).store_unaligned(pairs + to::index(column / 2 + i, row));
+    int const row = block * width;
+    for (int column = 0; column < N; column += width) {
+      alignas(64) float turned[width * width];  // of each column, the numbers one after the other
+      transpose_block<Arch>(rows + from::index(row, column), from::panel_columns, pairs_of(K) - row, turned, width);
+      for (int i = 0; i < width && column + i < N; i += 2)
+        for (int k = 2 * row, half = 0; half < 2 && k < K; ++half, k += width) {
+          auto const* const numbers = reinterpret_cast<std::uint16_t const*>(turned + i * width) + half * width;
+          detail::pair_up<Arch>(load_bfloat16<Arch>(numbers), load_bfloat16<Arch>(numbers + 2 * width))
+              .store_unaligned(columns + to::index((column + i) / 2, k));
+        }
     }
   }
 }
 
-/// Rows x Columns numbers of bfloat16, row by row, to Rows / 2 x Columns pairs of rows. Rows is even. Items of `part`:
-/// pairs of rows.
+namespace detail {
+
+/// Pairs of rows, each of Columns numbers: `load(row, column)` gives a register of them as floats, and `number` one.
+template <int Rows, int Columns, class Arch, class Number>
+inline void pair_rows_of(Number const* x, float* pairs, share part) {
+  constexpr int width = lanes<Arch>, whole = Columns / width * width;
+  constexpr bool is_narrow = std::is_same_v<Number, std::uint16_t>;
+  auto const load = [](Number const* from) {
+    if constexpr (is_narrow)
+      return load_bfloat16<Arch>(from);
+    else
+      return batch<Arch>::load_unaligned(from);
+  };
+  auto const load_rest = [](Number const* from) {
+    if constexpr (is_narrow)
+      return load_first_narrow<dtype::bfloat16, Arch>(from, Columns - whole);
+    else
+      return load_lanes < whole<Columns ? Columns - whole : 1, Arch>(from);
+  };
+  auto const [first, last] = part.of(pairs_of(Rows));
+  for (std::int64_t row = first; row < last; ++row) {
+    bool const is_single = Rows % 2 != 0 && 2 * row + 1 == Rows;
+    Number const* const upper = x + 2 * row * Columns;
+    float* const to = pairs + row * Columns;
+    for (int column = 0; column < whole; column += width)
+      pair_up<Arch>(load(upper + column), is_single ? batch<Arch>(0.0F) : load(upper + Columns + column))
+          .store_unaligned(to + column);
+    if constexpr (whole < Columns)
+      store_lanes<Columns - whole>(
+          pair_up<Arch>(load_rest(upper + whole), is_single ? batch<Arch>(0.0F) : load_rest(upper + Columns + whole)),
+          to + whole);
+  }
+}
+
+}  // namespace detail
+
+/// Rows x Columns numbers, row by row, of bfloat16, or floats that are rounded to it, to pairs_of(Rows) x Columns pairs
+/// of rows. Items of `part`: pairs of rows.
 template <int Rows, int Columns, class Arch = default_architecture>
 inline void pair_rows(std::uint16_t const* x, float* pairs, share part = {}) {
-  static_assert(Rows % 2 == 0);
-  using integer = xsimd::batch<std::int32_t, Arch>;
-  constexpr int width = lanes<Arch>, whole = Columns / width * width;
-  auto const [first, last] = part.of(Rows / 2);
+  detail::pair_rows_of<Rows, Columns, Arch>(x, pairs, part);
+}
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void pair_rows(float const* x, float* pairs, share part = {}) {
+  detail::pair_rows_of<Rows, Columns, Arch>(x, pairs, part);
+}
+
+/// Rows of an odd number of Columns as `matmul_of_pairs` wants them: each with a zero behind it. Items of `part`: rows.
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void pad_rows(std::uint16_t const* x, std::uint16_t* padded, share part = {}) {
+  auto const [first, last] = part.of(Rows);
   for (std::int64_t row = first; row < last; ++row) {
-    std::uint16_t const* const upper = x + 2 * row * Columns;
-    float* const to = pairs + row * Columns;
-    for (int column = 0; column < whole; column += width) {
-      integer const low = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper + column)),
-                    high = bit_cast<std::int32_t>(load_bfloat16<Arch>(upper + Columns + column));
-      bit_cast<float>(((low >> 16) & integer(0xFFFF)) | high).store_unaligned(to + column);
-    }
-    for (int column = whole; column < Columns; ++column) {
-      std::uint16_t const pair[2] = {upper[column], upper[Columns + column]};
-      std::memcpy(to + column, pair, sizeof pair);
-    }
+    std::memcpy(padded + row * (Columns + 1), x + row * Columns, Columns * sizeof(std::uint16_t));
+    padded[row * (Columns + 1) + Columns] = 0;
+  }
+}
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
+  auto const [first, last] = part.of(Rows);
+  for (std::int64_t row = first; row < last; ++row) {
+    narrow<dtype::bfloat16, Arch>(x + row * Columns, padded + row * (Columns + 1), Columns);
+    padded[row * (Columns + 1) + Columns] = 0;
   }
 }
 
-/// y = epilogue(x * w) in floats. x: M x K numbers of bfloat16, row by row; w: `pack_row_pairs` of K x N. A single row
-/// would leave 15 of a tile's 16 rows empty, and reading w is all its work.
+/// y = epilogue(x * w) in floats. x: M x K numbers of bfloat16, row by row, each followed by a zero if K is odd; w:
+/// `pack_row_pairs` of K x N. A single row would leave 15 of a tile's 16 rows empty, and reading w is all its work.
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
 inline void matmul_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
                             share part = {}) {
   auto const* const pairs = reinterpret_cast<float const*>(x);
   detail::store_output<Epilogue> const output{epilogue};
   if constexpr (multiplies_bfloat16_tiles<Arch> && M > 1)
-    detail::multiply_in_tiles<M, K / 2, N, Arch, amx_tiles>(pairs, w, y, output, part);
+    detail::multiply_in_tiles<M, pairs_of(K), N, Arch, amx_tiles>(pairs, w, y, output, part);
   else
-    detail::multiply<M, K / 2, N, Arch, detail::bfloat16_pair_terms>(pairs, w, y, output, part);
+    detail::multiply<M, pairs_of(K), N, Arch, detail::bfloat16_pair_terms>(pairs, w, y, output, part);
 }
 
-/// dw (+)= transposed(x) * dy in floats, as `matmul_weight_gradient`, of pairs of rows: x of M / 2 x K, dy of M / 2 x
-/// N, up to a register behind whose ends may be read.
+/// dw (+)= transposed(x) * dy in floats, as `matmul_weight_gradient`, of pairs of rows: x of pairs_of(M) x K, dy
+/// of pairs_of(M) x N, up to a register behind whose ends may be read.
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
 inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw, share part = {}) {
-  constexpr int rows = M / 2 < detail::most_copied_rows ? M / 2 : detail::most_copied_rows;
+  constexpr int pairs = pairs_of(M), rows = pairs < detail::most_copied_rows ? pairs : detail::most_copied_rows;
   auto const add = [&]<int Rows, bool Adds>(std::int64_t from) {
     if constexpr (multiplies_bfloat16_tiles<Arch>)
       detail::weight_gradient_in_tiles<Rows, K, N, Adds, Arch, amx_tiles>(x + from * K, dy + from * N, dw, part);
@@ -27302,9 +27748,9 @@ inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw,
   };
   add.template operator()<rows, Accumulate>(0);
   std::int64_t from = rows;
-  if constexpr (M / 2 >= 2 * rows)
-    for (; from + rows <= M / 2; from += rows) add.template operator()<rows, true>(from);
-  if constexpr (M / 2 % rows != 0) add.template operator()<M / 2 % rows, true>(from);
+  if constexpr (pairs >= 2 * rows)
+    for (; from + rows <= pairs; from += rows) add.template operator()<rows, true>(from);
+  if constexpr (pairs % rows != 0) add.template operator()<pairs % rows, true>(from);
 }
 
 }  // namespace stagecraft::kernels
@@ -27314,293 +27760,99 @@ inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw,
 #endif
 
 // ---- stagecraft/host/steps/bfloat16_weight.hpp
-// Which weights steps multiply in pairs of bfloat16, and where these lie in a pass's copy of the weight. Constants
-// only.
+// Which calls and weights steps multiply in pairs of bfloat16, and where these lie in a pass's copy of the weight.
 
 namespace stagecraft::detail {
 
-/// The kernel of the layer of a call. In place of its floats stand pairs of its rows (pack_row_pairs) and, for the
-/// gradient of the input, behind them pairs of its columns.
-template <class Plan, int Call>
-struct bfloat16_weight {
+/// Whether a call computes in bfloat16 on a processor that multiplies pairs of them.
+template <class Call>
+inline constexpr bool multiplies_bfloat16 = [] {
+  if constexpr (!kernels::multiplies_bfloat16_pairs<typename Call::architecture>)
+    return false;
+  else if constexpr (requires { requires Call::plan::stored == dtype::bfloat16; })
+    return computed_type_of<typename Call::plan::job, Call::call> == dtype::bfloat16;
+  else
+    return false;
+}();
+
+/// The kernel of a layer. In place of its floats stand pairs of its rows (pack_row_pairs), those of each group behind
+/// the others.
+template <class Plan, int Layer>
+struct bfloat16_kernel {
   using architecture = typename Plan::architecture;
-  static constexpr auto const& layer = Plan::graph.layer_of(Call);
-  static constexpr int input = Plan::graph.inputs[Plan::graph.call(Call).first_input];
-  /// Whether training asks for the gradient of the input: an input of the model has none.
-  static constexpr bool has_gradient =
-      !only_infers<Plan::training> && !Plan::graph.call(Plan::program.calls[input].root).is_input;
-  /// A product of an even number of inputs, and of units for the gradient, whose layer has this call alone.
+  static constexpr auto const& layer = Plan::graph.layers[Layer];
+  static constexpr bool is_dense = same_type(layer.type, tag_of<layers::dense>);
+  static constexpr bool is_convolution =
+      same_type(layer.type, tag_of<layers::conv1d>) || same_type(layer.type, tag_of<layers::conv2d>);
+  [[nodiscard]] static constexpr int input_of(int call) {
+    return Plan::graph.inputs[Plan::graph.call(call).first_input];
+  }
+  template <class Is>
+  [[nodiscard]] static constexpr bool some_call(Is const& is) {
+    for (int call = 0; call < static_cast<int>(Plan::graph.calls.size()); ++call)
+      if (!Plan::graph.call(call).is_input && Plan::graph.call(call).layer == Layer && is(call)) return true;
+    return false;
+  }
+  /// Whether training asks for the gradient of an input: an input of the model has none.
+  static constexpr bool has_gradient = !only_infers<Plan::training> && some_call([](int call) {
+    return !Plan::graph.call(Plan::program.calls[input_of(call)].root).is_input;
+  });
+  /// A trained kernel all of whose factors are stored in bfloat16. Channels of convolutions make pairs, and filters,
+  /// for the gradient; dense layers pad the last one.
   static constexpr bool multiplies_pairs = [] {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
       return false;
     } else if constexpr (!rounds_copies_of_weights<Plan::training.dtype_policy> ||
-                         layer.type_of_values != dtype::of_policy || !same_type(layer.type, tag_of<layers::dense>)) {
+                         layer.type_of_values != dtype::of_policy || !(is_dense || is_convolution) ||
+                         layer.parameter_count == 0) {
       return false;
     } else {
       constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
-      if constexpr (layer.call_count != 1 || !info.trainable || info.rows() % 2 != 0 || info.columns() % 2 != 0 ||
-                    Plan::program.calls[input].stored != dtype::bfloat16)
+      if constexpr (!info.trainable ||
+                    some_call([](int call) { return Plan::program.calls[input_of(call)].stored != dtype::bfloat16; }))
         return false;
+      else if constexpr (is_convolution)
+        return info.shape[info.shape.rank() - 2] % 2 == 0 && (!has_gradient || info.columns() / info.groups % 2 == 0);
       else
-        return kernels::packed_matrix<info.rows() / 2, info.columns(), architecture>::size +
-                   (has_gradient ? kernels::packed_matrix<info.columns() / 2, info.rows(), architecture>::size : 0) <=
-               Plan::weights.size[layer.first_parameter];
-    }
-  }();
-};
-
-/// The same by the number of a weight.
-template <class Plan, std::size_t Parameter>
-struct bfloat16_copy {
-  using architecture = typename Plan::architecture;
-  static constexpr auto const& info = Plan::graph.parameters[Parameter];
-  /// The call whose kernel it is; -1: it is none that is multiplied in pairs.
-  static constexpr int call = [] {
-    for (auto const& layer : Plan::graph.layers)
-      if (layer.first_parameter == static_cast<int>(Parameter) && layer.parameter_count > 0 && layer.call_count == 1)
-        return layer.first_call;
-    return -1;
-  }();
-
-  /// Makes the copy of `from`; false if it has to be made of floats.
-  static bool pack([[maybe_unused]] float const* from, [[maybe_unused]] float* to) {
-    if constexpr (call >= 0) {
-      if constexpr (bfloat16_weight<Plan, call>::multiplies_pairs) {
-        kernels::pack_row_pairs<info.rows(), info.columns(), architecture>(from, to);
-        if constexpr (bfloat16_weight<Plan, call>::has_gradient)
-          kernels::pack_column_pairs<info.rows(), info.columns(), architecture>(
-              from, to + kernels::packed_matrix<info.rows() / 2, info.columns(), architecture>::size);
         return true;
-      }
     }
-    return false;
+  }();
+
+  /// Makes the copy of `from`.
+  static void pack(float const* from, float* to) {
+    constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
+    constexpr int rows = info.rows(), columns = info.columns() / info.groups;
+    for (int group = 0; group < info.groups; ++group)
+      kernels::pack_row_pairs<rows, columns, architecture>(
+          from + group * kernels::packed_matrix<rows, columns, architecture>::size,
+          to + group * kernels::packed_matrix<kernels::pairs_of(rows), columns, architecture>::size);
   }
 };
+
+/// That of the layer of a call.
+template <class Plan, int Call>
+using bfloat16_kernel_of_call = bfloat16_kernel<Plan, Plan::graph.call(Call).layer>;
+
+/// The layer whose first weight it is, if its kernel is multiplied in pairs; else -1.
+template <class Plan, std::size_t Parameter>
+inline constexpr int bfloat16_layer_of_weight = [] {
+  if constexpr (Plan::stored == dtype::bfloat16) {
+    return []<std::size_t... Layer>(std::index_sequence<Layer...>) {
+      int found = -1;
+      ((Plan::graph.layers[Layer].parameter_count > 0 &&
+                Plan::graph.layers[Layer].first_parameter == static_cast<int>(Parameter) &&
+                bfloat16_kernel<Plan, static_cast<int>(Layer)>::multiplies_pairs
+            ? found = static_cast<int>(Layer)
+            : 0),
+       ...);
+      return found;
+    }(std::make_index_sequence<Plan::graph.layers.size()>{});
+  } else {
+    return -1;
+  }
+}();
 
 }  // namespace stagecraft::detail
-
-// ---- stagecraft/kernels/simd/half.hpp
-// Half precision: floats to and from IEEE binary16, which is kept as std::uint16_t. Only memory holds halves;
-// arithmetic is done in floats. Keras counterpart: tf.cast between tf.float32 and tf.float16.
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-#if defined(__F16C__)
-/// Whether the registers of an architecture are those that F16C converts.
-template <class Arch>
-inline constexpr bool has_f16c = std::is_base_of_v<xsimd::avx, Arch> && !has_avx512<Arch>;
-#else
-template <class Arch>
-inline constexpr bool has_f16c = false;
-#endif
-
-/// The value of the half in the lower 16 bits of each lane; the upper bits are 0. No step sees or gives a denormal
-/// float.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<float, Arch> widen_halves(xsimd::batch<std::int32_t, Arch> const& half) {
-  using integer = xsimd::batch<std::int32_t, Arch>;
-  integer const magnitude = (half & integer(0x7FFF)) << 13;
-  integer const sign = (half & integer(0x8000)) << 16;
-  // Of a denormal, the bits are 2^-14 too little behind an exponent that has been set: an exact difference.
-  integer const rebiased = magnitude + integer(112 << 23);
-  integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(rebiased + integer(1 << 23)) - 0x1p-14F);
-  integer const special = magnitude + integer(224 << 23);
-  integer const quiet = special | integer(0x00400000);
-  integer const large = xsimd::select(magnitude > integer(0x7C00 << 13), quiet, special);
-  integer const finite = xsimd::select(magnitude < integer(0x0400 << 13), denormal, rebiased);
-  return bit_cast<float>(xsimd::select(magnitude < integer(0x7C00 << 13), finite, large) | sign);
-}
-
-/// The nearest half of each lane, in its lower 16 bits.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<std::int32_t, Arch> narrow_to_halves(xsimd::batch<float, Arch> const& x) {
-  using integer = xsimd::batch<std::int32_t, Arch>;
-  integer const bits = bit_cast<std::int32_t>(x);
-  integer const magnitude = bits & integer(0x7FFFFFFF);
-  integer const fraction = (magnitude >> 13) & integer(0x3FF);
-  // A carry out of the fraction is right in the exponent, even the one that leads to infinity.
-  integer const odd = fraction & integer(1);
-  integer const normal = (magnitude - integer((112 << 23) - 0xFFF) + odd) >> 13;
-  // The last bit of 1/2 weighs as much as that of denormal halves: the sum is rounded where they end.
-  integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(magnitude) + 0.5F) - integer(0x3F000000);
-  integer const finite = xsimd::select(magnitude < integer(113 << 23), denormal, normal);
-  integer const special = xsimd::select(magnitude > integer(255 << 23), integer(0x7E00) | fraction, integer(0x7C00));
-  integer const half = xsimd::select(magnitude < integer(143 << 23), finite, special);
-  return half | ((bits >> 16) & integer(0x8000));
-}
-
-}  // namespace detail
-
-/// The floats that `lanes` halves stand for. Exact; a signalling NaN becomes quiet.
-template <class Arch = default_architecture>
-[[nodiscard]] inline batch<Arch> load_halves(std::uint16_t const* p) {
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch>)
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(p)));
-  else
-#endif
-#if defined(__F16C__)
-      if constexpr (detail::has_f16c<Arch>)
-    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p)));
-  else
-#endif
-  {
-    alignas(64) std::int32_t halves[lanes<Arch>];
-    for (int lane = 0; lane < lanes<Arch>; ++lane) halves[lane] = p[lane];
-    return detail::widen_halves(xsimd::batch<std::int32_t, Arch>::load_aligned(halves));
-  }
-}
-
-/// Writes each lane as the nearest half: the even one of two equally near ones, infinity from 65520 on. Of a NaN, the
-/// sign and the upper bits are kept, and it becomes quiet. The same bits for every architecture.
-template <class Arch>
-inline void store_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch>)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
-                        _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-  else
-#endif
-#if defined(__F16C__)
-      if constexpr (detail::has_f16c<Arch>)
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
-  else
-#endif
-  {
-    alignas(64) std::int32_t halves[lanes<Arch>];
-    detail::narrow_to_halves(x).store_aligned(halves);
-    for (int lane = 0; lane < lanes<Arch>; ++lane) p[lane] = static_cast<std::uint16_t>(halves[lane]);
-  }
-}
-
-/// `load_halves` of the first `count` halves at p, 0 in the other lanes; reads nothing behind them.
-template <class Arch = default_architecture>
-[[nodiscard]] inline batch<Arch> load_first_halves(std::uint16_t const* p, int count) {
-  alignas(64) std::uint16_t halves[lanes<Arch>] = {};
-  std::memcpy(halves, p, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
-  return load_halves<Arch>(halves);
-}
-
-/// `store_halves` of the first `count` lanes; writes nothing behind them.
-template <class Arch>
-inline void store_first_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p, int count) {
-  alignas(64) std::uint16_t halves[lanes<Arch>];
-  store_halves(x, halves);
-  std::memcpy(p, halves, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
-}
-
-/// y = the floats that the n halves x stand for, as `load_halves`.
-template <class Arch = default_architecture>
-inline void floats_of_halves(std::uint16_t const* x, float* y, std::int64_t n) {
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>) load_halves<Arch>(x + i).store_unaligned(y + i);
-  if (int const rest = static_cast<int>(n - i); rest > 0)
-    store_first<Arch>(load_first_halves<Arch>(x + i, rest), y + i, rest);
-}
-
-/// y = the halves that are nearest to the n floats x, as `store_halves`.
-template <class Arch = default_architecture>
-inline void halves_of_floats(float const* x, std::uint16_t* y, std::int64_t n) {
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>) store_halves<Arch>(batch<Arch>::load_unaligned(x + i), y + i);
-  if (int const rest = static_cast<int>(n - i); rest > 0)
-    store_first_halves<Arch>(load_first<Arch>(x + i, rest), y + i, rest);
-}
-
-}  // namespace stagecraft::kernels
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-
-// ---- stagecraft/kernels/elementwise/narrow.hpp
-// Floats to and from what 16 bits hold of them: float16 or bfloat16. Keras counterpart: tf.cast.
-
-namespace stagecraft::kernels {
-
-/// The floats that `lanes` numbers of the type stand for.
-template <dtype Type, class Arch = default_architecture>
-[[nodiscard]] inline batch<Arch> load_narrow(std::uint16_t const* p) {
-  static_assert(is_half(Type));
-  if constexpr (Type == dtype::bfloat16)
-    return load_bfloat16<Arch>(p);
-  else
-    return load_halves<Arch>(p);
-}
-/// Writes each lane as the nearest number of the type, the even one of two; infinity where it is too large.
-template <dtype Type, class Arch>
-inline void store_narrow(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
-  static_assert(is_half(Type));
-  if constexpr (Type == dtype::bfloat16)
-    store_bfloat16(x, p);
-  else
-    store_halves(x, p);
-}
-/// The same of the first `count` numbers, or lanes: nothing behind them is read or written.
-template <dtype Type, class Arch = default_architecture>
-[[nodiscard]] inline batch<Arch> load_first_narrow(std::uint16_t const* p, int count) {
-  alignas(64) std::uint16_t numbers[lanes<Arch>] = {};
-  std::memcpy(numbers, p, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
-  return load_narrow<Type, Arch>(numbers);
-}
-template <dtype Type, class Arch>
-inline void store_first_narrow(xsimd::batch<float, Arch> const& x, std::uint16_t* p, int count) {
-  alignas(64) std::uint16_t numbers[lanes<Arch>];
-  store_narrow<Type>(x, numbers);
-  std::memcpy(p, numbers, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
-}
-
-/// y = the floats that the n numbers x stand for.
-template <dtype Type, class Arch = default_architecture>
-inline void widen(std::uint16_t const* x, float* y, std::int64_t n) {
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>) load_narrow<Type, Arch>(x + i).store_unaligned(y + i);
-  if (int const rest = static_cast<int>(n - i); rest > 0)
-    store_first<Arch>(load_first_narrow<Type, Arch>(x + i, rest), y + i, rest);
-}
-
-/// y = the numbers of the type that are nearest to the n floats x.
-template <dtype Type, class Arch = default_architecture>
-inline void narrow(float const* x, std::uint16_t* y, std::int64_t n) {
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>) store_narrow<Type>(batch<Arch>::load_unaligned(x + i), y + i);
-  if (int const rest = static_cast<int>(n - i); rest > 0)
-    store_first_narrow<Type>(load_first<Arch>(x + i, rest), y + i, rest);
-}
-
-/// Rounds n floats to the nearest numbers of the type. y may be x.
-template <dtype Type, class Arch = default_architecture>
-inline void round_to(float const* x, float* y, std::int64_t n) {
-  transform<Arch>(
-      n,
-      [](batch<Arch> const& values) {
-        alignas(64) std::uint16_t numbers[lanes<Arch>];
-        store_narrow<Type>(values, numbers);
-        return load_narrow<Type, Arch>(numbers);
-      },
-      y, x);
-}
-
-/// y += x for n numbers of the type; each sum is rounded.
-template <dtype Type, class Arch = default_architecture>
-inline void add_narrow(std::uint16_t const* x, std::uint16_t* y, std::int64_t n) {
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>)
-    store_narrow<Type>(load_narrow<Type, Arch>(x + i) + load_narrow<Type, Arch>(y + i), y + i);
-  if (int const rest = static_cast<int>(n - i); rest > 0)
-    store_first_narrow<Type>(load_first_narrow<Type, Arch>(x + i, rest) + load_first_narrow<Type, Arch>(y + i, rest),
-                             y + i, rest);
-}
-
-}  // namespace stagecraft::kernels
 
 // ---- stagecraft/host/rounded_weights.hpp
 // Weights on the host under a policy of half precision: rounded copies for the steps, or variables that are rounded
@@ -27630,7 +27882,9 @@ class rounded_weights {
     if constexpr (!parameters[Parameter].trainable ||
                   detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) != dtype::of_policy)
       std::copy_n(from, floats, to);
-    else if (!detail::bfloat16_copy<Plan, Parameter>::pack(from, to))
+    else if constexpr (constexpr int layer = detail::bfloat16_layer_of_weight<Plan, Parameter>; layer >= 0)
+      detail::bfloat16_kernel<Plan, layer>::pack(from, to);
+    else
       kernels::round_to<Plan::stored, architecture>(from, to, floats);
   }
   /// All weights, which a program or a file has brought.
@@ -28727,8 +28981,8 @@ namespace stagecraft {
 /// Cycles of an exchange phase between IPUs: those of the link with most to carry, without the sync. IPUs 0 and 1 are a
 /// pair, 2 and 3 the next; pairs stand one above the other, and each IPU has links to the one above and below.
 /// Source: poplibs, lib/poplibs_test/Util.cpp, addGlobalExchangeConstraints.
-[[nodiscard]] constexpr std::int64_t inter_ipu_cycles(ipu_target const& target, int num_ipus,
-                                                      std::span<tiles::ipu_transfer const> transfers) noexcept {
+[[nodiscard]] constexpr std::int64_t inter_ipu_cycles(
+    ipu_target const& target, int num_ipus, tracing::array_view<tiles::ipu_transfer const> transfers) noexcept {
   using detail::ipu_link;
   std::int64_t longest = 0;
   for (auto const link : {ipu_link::within_pair, ipu_link::across_ladder, ipu_link::up, ipu_link::down})
@@ -28878,7 +29132,8 @@ class list_values {
   using extents = operations::extents;
 
  protected:
-  list_values(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory)
+  list_values(tracing::array_view<node const> nodes, tracing::array_view<int const> operands,
+              tracing::array_view<float* const> memory)
       : nodes_(nodes), operands_(operands), memory_(memory) {}
 
   [[nodiscard]] node const& here() const { return nodes_[id_]; }
@@ -28938,10 +29193,10 @@ class list_values {
     return reversed ? loop.trips - 1 - loop.trip : loop.trip;
   }
 
-  std::span<node const> nodes_;
-  std::span<int const> operands_;
-  std::span<float* const> memory_;
-  std::span<operations::place const> places_;
+  tracing::array_view<node const> nodes_;
+  tracing::array_view<int const> operands_;
+  tracing::array_view<float* const> memory_;
+  tracing::array_view<operations::place const> places_;
   batch_part part_;
   bool by_sample_ = false;
   int id_ = 0;
@@ -29421,21 +29676,35 @@ template <class Arch, int Count>
 /// The last bits of y + this are those of the integer that is nearest to y.
 inline constexpr float rounding_shift = 0x1.8p23F;
 
-/// Each x becomes e^r for x = n ln 2 + r, and `shifted` n + `rounding_shift`.
+/// Each x becomes r for x = n ln 2 + r, and `shifted` n + `rounding_shift`.
 template <class Arch, int Count>
-inline void exponentials_of_rests(batch<Arch> (&x)[Count], batch<Arch> (&shifted)[Count]) {
+inline void rests_of_ln2(batch<Arch> (&x)[Count], batch<Arch> (&shifted)[Count]) {
   using value = batch<Arch>;
   value const magic(rounding_shift);
-  value rest[Count];
 #pragma GCC unroll 4
   for (int i = 0; i < Count; ++i) shifted[i] = fused_multiply_add(x[i], value(1.44269504F), magic);
   // ln 2 in two parts; n times the first is exact.
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) rest[i] = fused_negative_multiply_add(shifted[i] - magic, value(0.693359375F), x[i]);
+  for (int i = 0; i < Count; ++i) x[i] = fused_negative_multiply_add(shifted[i] - magic, value(0.693359375F), x[i]);
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i)
-    rest[i] = fused_negative_multiply_add(shifted[i] - magic, value(-2.12194440e-4F), rest[i]);
+  for (int i = 0; i < Count; ++i) x[i] = fused_negative_multiply_add(shifted[i] - magic, value(-2.12194440e-4F), x[i]);
+}
+
+/// Each x becomes e^r for x = n ln 2 + r, and `shifted` n + `rounding_shift`.
+template <class Arch, int Count>
+inline void exponentials_of_rests(batch<Arch> (&x)[Count], batch<Arch> (&shifted)[Count]) {
+  batch<Arch> rest[Count];
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) rest[i] = x[i];
+  rests_of_ln2<Arch>(rest, shifted);
   polynomial_each<Arch>(rest, x, 1.0F, 1.0F, 0.49999994F, 0.16666521F, 0.041668274F, 0.008368686F, 0.0013820138F);
+}
+
+/// x * 2^n for x near 1, as `shifted` says, where the result is a normal float.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> scale_normal(xsimd::batch<float, Arch> const& x,
+                                              xsimd::batch<float, Arch> const& shifted) {
+  return bit_cast<float>(bit_cast<std::int32_t>(x) + (bit_cast<std::int32_t>(shifted) << 23));
 }
 
 /// e^x for registers with all lanes in [-87, 87], whose results are normal floats.
@@ -29444,8 +29713,7 @@ inline void normal_exponentials(batch<Arch> (&x)[Count]) {
   batch<Arch> shifted[Count];
   exponentials_of_rests<Arch>(x, shifted);
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i)
-    x[i] = bit_cast<float>(bit_cast<std::int32_t>(x[i]) + (bit_cast<std::int32_t>(shifted[i]) << 23));
+  for (int i = 0; i < Count; ++i) x[i] = scale_normal(x[i], shifted[i]);
 }
 
 /// e^x of any x: the same results for those that `normal_exponentials` takes.
@@ -29602,19 +29870,47 @@ template <class Arch>
   return xsimd::select((x > -one) & (x < value(inf)), result, special);
 }
 
+namespace detail {
+
+/// e^x / (1 + e^x), of x in [-87, 87] if IsNormal, else of any x with the same results for those. With x = n ln 2 + r,
+/// e^r = (q + p r) / (q - p r) for polynomials q and p of r^2 (p r / q = tanh(r / 2)), with a relative error of 2e-10:
+/// fewer products than e^r takes, and the division is there anyway.
+template <bool IsNormal, class Arch>
+[[nodiscard]] inline batch<Arch> sigmoid_quotient(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  value rest[1] = {IsNormal ? x : at_most(at_least(x, value(-104.0F)), value(87.0F))}, shifted[1];
+  rests_of_ln2<Arch>(rest, shifted);
+  value const square = rest[0] * rest[0];
+  value const p = fused_multiply_add(square, value(0.00832255371F), value(0.5F));
+  value const q = fused_multiply_add(square, value(0.099978365F), value(1.0F));
+  value const below = fused_negative_multiply_add(p, rest[0], q);
+  value above = fused_multiply_add(p, rest[0], q);
+  if constexpr (IsNormal)
+    above = scale_normal(above, shifted[0]);
+  else
+    above = scale_by_power(above, shifted[0] - value(rounding_shift));
+  return above / (below + above);
+}
+
+}  // namespace detail
+
 /// `sigmoid` of each register.
 template <class Arch, int Count>
 inline void sigmoid_each(xsimd::batch<float, Arch> (&x)[Count]) {
   using value = batch<Arch>;
-  bool normal = false;
-  if constexpr (!has_avx512<Arch>) normal = detail::have_normal_exponentials<Arch>(x);
-  if (!normal) {
+  if constexpr (has_avx512<Arch>) {
 #pragma GCC unroll 4
     for (int i = 0; i < Count; ++i) x[i] = at_most(x[i], value(30.0F));
-  }
-  exp_each(x);
+    exp_each(x);
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) x[i] = x[i] / (value(1.0F) + x[i]);
+    for (int i = 0; i < Count; ++i) x[i] = x[i] / (value(1.0F) + x[i]);
+  } else if (detail::have_normal_exponentials<Arch>(x)) [[likely]] {
+    // One after the other: with 16 registers, interleaved ones would be kept in memory.
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i) x[i] = detail::sigmoid_quotient<true>(x[i]);
+  } else {
+    for (int i = 0; i < Count; ++i) x[i] = detail::sigmoid_quotient<false>(x[i]);
+  }
 }
 
 /// 1 / (1 + e^-x), Keras's sigmoid. Error: at most 2.41, 2.41, 2.45 ulp.
@@ -30436,12 +30732,8 @@ struct maximum_of_batches {
   }
 };
 
-/// Arrays from this size on (in floats) come from beyond the second-level cache; what is read so many floats ahead is
-/// there in time.
-inline constexpr std::int64_t large_array = 1 << 16;
-inline constexpr std::int64_t prefetch_distance = 512;
-
-/// The batch of partial results of n floats; in eight registers, where there are so many.
+/// The batch of partial results of n floats; in eight registers, where there are so many. Nothing is asked for ahead:
+/// the processor does better by itself.
 template <class Reduction, class Arch>
 [[nodiscard]] inline batch<Arch> reduce_array(float const* x, std::int64_t n) {
   constexpr int width = lanes<Arch>;
@@ -30458,8 +30750,6 @@ template <class Reduction, class Arch>
 #pragma GCC unroll 8
   for (int k = 0; k < parts; ++k) part[k] = batch<Arch>(Reduction::start);
   for (; i + parts * width <= n; i += parts * width) {
-    if (n >= large_array)
-      for (int line = 0; line < parts * width; line += 16) prefetch(x + i + line + prefetch_distance);
 #pragma GCC unroll 8
     for (int k = 0; k < parts; ++k) part[k] = Reduction::join(part[k], batch<Arch>::load_unaligned(x + i + k * width));
   }
@@ -30737,7 +31027,7 @@ struct product_panel {
 
 /// Rows x Vectors registers of y. `adds`: to what is there. `Whole`: as the panel says. `ahead` is what is read next: a
 /// line of it for each row of the panel is called near meanwhile.
-template <int Rows, int Vectors, bool Whole, class Arch>
+template <int Rows, int Vectors, bool Whole, class Arch, class Terms>
 inline void product_tile(product_panel const& b, float const* a, std::int64_t row_step, std::int64_t inner_step,
                          float* y, std::int64_t y_stride, bool adds, product_finish const& finish, float const* ahead) {
   using value = batch<Arch>;
@@ -30782,7 +31072,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
       for (int r = 0; r < Rows; ++r) {
         value const left(a[r * row_step]);
 #pragma GCC unroll 4
-        for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
+        for (int v = 0; v < Vectors; ++v) sums[r][v] = Terms::add(left, right[v], sums[r][v]);
       }
     }
   }
@@ -30837,7 +31127,7 @@ template <class Arch>
 
 /// The first `rows` rows of y, along the columns of a panel. Compiled once, as what packs panels is: inlined into each
 /// caller, GCC 12 keeps less of it in registers.
-template <int Vectors, bool Whole, class Arch>
+template <int Vectors, bool Whole, class Arch, class Terms>
 [[gnu::noinline]] void product_rows(product_panel const& b, product_left<Arch> const& a, float* y,
                                     std::int64_t y_stride, int rows, bool adds, product_finish const& finish) {
   int row = 0;
@@ -30846,8 +31136,9 @@ template <int Vectors, bool Whole, class Arch>
   auto const floats = b.next == nullptr ? 0 : b.depth * b.stride;
   auto const some = [&]<int Rows>(int end) {
     for (; row + Rows <= end; row += Rows, near += std::int64_t{line} * b.depth)
-      product_tile<Rows, Vectors, Whole, Arch>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride, y_stride,
-                                               adds, finish.from(row, 0), near < floats ? b.next + near : b.begin);
+      product_tile<Rows, Vectors, Whole, Arch, Terms>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride,
+                                                      y_stride, adds, finish.from(row, 0),
+                                                      near < floats ? b.next + near : b.begin);
   };
   // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
   constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
@@ -30936,21 +31227,18 @@ template <class Arch>
          packed_tile_floats<Arch>(shape.inner < product_depth ? shape.inner : product_depth);
 }
 
-/// y = a b, in blocks of terms: `fill(panel, first, column, row)` says where the elements of a panel are, for the rows
-/// of y from `row` on. `left_rows`: `packed_left_floats` floats.
-template <class Arch, class Fill>
-inline void product_of_panels(product_shape const& shape, float const* a, float* y, float* left_rows,
-                              share const& columns, product_finish const& finish, Fill const& fill) {
+/// y = a b, in blocks of terms, as Terms says: `fill(panel, first, column, row)` says where the elements of a panel
+/// are, for the rows of y from `row` on, and `left(first, depth, row, rows)` where those of a are.
+template <class Arch, class Terms = float_terms, class Left, class Fill>
+inline void product_of_panels(product_shape const& shape, float* y, share const& columns, product_finish const& finish,
+                              Left const& left, Fill const& fill) {
   constexpr int width = 2 * lanes<Arch>;
   auto const part = columns.of(shape.columns, width);
   for (int first = 0; first < shape.inner; first += product_depth) {
     int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
     for (int row = 0; row < shape.rows; row += product_rows_at_once) {
       int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
-      product_left<Arch> left{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
-      if (shape.transpose_a)
-        left = pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
-                                       shape.rows - row, left_rows);
+      product_left<Arch> const of_rows = left(first, depth, row, rows);
       float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
       for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
         auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
@@ -30958,9 +31246,9 @@ inline void product_of_panels(product_shape const& shape, float const* a, float*
         auto const end = first + depth < shape.inner ? product_finish{} : finish.from(row, column);
         auto const multiply = [&]<int Vectors>() {
           if (panel.whole || panel.columns == Vectors * lanes<Arch>)
-            product_rows<Vectors, true, Arch>(panel, left, to + column, shape.columns, rows, first > 0, end);
+            product_rows<Vectors, true, Arch, Terms>(panel, of_rows, to + column, shape.columns, rows, first > 0, end);
           else
-            product_rows<Vectors, false, Arch>(panel, left, to + column, shape.columns, rows, first > 0, end);
+            product_rows<Vectors, false, Arch, Terms>(panel, of_rows, to + column, shape.columns, rows, first > 0, end);
         };
         if (panel.columns > lanes<Arch>)
           multiply.template operator()<2>();
@@ -30969,6 +31257,17 @@ inline void product_of_panels(product_shape const& shape, float const* a, float*
       }
     }
   }
+}
+
+/// The rows of a, of which those of a transposed one are packed: `left_rows` has `packed_left_floats` floats.
+template <class Arch>
+[[nodiscard]] inline auto rows_of_left(product_shape const& shape, float const* a, float* left_rows) {
+  return [&shape, a, left_rows](int first, int depth, int row, int rows) {
+    if (shape.transpose_a)
+      return pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
+                                     shape.rows - row, left_rows);
+    return product_left<Arch>{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
+  };
 }
 
 }  // namespace detail
@@ -30996,19 +31295,21 @@ inline void product(product_shape const& shape, float const* a, float const* b, 
   // A panel is packed just before its first rows, and forgotten where they are all.
   bool const keeps = shape.rows > detail::product_rows_at_once;
   float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats<Arch>(shape));
-  detail::product_of_panels<Arch>(
-      shape, a, y, left_rows, columns, finish, [&](detail::product_panel& panel, int first, int column, int row) {
-        if (packs) {
-          float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
-          if (row == 0) detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
-          panel.begin = packed;
-          if (row > 0) panel.next = packed + panel.depth * panel.stride;
-        } else {
-          panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
-          panel.stride = shape.columns;
-          panel.whole = false;
-        }
-      });
+  detail::product_of_panels<Arch>(shape, y, columns, finish, detail::rows_of_left<Arch>(shape, a, left_rows),
+                                  [&](detail::product_panel& panel, int first, int column, int row) {
+                                    if (packs) {
+                                      float* const packed =
+                                          workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
+                                      if (row == 0)
+                                        detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+                                      panel.begin = packed;
+                                      if (row > 0) panel.next = packed + panel.depth * panel.stride;
+                                    } else {
+                                      panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
+                                      panel.stride = shape.columns;
+                                      panel.whole = false;
+                                    }
+                                  });
 }
 
 /// Packs b for several products with it.
@@ -31025,12 +31326,23 @@ inline void pack_product(product_shape const& shape, float const* b, float* pack
 template <class Arch = default_architecture>
 inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y, float* workspace,
                            product_finish const& finish = {}) {
-  detail::product_of_panels<Arch>(
-      shape, a, y, workspace, {}, finish, [&](detail::product_panel& panel, int first, int column, int /*row*/) {
-        panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
-        panel.next = panel.begin + panel.depth * panel.stride;
-      });
+  detail::product_of_panels<Arch>(shape, y, {}, finish, detail::rows_of_left<Arch>(shape, a, workspace),
+                                  [&](detail::product_panel& panel, int first, int column, int /*row*/) {
+                                    panel.begin =
+                                        packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
+                                    panel.next = panel.begin + panel.depth * panel.stride;
+                                  });
 }
+
+/// Products of one kind, as the functions above.
+template <class Arch>
+struct product_functions {
+  void (*product)(product_shape const&, float const*, float const*, float*, float*, share const&,
+                  product_finish const&) = &kernels::product<Arch>;
+  void (*pack)(product_shape const&, float const*, float*) = &pack_product<Arch>;
+  void (*packed)(product_shape const&, float const*, float const*, float*, float*,
+                 product_finish const&) = &packed_product<Arch>;
+};
 
 }  // namespace stagecraft::kernels
 
@@ -31048,8 +31360,9 @@ class list_workspace {
 
   /// Floats of workspace for the operations of a step, one at a time, and for what is kept packed: by loops, and if it
   /// runs in parts, weights.
-  [[nodiscard]] static constexpr std::int64_t of(std::span<node const> nodes, std::span<int const> operands,
-                                                 std::span<int const> order, bool in_parts = false) {
+  [[nodiscard]] static constexpr std::int64_t of(tracing::array_view<node const> nodes,
+                                                 tracing::array_view<int const> operands,
+                                                 tracing::array_view<int const> order, bool in_parts = false) {
     std::int64_t kept = 0;
     int loop = -1;  // the outermost
     for (int const id : order) {
@@ -31070,8 +31383,9 @@ class list_workspace {
     return forward > backward ? forward : backward;
   }
 
-  [[nodiscard]] static constexpr std::int64_t of_single(std::span<node const> nodes, std::span<int const> operands,
-                                                        std::span<int const> order) {
+  [[nodiscard]] static constexpr std::int64_t of_single(tracing::array_view<node const> nodes,
+                                                        tracing::array_view<int const> operands,
+                                                        tracing::array_view<int const> order) {
     std::int64_t largest = 0;
     for (int const id : order) {
       node const& of = nodes[id];
@@ -31093,12 +31407,12 @@ class list_workspace {
     return {of.shape[-2], what.inner(first), of.shape[-1], what.transpose_a, what.transpose_b};
   }
   /// Whether a product in a loop has one right operand for all trips, which is packed once.
-  [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
+  [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, tracing::array_view<int const> operands) {
     return of.what.template is<operations::product>() && of.shape.rank == 2 && operands[of.first_operand + 1] < loop;
   }
   /// Whether a product's right operand is a weight.
-  [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, std::span<node const> nodes,
-                                                             std::span<int const> operands) {
+  [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, tracing::array_view<node const> nodes,
+                                                             tracing::array_view<int const> operands) {
     if (!of.what.template is<operations::product>() || of.shape.rank != 2) return false;
     int right = operands[of.first_operand + 1];
     while (is_alias(nodes[right].what)) right = operands[nodes[right].first_operand];
@@ -32068,18 +32382,24 @@ class list_runner : list_rows<Arch> {
 
   /// `workspace`: floats that no value uses, as many as `list_workspace` says. `seed` and `stream` are those of the
   /// call. `joins`: what products do beside; without them each operation is carried out by itself.
-  list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
-              float* workspace, std::uint64_t seed, std::uint64_t stream,
-              std::span<operations::product_join const> joins = {})
+  list_runner(tracing::array_view<node const> nodes, tracing::array_view<int const> operands,
+              tracing::array_view<float* const> memory, float* workspace, std::uint64_t seed, std::uint64_t stream,
+              tracing::array_view<operations::product_join const> joins = {})
       : list_rows<Arch>(nodes, operands, memory), workspace_(workspace), seed_(seed), stream_(stream), joins_(joins) {}
   /// Kernels for each operation, or none.
-  void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
+  void use(tracing::array_view<pooling_kernel const> poolings) { poolings_ = poolings; }
   /// From now on operations along rows are carried out together, where they are large.
   void take_rows_together() { takes_rows_together_ = true; }
+  /// From now on products that gain by it are carried out by `pairs`; `gains(shape, is_packed)` says which.
+  void multiply_by(kernels::product_functions<Arch> const& pairs, bool (*gains)(kernels::product_shape const&, bool)) {
+    pairs_ = &pairs;
+    gains_by_pairs_ = gains;
+  }
   /// Operations that somebody else carries out.
-  void leave_out(std::span<int const> left_out) { left_out_ = left_out; }
+  void leave_out(tracing::array_view<int const> left_out) { left_out_ = left_out; }
   /// The operations of a segment that works sample by sample, for these samples.
-  void run(std::span<int const> order, std::span<operations::place const> places, batch_part const& part) {
+  void run(tracing::array_view<int const> order, tracing::array_view<operations::place const> places,
+           batch_part const& part) {
     places_ = places;
     part_ = part;
     by_sample_ = true;
@@ -32089,12 +32409,12 @@ class list_runner : list_rows<Arch> {
   /// From now on one segment runs, for some samples after the others: weights are packed for all of them.
   void keep_packed_weights() { keeps_packed_ = true; }
   /// A part of the columns of a product.
-  void run_product(std::span<int const> order, kernels::share const& columns) {
+  void run_product(tracing::array_view<int const> order, kernels::share const& columns) {
     columns_ = columns;
     run(order);
     columns_ = {};
   }
-  void run(std::span<int const> order) {
+  void run(tracing::array_view<int const> order) {
     order_ = order;
     if (!keeps_packed_) packed_count_ = 0;
     groups_.begin(false);
@@ -32119,7 +32439,7 @@ class list_runner : list_rows<Arch> {
       list_rows<Arch>::depth_;
 
   /// The packed right operand of this product; null if there are too many.
-  float const* packed(kernels::product_shape const& of) {
+  float const* packed(kernels::product_shape const& of, kernels::product_functions<Arch> const& by) {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
@@ -32127,7 +32447,7 @@ class list_runner : list_rows<Arch> {
     float* const begin = next_packed_;
     next_packed_ += kernels::packed_product_floats<Arch>(of);
     packed_[packed_count_++] = {id_, begin};
-    kernels::pack_product<Arch>(of, x(1), begin);
+    by.pack(of, x(1), begin);
     return begin;
   }
   [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[id_]; }
@@ -32198,11 +32518,12 @@ class list_runner : list_rows<Arch> {
     extents const a = shape_of(0), b = shape_of(1), result = shape();
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
     auto const [to, behind] = end_of_product();
-    if ((depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_)) ||
-        (keeps_packed_ && floats::is_product_with_weight(here(), nodes_, operands_)))
-      if (float const* const right = packed(one); right != nullptr)
-        return kernels::packed_product<Arch>(one, x(0), right, to, workspace_, behind);
-    if (result.rank == 2) return kernels::product<Arch>(one, x(0), x(1), to, workspace_, columns_, behind);
+    bool const is_of_loop = depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_);
+    auto const& by = products(floats::shape_of_product(here(), nodes_[read(0)].shape), is_of_loop);
+    if (is_of_loop || (keeps_packed_ && floats::is_product_with_weight(here(), nodes_, operands_)))
+      if (float const* const right = packed(one, by); right != nullptr)
+        return by.packed(one, x(0), right, to, workspace_, behind);
+    if (result.rank == 2) return by.product(one, x(0), x(1), to, workspace_, columns_, behind);
     kernels::strided_axes<3, Arch> places;
     for (int axis = 0; axis + 2 < result.rank; ++axis)
       places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),
@@ -32211,9 +32532,14 @@ class list_runner : list_rows<Arch> {
     auto const strides = places.row_strides();
     places.for_each_row([&](auto const& begin) {
       for (std::int64_t i = 0; i < length; ++i)
-        kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
-                               y() + begin[0] + i * strides[0], workspace_, columns_);
+        by.product(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
+                   y() + begin[0] + i * strides[0], workspace_, columns_, {});
     });
+  }
+  /// What carries out a product: `of` all samples, since bits must not depend on how these are divided.
+  [[nodiscard]] kernels::product_functions<Arch> const& products(kernels::product_shape const& of,
+                                                                 bool is_of_loop) const {
+    return pairs_ != nullptr && gains_by_pairs_(of, is_of_loop) ? *pairs_ : floats_;
   }
   [[nodiscard]] bool is_done_elsewhere() const {
     for (auto const& join : joins_)
@@ -32368,13 +32694,16 @@ class list_runner : list_rows<Arch> {
       groups_.begin(false);
   }
 
+  static constexpr kernels::product_functions<Arch> floats_{};
+  kernels::product_functions<Arch> const* pairs_ = nullptr;
+  bool (*gains_by_pairs_)(kernels::product_shape const&, bool) = nullptr;
   float* workspace_;
   std::uint64_t seed_, stream_;
-  std::span<pooling_kernel const> poolings_;
-  std::span<operations::product_join const> joins_;
-  std::span<int const> left_out_;
+  tracing::array_view<pooling_kernel const> poolings_;
+  tracing::array_view<operations::product_join const> joins_;
+  tracing::array_view<int const> left_out_;
   kernels::share columns_;
-  std::span<int const> order_;
+  tracing::array_view<int const> order_;
   std::size_t position_ = 0, jump_ = 0;
   struct packed_operand {
     int product;
@@ -32427,8 +32756,8 @@ struct traced_plan {
   /// `wanted`: whether the gradient of an input (then of a weight) is wanted; all are, if it is empty. What is kept
   /// does not depend on it. `written`: whether it may be written where it belongs, in place of being added to what is
   /// there; none are, if it is empty. `batch`: how many samples may be worked on one after the other; 1: not at all.
-  constexpr traced_plan(trace&& of, bool trains, std::span<bool const> wanted = {}, int batch = 1,
-                        std::span<bool const> written = {})
+  constexpr traced_plan(trace&& of, bool trains, tracing::array_view<bool const> wanted = {}, int batch = 1,
+                        tracing::array_view<bool const> written = {})
       : traced(std::move(of)) {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
     if (trains) differentiate(traced);
@@ -32527,11 +32856,11 @@ struct frozen_plan {
 
 /// The same without its lengths in its type.
 struct plan_view {
-  std::span<node const> nodes;
-  std::span<int const> operands;
-  std::span<int const> forward, backward;
-  std::span<place const> forward_places, backward_places;
-  std::span<int const> gradients;
+  tracing::array_view<node const> nodes;
+  tracing::array_view<int const> operands;
+  tracing::array_view<int const> forward, backward;
+  tracing::array_view<place const> forward_places, backward_places;
+  tracing::array_view<int const> gradients;
   int output = 0;
   std::int64_t kept_floats = 0, forward_workspace = 0, backward_workspace = 0;
 
@@ -32582,7 +32911,7 @@ class plan_runner {
   }
   /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation. Random numbers follow from
   /// `seed` and `stream`.
-  plan_runner(plan_view const& plan, float* memory, std::span<float*> addresses, std::uint64_t seed = 0,
+  plan_runner(plan_view const& plan, float* memory, tracing::array_view<float*> addresses, std::uint64_t seed = 0,
               std::uint64_t stream = 0)
       : plan_(plan),
         kept_(memory),
@@ -32593,7 +32922,7 @@ class plan_runner {
 
   /// Where a step finds its tensors.
   struct tensors {
-    std::span<float const* const> inputs;
+    tracing::array_view<float const* const> inputs;
     float* output = nullptr;
     float const* output_gradient = nullptr;
   };
@@ -32605,8 +32934,8 @@ class plan_runner {
   [[nodiscard]] float const* address(int id) const { return addresses_[id]; }
 
  private:
-  void run(std::span<int const> order, std::span<operations::place const> places, std::int64_t of_values,
-           tensors const& where) {
+  void run(tracing::array_view<int const> order, tracing::array_view<operations::place const> places,
+           std::int64_t of_values, tensors const& where) {
     for (std::size_t id = 0; id < places.size(); ++id) addresses_[id] = find(places[id], where);
     list_runner<Arch>(plan_.nodes, plan_.operands, addresses_, workspace_ + of_values, seed_, stream_).run(order);
   }
@@ -32626,7 +32955,7 @@ class plan_runner {
 
   plan_view const& plan_;
   float *kept_, *workspace_;
-  std::span<float*> addresses_;
+  tracing::array_view<float*> addresses_;
   std::uint64_t seed_, stream_;
 };
 
@@ -32704,7 +33033,7 @@ class traced_loss_row {
   /// Floats of memory for a plan.
   [[nodiscard]] static constexpr std::int64_t floats(plan_view const& plan) { return plan_runner<Arch>::floats(plan); }
   /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation.
-  traced_loss_row(plan_view const& plan, float* memory, std::span<float*> addresses)
+  traced_loss_row(plan_view const& plan, float* memory, tracing::array_view<float*> addresses)
       : plan_(plan), runner_(plan, memory, addresses) {}
 
   /// The loss of the row, and scale times its gradient unless `gradient` is null, which may be `prediction`.
@@ -32811,6 +33140,54 @@ constexpr operations::formula_view const* own_formula() {
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/kernels/simd/square_root.hpp
+// The square root without the unit that takes roots and divides, which is the slowest one of a loop with both.
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace stagecraft::kernels {
+
+/// What a square root is computed by. The bits are the same.
+enum class root_by { unit, products };
+
+/// The square root of each lane, correctly rounded. By products it takes as long, but leaves the unit for roots to
+/// others: a loop that takes every other root so is quicker than with either alone. AVX-512 only; other architectures,
+/// and registers with a lane that is not within [2^-100, 2^128), take the unit.
+///
+/// By products it is an estimate, one step of Newton's for the root and half its reciprocal, and a last one from the
+/// exact remainder x - root^2 (P. Markstein, 1990). It is right for every mantissa if the estimate's relative error is
+/// below 2^-14, as the instruction set promises.
+template <root_by By, class Arch>
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<float, Arch> square_root(xsimd::batch<float, Arch> const& x) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch> && By == root_by::products) {
+    // One comparison of the bits, without sign, finds what is too small, too large, negative or NaN.
+    __m512i const above = _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32((127 - 100) << 23));
+    if (_mm512_cmp_epu32_mask(above, _mm512_set1_epi32((100 + 128) << 23), _MM_CMPINT_NLT) == 0) [[likely]] {
+      __m512 const one_half = _mm512_set1_ps(0.5F);
+      __m512 const estimate = _mm512_maskz_rsqrt14_ps(0xFFFF, x);
+      __m512 root = _mm512_mul_ps(x, estimate);
+      __m512 half = _mm512_mul_ps(estimate, one_half);
+      __m512 const rest = _mm512_fnmadd_ps(root, half, one_half);
+      root = _mm512_fmadd_ps(root, rest, root);
+      half = _mm512_fmadd_ps(half, rest, half);
+      return _mm512_fmadd_ps(_mm512_fnmadd_ps(root, root, x), half, root);
+    }
+  }
+#endif
+  return xsimd::sqrt(x);
+}
+
+}  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
 // ---- stagecraft/kernels/elementwise/formula.hpp
 // Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array.
 
@@ -32819,7 +33196,8 @@ namespace stagecraft::kernels {
 namespace detail {
 
 [[nodiscard, gnu::always_inline]] inline double uniform_value(operations::formula_step const& step,
-                                                              std::span<double const> given, double const* values) {
+                                                              tracing::array_view<double const> given,
+                                                              double const* values) {
   switch (step.from) {
     case operations::formula_source::constant: return static_cast<double>(step.value);
     case operations::formula_source::everywhere: return given[step.index];
@@ -32832,7 +33210,8 @@ namespace detail {
 
 /// The numbers of a formula that are the same at all places, where they stand among its steps. `given` are those that
 /// it is given. They are computed in double.
-inline void formula_constants(operations::formula_view const& of, std::span<double const> given, std::span<float> to) {
+inline void formula_constants(operations::formula_view const& of, tracing::array_view<double const> given,
+                              tracing::array_view<float> to) {
   std::array<double, operations::formula_view::most_steps> values{};
   for (std::size_t i = 0; i < of.steps.size(); ++i) {
     auto const& step = of.steps[i];
@@ -32849,18 +33228,34 @@ class formula_function {
   using value = batch<Arch>;
   static constexpr std::size_t result_count = Formula.results.size();
 
-  explicit formula_function(std::span<double const> given) {
+  explicit formula_function(tracing::array_view<double const> given) {
     double numbers[steps]{};
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (set_constant<I>(given, numbers), ...);
     }(std::make_index_sequence<steps>{});
   }
 
+  /// Whether a loop over it is quicker if it takes every other root by products: there are roots, and not so many
+  /// products beside them that these take as long.
+  static constexpr bool mixes_roots = has_avx512<Arch> && [] {
+    using enum operations::function;
+    int roots = 0, divisions = 0, products = 0;
+    for (auto const& step : Formula.steps) {
+      if (step.from != operations::formula_source::function || step.is_uniform) continue;
+      roots += step.apply == sqrt;
+      divisions += step.apply == divide;
+      products += step.apply == multiply || step.apply == multiply_add || step.apply == multiply_subtract ||
+                  step.apply == negative_multiply_add;
+    }
+    return roots > 0 && 2 * products <= 7 * (roots + divisions);
+  }();
+
   /// `results` may be `given`.
+  template <root_by Roots = root_by::unit>
   [[gnu::always_inline]] inline void operator()(value const* given, value* results) const {
     value values[steps];
     [&]<std::size_t... I>(std::index_sequence<I...>)
-        __attribute__((always_inline)) { (compute<I>(given, values), ...); }(std::make_index_sequence<steps>{});
+        __attribute__((always_inline)) { (compute<I, Roots>(given, values), ...); }(std::make_index_sequence<steps>{});
     for (std::size_t i = 0; i < result_count; ++i) results[i] = values[Formula.results[i]];
   }
 
@@ -32880,7 +33275,7 @@ class formula_function {
   }
 
   template <std::size_t I>
-  void set_constant(std::span<double const> given, double* numbers) {
+  void set_constant(tracing::array_view<double const> given, double* numbers) {
     constexpr auto const& step = Formula.steps[I];
     if constexpr (step.is_uniform) {
       numbers[I] = detail::uniform_value(step, given, numbers);
@@ -32888,7 +33283,7 @@ class formula_function {
         constants_[place_of(I)] = value(static_cast<float>(numbers[I]));
     }
   }
-  template <std::size_t I>
+  template <std::size_t I, root_by Roots>
   [[gnu::always_inline]] inline void compute(value const* given, value* values) const {
     constexpr auto const& step = Formula.steps[I];
     if constexpr (step.from == operations::formula_source::constant)
@@ -32903,6 +33298,8 @@ class formula_function {
       values[I] = at_most(values[step.operands[0]], values[step.operands[1]]);
     else if constexpr (step.apply == operations::function::select && is_comparison(step.operands[0]))
       values[I] = xsimd::select(compare<step.operands[0]>(values), values[step.operands[1]], values[step.operands[2]]);
+    else if constexpr (step.apply == operations::function::sqrt)
+      values[I] = square_root<Roots>(values[step.operands[0]]);
     else
       values[I] = function_value<step.apply, Arch>(values[step.operands[0]], values[step.operands[1]],
                                                    values[step.operands[2]]);
@@ -32932,8 +33329,9 @@ class formula_function {
 /// The same for a formula that is known at run time only: n places, some at a time. `given[i]` and `results[i]` are
 /// arrays of n numbers, and may be the same ones.
 template <class Arch = default_architecture>
-inline void formula_places(operations::formula_view const& of, std::span<float const> constants,
-                           std::span<float const* const> given, std::span<float* const> results, std::int64_t n) {
+inline void formula_places(operations::formula_view const& of, tracing::array_view<float const> constants,
+                           tracing::array_view<float const* const> given, tracing::array_view<float* const> results,
+                           std::int64_t n) {
   constexpr int width = lanes<Arch>;
   std::array<batch<Arch>, operations::formula_view::most_steps> values;
   for (std::int64_t first = 0; first < n; first += width) {
@@ -33285,6 +33683,11 @@ template <int Columns, class Arch>
   return horizontal_max(largest);
 }
 
+/// Whether three such matrices stay in the second-level cache, from which it helps to ask for what comes next. From
+/// further away the processor brings it sooner by itself.
+template <int Rows, int Columns>
+inline constexpr bool is_near = std::int64_t{3} * Rows * Columns <= 1 << 16;
+
 /// Rows up to this length are taken `lanes` at a time: then the sums over their lanes cost little.
 template <class Arch>
 inline constexpr int longest_narrow_row = 8 * lanes<Arch>;
@@ -33437,17 +33840,18 @@ inline void softmax_gradient_narrow_rows(float const* y, float const* dy, float*
   }
 }
 
-/// The gradient of one long row; brings the next row near meanwhile.
-template <int Columns, bool Accumulate, class Arch>
-inline void softmax_gradient_wide_row(float const* y, float const* dy, float* dx, bool has_next) {
+/// The gradient of one long row. If IsNear, it asks for the next row meanwhile.
+template <int Columns, bool Accumulate, bool IsNear, class Arch>
+inline void softmax_gradient_wide_row(float const* y, float const* dy, float* dx) {
   using value = batch<Arch>;
-  std::int64_t const step = has_next ? Columns : 0;
   value const dot(transform_sum<Arch>(Columns, [](value const& a, value const& b) { return a * b; }, y, dy));
   constexpr int width = lanes<Arch>;
   constexpr int whole = Columns / width * width;
   for (int i = 0; i < whole; i += width) {
-    prefetch(y + step + i);
-    prefetch(dy + step + i);
+    if constexpr (IsNear) {
+      prefetch(y + Columns + i);
+      prefetch(dy + Columns + i);
+    }
     value slope = value::load_unaligned(y + i) * (value::load_unaligned(dy + i) - dot);
     if constexpr (Accumulate) slope = slope + value::load_unaligned(dx + i);
     slope.store_unaligned(dx + i);
@@ -33492,8 +33896,8 @@ inline void softmax_gradient(float const* y, float const* dy, float* dx, share p
   } else {
     auto const rows = part.of(Rows);
     for (std::int64_t row = rows.first; row < rows.last; ++row)
-      detail::softmax_gradient_wide_row<Columns, Accumulate, Arch>(y + row * Columns, dy + row * Columns,
-                                                                   dx + row * Columns, row + 1 < rows.last);
+      detail::softmax_gradient_wide_row<Columns, Accumulate, detail::is_near<Rows, Columns>, Arch>(
+          y + row * Columns, dy + row * Columns, dx + row * Columns);
   }
 }
 
@@ -34164,11 +34568,14 @@ class update_function {
   explicit update_function(float learning_rate, std::int64_t step, double const* norms = nullptr, float loss_scale = 1)
       : function_(given_everywhere<Optimizer>(learning_rate, step, norms, loss_scale)) {}
 
+  static constexpr bool mixes_roots = formula_function<formula, Arch>::mixes_roots;
+
+  template <root_by Roots = root_by::unit>
   [[gnu::always_inline]] inline void operator()(value& w, value const& g, value* slots) const {
     constexpr int count = stagecraft::detail::slots_of<Optimizer>;
     value given[count + 2]{w, g}, results[count + 1];
     for (int slot = 0; slot < count; ++slot) given[slot + 2] = slots[slot];
-    function_(given, results);
+    function_.template operator()<Roots>(given, results);
     w = results[0];
     for (int slot = 0; slot < count; ++slot) slots[slot] = results[slot + 1];
   }
@@ -34188,12 +34595,13 @@ struct updated_weights {
   std::int64_t slot_stride = 0;
 
   /// One step on the weights from i on, by a register of gradients.
+  template <root_by Roots = root_by::unit>
   [[gnu::always_inline]] inline void step(function const& of, std::int64_t i, batch<Arch> const& g) const {
     batch<Arch> weight = batch<Arch>::load_unaligned(w + i), state[slot_count + 1];
 #pragma GCC unroll 4
     for (int slot = 0; slot < slot_count; ++slot)
       state[slot] = batch<Arch>::load_unaligned(slots + slot * slot_stride + i);
-    of(weight, g, state);
+    of.template operator()<Roots>(weight, g, state);
     weight.store_unaligned(w + i);
 #pragma GCC unroll 4
     for (int slot = 0; slot < slot_count; ++slot) state[slot].store_unaligned(slots + slot * slot_stride + i);
@@ -34222,6 +34630,12 @@ inline void update(float learning_rate, std::int64_t step, float* w, float const
   update_function<Optimizer, Arch> const function(learning_rate, step, norms, loss_scale);
   updated_weights<Optimizer, Arch> const weights{w, slots, slot_stride};
   std::int64_t i = 0;
+  if constexpr (update_function<Optimizer, Arch>::mixes_roots) {
+    for (; i + 2 * width <= n; i += 2 * width) {
+      weights.step(function, i, batch<Arch>::load_unaligned(g + i));
+      weights.template step<root_by::products>(function, i + width, batch<Arch>::load_unaligned(g + i + width));
+    }
+  }
   for (; i + width <= n; i += width) weights.step(function, i, batch<Arch>::load_unaligned(g + i));
   if (int const rest = static_cast<int>(n - i); rest > 0)
     weights.step_first(function, i, load_first<Arch>(g + i, rest), rest);
@@ -34239,7 +34653,7 @@ namespace stagecraft::kernels {
 /// slots[s * slot_stride + i]. `valid(i)` says how many of a register of elements from i on count; those come first.
 /// All architectures add in the same order.
 template <auto Optimizer, unsigned Which, class Arch = default_architecture, class Valid>
-inline void add_squares(std::span<double const> given, float const* w, float const* g, float const* slots,
+inline void add_squares(tracing::array_view<double const> given, float const* w, float const* g, float const* slots,
                         std::int64_t slot_stride, std::int64_t n, Valid const& valid, double* sums) {
   constexpr int width = lanes<Arch>, together = 16, parts = together / width;
   constexpr int norms = std::popcount(Which), slot_count = stagecraft::detail::slots_of<Optimizer>;
@@ -34331,18 +34745,10 @@ struct parameter_update {
 
   /// Whether a call's layer has this weight.
   [[nodiscard]] static constexpr bool used_by(int call) {
-    auto const& layer = Plan::graph.layer_of(call);
-    auto const index = static_cast<int>(Parameter) - layer.first_parameter;
-    return index >= 0 && index < layer.parameter_count;
+    return Plan::graph.layer_of(call).has_parameter(static_cast<int>(Parameter));
   }
-
   /// Calls that contribute to its gradient.
-  static constexpr int calls = [] {
-    int count = 0;
-    for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
-      count += Plan::program.calls[call].needs_gradient && used_by(static_cast<int>(call)) ? 1 : 0;
-    return count;
-  }();
+  static constexpr int calls = gradients_of_weight(Plan::graph, Plan::program, static_cast<int>(Parameter));
   /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
   static constexpr bool has_gradient = calls > 0;
 
@@ -35175,10 +35581,7 @@ struct ipu_types {
     return detail::variable_types_of<job>[weight] == dtype::float16;
   }
   [[nodiscard]] static constexpr std::string_view layer_of_weight(int number) {
-    std::size_t i = 0;
-    auto const& layers = Plan::graph.layers;
-    while (number >= layers[i].first_parameter + layers[i].parameter_count) ++i;
-    return layers[i].name;
+    return Plan::graph.layer(Plan::graph.layer_of_parameter(number)).name;
   }
   /// Whether a pass's copy of a weight is of the policy's type.
   template <std::size_t Parameter>
@@ -35213,61 +35616,6 @@ struct ipu_types {
 };
 
 }  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/operations/map_function.hpp
-// The functions of elementwise operations, and where an operation keeps what they need.
-
-namespace stagecraft::tiles {
-
-/// What becomes of elements a, b, c of the operands, in their order, and scalar s0.
-enum class map_function : int {
-  copy,                 ///< a, also from another type
-  fill,                 ///< s0, no operand
-  scaled_add,           ///< a + s0 b
-  multiply_add,         ///< a b + c
-  rsqrt,                ///< 1 / sqrt(a + s0)
-  accumulate,           ///< append_accumulate
-  activation,           ///< append_activation_map
-  activation_gradient,  ///< append_activation_gradient_map
-  dropout,              ///< append_dropout
-  dropout_gradient,     ///< append_dropout: the same numbers, applied to the gradient
-  formula,              ///< append_formula: of any operands, the operation's own
-  iota,                 ///< the place along an axis: (e / s) % n of element e, no operand
-  random_uniform,       ///< from [0, 1), no operand
-  random_normal,        ///< of mean 0 and standard deviation 1, no operand
-  first_of_operations,  ///< this and those behind it: operations::function, some of whose operands are numbers
-  add = first_of_operations + static_cast<int>(operations::function::add),
-  subtract = first_of_operations + static_cast<int>(operations::function::subtract),
-  multiply = first_of_operations + static_cast<int>(operations::function::multiply)
-};
-
-/// A function that a layer's `call` uses.
-[[nodiscard]] constexpr map_function map_function_of(operations::function apply) noexcept {
-  return static_cast<map_function>(static_cast<int>(map_function::first_of_operations) + static_cast<int>(apply));
-}
-[[nodiscard]] constexpr bool is_operation(map_function function) noexcept {
-  return function >= map_function::first_of_operations;
-}
-[[nodiscard]] constexpr operations::function function_in(map_function function) noexcept {
-  return static_cast<operations::function>(static_cast<int>(function) -
-                                           static_cast<int>(map_function::first_of_operations));
-}
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
-// Where an operation keeps numbers behind those of its operands.
-inline constexpr int map_activation_kind = 16;
-inline constexpr int map_dropout_seed = 17;
-inline constexpr int map_dropout_positions = 18;
-inline constexpr int map_dropout_channels = 19;
-inline constexpr int map_numbers = 20;  ///< bit i: operand i is the number in scalar i, not a tensor
-inline constexpr int map_draws = 21;    ///< whether a formula is given a random number, behind its operands
-inline constexpr int map_iota_inner = 17, map_iota_count = 18;
-inline constexpr int map_random_first = 18;  ///< the number of the first random number
-
-}  // namespace stagecraft::detail
 
 // ---- stagecraft/ipu/convolution/convolution_shape.hpp
 // What a convolution or matrix product computes, in numbers: the counterpart of poplin's ConvParams.
@@ -35590,49 +35938,702 @@ struct convolution_plan {
 
 }  // namespace stagecraft::tiles
 
-// ---- stagecraft/ipu/steps/tile_operation.hpp
-// One operation of a lowered step: compute sets of vertices on tiles and the exchanges between them.
+// ---- stagecraft/ipu/steps/convolution_strides.hpp
+// Where the elements of a convolution's operands lie in their tensors.
 
-namespace stagecraft::operations {
-struct formula_view;
-struct plan_view;
-}  // namespace stagecraft::operations
+namespace stagecraft::detail {
+
+/// By how many elements of its tensor an operand moves on with each index of the convolution, be it a forward pass or a
+/// gradient.
+struct convolution_strides {
+  struct places {  ///< of inputs and outputs
+    std::int64_t group = 0, batch = 0, row = 0, column = 0, channel = 0;
+
+    [[nodiscard]] constexpr std::int64_t operator()(std::int64_t g, std::int64_t b, std::int64_t y, std::int64_t x,
+                                                    std::int64_t c) const noexcept {
+      return g * group + b * batch + y * row + x * column + c * channel;
+    }
+  };
+  struct kernel_places {
+    std::int64_t first = 0, group = 0, row = 0, column = 0, input = 0, output = 0;
+
+    friend constexpr bool operator==(kernel_places const&, kernel_places const&) = default;
+
+    [[nodiscard]] constexpr std::int64_t operator()(std::int64_t g, std::int64_t y, std::int64_t x, std::int64_t in,
+                                                    std::int64_t out) const noexcept {
+      return first + g * group + y * row + x * column + in * input + out * output;
+    }
+  };
+
+  places inputs;
+  kernel_places weights;
+  places outputs;
+
+  /// Of a forward pass, channels last; the kernel is (rows, columns, input channels of a group, output channels).
+  [[nodiscard]] static constexpr convolution_strides forward(convolution_shape const& shape) noexcept {
+    std::int64_t const groups = shape.num_conv_groups;
+    std::int64_t const ins = shape.input_channels_per_conv_group;
+    std::int64_t const outs = shape.output_channels_per_conv_group;
+    return {.inputs = of_images(shape.input_field, groups, ins),
+            .weights = {.first = 0,
+                        .group = outs,
+                        .row = shape.kernel.width * ins * groups * outs,
+                        .column = ins * groups * outs,
+                        .input = groups * outs,
+                        .output = 1},
+            .outputs = of_images(shape.output_field, groups, outs)};
+  }
+  /// Of the input's gradient of the same convolution: the kernel is turned by 180 degrees.
+  [[nodiscard]] static constexpr convolution_strides input_gradient(convolution_shape const& shape) noexcept {
+    auto const of = forward(shape);
+    return {
+        .inputs = of.outputs,
+        .weights = {.first = (shape.kernel.height - 1) * of.weights.row + (shape.kernel.width - 1) * of.weights.column,
+                    .group = of.weights.group,
+                    .row = -of.weights.row,
+                    .column = -of.weights.column,
+                    .input = of.weights.output,
+                    .output = of.weights.input},
+        .outputs = of.inputs};
+  }
+  /// Of the kernel's gradient: the batch are the input's channels, and the other way round; the kernel is the output's
+  /// gradient, the output's field is the kernel.
+  [[nodiscard]] static constexpr convolution_strides filter_gradient(convolution_shape const& shape) noexcept {
+    auto const of = forward(shape);
+    return {.inputs = {.group = of.inputs.group,
+                       .batch = of.inputs.channel,
+                       .row = of.inputs.row,
+                       .column = of.inputs.column,
+                       .channel = of.inputs.batch},
+            .weights = {.first = 0,
+                        .group = of.outputs.group,
+                        .row = of.outputs.row,
+                        .column = of.outputs.column,
+                        .input = of.outputs.batch,
+                        .output = of.outputs.channel},
+            .outputs = {.group = of.weights.group,
+                        .batch = of.weights.input,
+                        .row = of.weights.row,
+                        .column = of.weights.column,
+                        .channel = of.weights.output}};
+  }
+
+ private:
+  [[nodiscard]] static constexpr places of_images(field_size const& field, std::int64_t groups,
+                                                  std::int64_t channels) noexcept {
+    return {.group = channels,
+            .batch = field.elements() * groups * channels,
+            .row = field.width * groups * channels,
+            .column = groups * channels,
+            .channel = 1};
+  }
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/ipu/steps/map_function.hpp
+// The functions of elementwise operations.
 
 namespace stagecraft::tiles {
 
-struct tile_program_view;
-
-/// The families of operations, each described in ipu/operations/.
-enum class operation_kind : unsigned char {
-  map,          ///< elementwise on the tiles where the elements lie (popops)
-  reduce,       ///< sums and maxima over an axis (popops)
-  rows,         ///< functions of whole rows: softmax, losses (popnn)
-  rearrange,    ///< copies between places: padding, slices, repetition
-  pool,         ///< windows of a field (popnn)
-  convolution,  ///< convolutions and matrix products (poplin)
-  update,       ///< an optimizer's step
-  custom,       ///< a layer of the user's own that has loops of its own, on one tile
-  table,        ///< rows of a table by their numbers, and sums of such (popops)
-  traced        ///< a layer that is written as a `call`: operations of all families
+/// What becomes of elements a, b, c of the operands, in their order, and scalar s0.
+enum class map_function : std::int64_t {
+  copy,                 ///< a, also from another type
+  fill,                 ///< s0, no operand
+  scaled_add,           ///< a + s0 b
+  multiply_add,         ///< a b + c
+  rsqrt,                ///< 1 / sqrt(a + s0)
+  accumulate,           ///< append_accumulate
+  activation,           ///< append_activation_map
+  activation_gradient,  ///< append_activation_gradient_map
+  dropout,              ///< append_dropout
+  dropout_gradient,     ///< append_dropout: the same numbers, applied to the gradient
+  formula,              ///< append_formula: of any operands, the operation's own
+  iota,                 ///< the place along an axis: (e / s) % n of element e, no operand
+  random_uniform,       ///< from [0, 1), no operand
+  random_normal,        ///< of mean 0 and standard deviation 1, no operand
+  first_of_operations,  ///< this and those behind it: operations::function, some of whose operands are numbers
+  add = first_of_operations + static_cast<int>(operations::function::add),
+  subtract = first_of_operations + static_cast<int>(operations::function::subtract),
+  multiply = first_of_operations + static_cast<int>(operations::function::multiply)
 };
-inline constexpr int operation_kinds = static_cast<int>(operation_kind::traced) + 1;
 
-/// Of one family; what `function`, `sizes` and `scalars` mean is told by the family's header.
-struct tile_operation {
-  static constexpr int most_inputs = 13, most_outputs = 7, most_sizes = 24, most_scalars = 8;
+/// A function that a layer's `call` uses.
+[[nodiscard]] constexpr map_function map_function_of(operations::function apply) noexcept {
+  return static_cast<map_function>(static_cast<int>(map_function::first_of_operations) + static_cast<int>(apply));
+}
+[[nodiscard]] constexpr bool is_operation(map_function function) noexcept {
+  return function >= map_function::first_of_operations;
+}
+[[nodiscard]] constexpr operations::function function_in(map_function function) noexcept {
+  return static_cast<operations::function>(static_cast<int>(function) -
+                                           static_cast<int>(map_function::first_of_operations));
+}
 
-  operation_kind kind = operation_kind::map;
-  int function = 0;
-  int input_count = 0;
-  int output_count = 0;
-  int inputs[most_inputs]{};    ///< tensors of the step, by their numbers
-  int outputs[most_outputs]{};  ///< likewise; one may be an input, too, which is then worked on in place
-  std::int64_t sizes[most_sizes]{};
-  float scalars[most_scalars]{};
-  int plan = -1;                                      ///< of a convolution: its plan in the step
-  operations::formula_view const* formula = nullptr;  ///< of an optimizer's step, a loss or an own activation
-  operations::plan_view const* row_plan = nullptr;    ///< of a loss of one's own: that of a row
-  tile_program_view const* program = nullptr;         ///< of a traced layer: what it consists of
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/cycles/elementwise_cost.hpp
+// How a vertex goes over elements one after the other: popops' OpPerformanceInfo.
+
+namespace stagecraft::vertices {
+
+/// Cycles of the innermost loop of an elementwise operation. Where they depend on the data, they are the mean over
+/// random data.
+struct elementwise_cost {
+  /// `vector` in place of a number of elements: as many as 64 bits hold, and the loop itself costs something more.
+  static constexpr int vector = 0;
+  /// One element, and the loop itself costs something more.
+  static constexpr int single = -1;
+
+  int cycles = 0;    ///< of a turn of the loop
+  int elements = 1;  ///< that it works on, or `vector`, or `single`
+
+  friend constexpr bool operator==(elementwise_cost const&, elementwise_cost const&) = default;
+
+  /// Cycles for `count` elements, where a turn over a vector costs `overhead` more.
+  [[nodiscard]] constexpr std::int64_t loop_cycles(std::int64_t count, int vector_width, int overhead) const noexcept {
+    if (elements > 0) return detail::ceil_div(count, elements) * cycles;
+    return detail::ceil_div(count, elements == vector ? vector_width : 1) * (cycles + overhead);
+  }
+  /// The same as the source has it for operations on one operand, and on a vector: vectors are not rounded up to whole
+  /// ones, only the result is rounded.
+  [[nodiscard]] constexpr std::int64_t smooth_loop_cycles(std::int64_t count, int vector_width,
+                                                          int overhead) const noexcept {
+    if (elements > 0) return detail::ceil_div(count, elements) * cycles;
+    int const width = elements == vector ? vector_width : 1;
+    return (cycles + overhead) * (count + width - 1) / width;
+  }
+};
+
+}  // namespace stagecraft::vertices
+
+namespace stagecraft::detail {
+
+/// The supervisor's cycles around elementwise operations. Source: poplibs, basicOpSupervisorOverhead.
+inline constexpr int elementwise_supervisor_cycles = 11;
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/ipu/cycles/binary_op.hpp
+// Cycles of elementwise operations on two operands: popops' BinaryOp1D and BinaryOp2D.
+
+namespace stagecraft::vertices {
+
+/// popops::expr::BinaryOpType. All comparisons that order cost the same: `greater_than` stands for them. The last two
+/// take a tensor and a scalar: 1 / sqrt(variance + epsilon), and back.
+enum class binary_operation : unsigned char {
+  add,
+  subtract,
+  multiply,
+  divide,
+  maximum,
+  minimum,
+  power,
+  atan2,
+  remainder,
+  equal,
+  not_equal,
+  greater_than,
+  variance_to_inv_std_dev,
+  inv_std_dev_to_variance
+};
+
+/// Floating point operations per element.
+[[nodiscard]] constexpr int flops_of(binary_operation operation) noexcept {
+  switch (operation) {
+    case binary_operation::remainder: return 3;
+    case binary_operation::variance_to_inv_std_dev:
+    case binary_operation::inv_std_dev_to_variance: return 2;
+    default: return 1;
+  }
+}
+
+/// An operation on two tensors of the same shape, float32 or float16.
+/// Source: poplibs, lib/popops/popopsCycleEstimators.hpp, binaryOpPerfInfo and binaryOpInPlacePerfInfo.
+[[nodiscard]] constexpr elementwise_cost cost_of(binary_operation operation, dtype type, bool in_place) noexcept {
+  bool const is_half = type == dtype::float16;
+  switch (operation) {
+    case binary_operation::divide: return is_half ? elementwise_cost{21, 4} : elementwise_cost{10, 2};
+    case binary_operation::maximum:
+    case binary_operation::minimum: return is_half ? elementwise_cost{4, 4} : elementwise_cost{in_place ? 4 : 3, 2};
+    case binary_operation::power: return {is_half ? 325 : 312, 1};
+    case binary_operation::atan2: return is_half ? elementwise_cost{578, 4} : elementwise_cost{272, 2};
+    case binary_operation::remainder: return is_half ? elementwise_cost{300, 4} : elementwise_cost{133, 2};
+    case binary_operation::equal:
+    case binary_operation::greater_than: return {is_half ? 9 : 14, 4};
+    case binary_operation::not_equal: return {is_half ? 11 : 20, 4};
+    case binary_operation::variance_to_inv_std_dev: return is_half ? elementwise_cost{24, 4} : elementwise_cost{12, 2};
+    case binary_operation::inv_std_dev_to_variance: return {is_half ? 10 : 11, 2};
+    default: return {1, elementwise_cost::vector};
+  }
+}
+
+/// An elementwise operation on two tensors of the same shape, which all workers of a tile share; with `in_place` the
+/// result takes the place of the first. Operations on vectors (add, subtract, multiply) cost 2 cycles per vector for
+/// loads, stores and the loop.
+///
+/// Source: poplibs, lib/popops/popopsCycleEstimators.cpp, BinaryOp1D, BinaryOp1DInPlace and binaryOpInnerLoopCycles.
+struct binary_op {
+  binary_operation operation = binary_operation::add;
+  dtype type = dtype::float32;  ///< of the operands: float32 or float16
+  std::int64_t elements = 0;
+  bool in_place = false;
+
+  /// Tile cycles of the vertex.
+  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
+    int const workers = target.num_worker_contexts;
+    int const overhead = in_place ? 58 : type == dtype::float16 ? 26 : 29;
+    return workers * (overhead + loop_cycles(target, detail::ceil_div(elements, workers))) +
+           detail::elementwise_supervisor_cycles;
+  }
+  /// Cycles of one worker that alone works on `rows` separate pieces of `elements` elements: BinaryOp2D.
+  [[nodiscard]] constexpr std::int64_t worker_cycles_2d(ipu_target const& target, std::int64_t rows) const noexcept {
+    return (in_place ? 20 : 5) + rows * loop_cycles(target, elements);
+  }
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept { return elements * flops_of(operation); }
+
+ private:
+  [[nodiscard]] constexpr std::int64_t loop_cycles(ipu_target const& target, std::int64_t count) const noexcept {
+    return cost_of(operation, type, in_place).loop_cycles(count, target.vector_width(type), 2);
+  }
+};
+
+}  // namespace stagecraft::vertices
+
+// ---- stagecraft/ipu/cycles/field_share.hpp
+// Which part of a convolution's output a worker of a tile computes.
+
+namespace stagecraft::vertices {
+
+/// A run of elements of an output field, in the order of its rows: at most one piece of a row, then whole rows, then at
+/// most one more piece.
+struct field_share {
+  std::int64_t first = 0;
+  std::int64_t whole_rows = 0;
+  std::int64_t row_length = 0;
+  std::int64_t last = 0;
+
+  friend constexpr bool operator==(field_share const&, field_share const&) = default;
+
+  [[nodiscard]] constexpr std::int64_t elements() const noexcept { return first + whole_rows * row_length + last; }
+
+  /// The sum of cost(elements of a piece) over all pieces.
+  template <class Cost>
+  [[nodiscard]] constexpr std::int64_t sum(Cost const& cost) const {
+    std::int64_t result = whole_rows == 0 ? 0 : whole_rows * cost(row_length);
+    if (first > 0) result += cost(first);
+    if (last > 0) result += cost(last);
+    return result;
+  }
+};
+
+/// The part of worker `worker` of `workers`: all rows are cut into runs whose lengths differ by at most one element.
+/// Source: poplibs, lib/poplin/ConvUtilInternal.cpp, partitionConvPartialByWorker.
+[[nodiscard]] constexpr field_share share_of_worker(std::int64_t rows, std::int64_t row_length, int workers,
+                                                    int worker) noexcept {
+  std::int64_t const begin = worker * rows * row_length / workers;
+  std::int64_t const end = (worker + 1) * rows * row_length / workers;
+  field_share result{.row_length = row_length};
+  if (begin == end) return result;
+  if (begin % row_length != 0 && begin / row_length == (end - 1) / row_length) {
+    result.first = end - begin;
+    return result;
+  }
+  if (begin % row_length != 0) result.first = row_length - begin % row_length;
+  result.last = end % row_length;
+  result.whole_rows = (end - begin - result.first - result.last) / row_length;
+  return result;
+}
+
+}  // namespace stagecraft::vertices
+
+// ---- stagecraft/ipu/cycles/pooling.hpp
+// Cycles of pooling: popnn's MaxPooling, SumPooling and MaxPoolingGrad.
+
+namespace stagecraft::vertices {
+
+/// What a pooling vertex computes: the largest element of each window, the sum (which the average is made from), or
+/// the gradient of the largest.
+enum class pooling_type : unsigned char { max, sum, max_gradient };
+
+/// Pools a tile's part, channels in groups side by side: for each element of the window, runs of outputs in a row. The
+/// workers share the rows of outputs; outputs are set to their first value before.
+///
+/// Source: poplibs, lib/popnn/PerformanceEstimation.hpp, getPoolingCycles, with the costs that its planner assumes for
+/// unpacking pointers (2 each). A worker has its share of the rows as runs, one for each element of the window; all
+/// workers are taken to set as many outputs to their first value as the one with most.
+struct pooling {
+  pooling_type type = pooling_type::max;
+  dtype data = dtype::float32;    ///< float32 or float16
+  std::int64_t field_rows = 0;    ///< batch x rows of outputs
+  std::int64_t row_elements = 0;  ///< outputs in a row
+  std::int64_t window_elements = 1;
+  std::int64_t chan_groups = 1;
+  std::int64_t chans_per_group = 2;  ///< a multiple of ipu_target::vector_width
+
+  /// Tile cycles of the vertex.
+  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
+    int const workers = target.num_worker_contexts;
+    std::int64_t longest = 0;
+    for (int worker = 0; worker < workers; ++worker) longest = detail::larger(longest, worker_cycles(target, worker));
+    return 7 + 6 * longest + 6;
+  }
+
+  /// One for each element of each window; sums have one more for each output, to scale it.
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
+    std::int64_t const outputs = field_rows * row_elements * chan_groups * chans_per_group;
+    return outputs * (window_elements + (type == pooling_type::sum ? 1 : 0));
+  }
+
+ private:
+  [[nodiscard]] constexpr std::int64_t worker_cycles(ipu_target const& target, int worker) const noexcept {
+    constexpr int unpack = 2;
+    int const workers = target.num_worker_contexts;
+    bool const is_gradient = type == pooling_type::max_gradient;
+    std::int64_t const vectors = detail::ceil_div(chans_per_group, target.vector_width(data));
+    std::int64_t const first_values = detail::ceil_div(field_rows * row_elements * vectors, workers);
+    std::int64_t cycles = 17 + unpack + (4 + first_values) * chan_groups + 6 + unpack;
+    auto const share = share_of_worker(field_rows, row_elements, workers, worker);
+    if (share.elements() == 0) return cycles + 1;
+    cycles += 2 + (type == pooling_type::sum ? 2 : 1) + (is_gradient ? 6 + 2 * unpack : 0) + 3 + 2 + 2 * unpack + 1;
+    auto const of_run = [&](std::int64_t size) -> std::int64_t {
+      std::int64_t const loop = is_gradient ? 7 + 5 * size : type == pooling_type::max ? 4 + 3 * size : 5 + 3 * size;
+      std::int64_t const of_group = 1 + vectors * (2 + loop + 1) + 1;
+      return 20 + chan_groups * of_group + (chan_groups - 1) * (is_gradient ? 6 : 4) + 3;
+    };
+    return cycles + share.sum([&](std::int64_t size) { return 13 + window_elements * of_run(size) + 2; }) + 1;
+  }
+};
+
+}  // namespace stagecraft::vertices
+
+// ---- stagecraft/ipu/cycles/scaled_add.hpp
+// Cycles of adding a multiple of one tensor to another, as optimizers do: popops' ScaledAddSupervisor.
+
+namespace stagecraft::vertices {
+
+/// What scaled_add computes: a + s b, a - s b, or r a + s b.
+enum class scaled_operation : unsigned char { add, subtract, ax_plus_by };
+
+/// Replaces a by a + s b, or the like, for `elements` elements, which all workers of a tile share.
+///
+/// Source: poplibs, lib/popops/PerformanceEstimation.cpp, getScaledArithmeticSupervisorCycleEstimate, where pointers
+/// need no unpacking. (In two of three cases the source gives no worker the vector that is left over: so here.)
+struct scaled_add {
+  scaled_operation operation = scaled_operation::add;
+  dtype type = dtype::float32;        ///< of a: float32 or float16
+  dtype other_type = dtype::float32;  ///< of b: float32 or float16
+  std::int64_t elements = 0;
+  bool mem_constrained = false;  ///< a and b lie where they can be loaded at the same time
+
+  /// Tile cycles of the vertex.
+  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
+    int const workers = target.num_worker_contexts;
+    std::int64_t const vectors = elements / target.vector_width(type);
+    std::int64_t const rest = elements % target.vector_width(type);
+    bool const is_half_and_float = type == dtype::float16 && other_type != dtype::float16;
+    std::int64_t supervisor = 21 + detail::elementwise_supervisor_cycles + (rest == 0 ? 7 : 13) + 12 + 6;
+    if (operation == scaled_operation::ax_plus_by) supervisor += 12;
+    if (operation == scaled_operation::subtract) supervisor += is_half_and_float ? 8 : 7;
+    std::int64_t const each = vectors / workers;
+    std::int64_t const left = vectors % workers;
+    // One worker does what is left over of the elements. With half and float it is the first that has not an
+    // additional vector.
+    std::int64_t worker;
+    if (is_half_and_float) {
+      auto const of = [](std::int64_t count) { return 16 + (count == 0 ? 0 : 9 + 5 * (count - 1)) + 2; };
+      worker = detail::larger(left > 0 ? of(each + 1) : 0, of(each) + half_rest_of_float(rest)) + 1;
+    } else if (type != dtype::float16 && operation == scaled_operation::ax_plus_by) {
+      worker = 16 + (each == 0 ? 0 : 6 + 3 * (each - 1)) + 1 + (rest != 0 ? 5 : 0) + 1;
+    } else {
+      int const per_vector = mem_constrained ? (each >= 16 ? 1 : 2) : type == other_type ? 3 : 4;
+      worker = 15 + (each == 0 ? 0 : 6 + per_vector * (each - 1)) + 2 + 1 + rest_cycles(rest) + 1;
+    }
+    return supervisor + worker * workers;
+  }
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
+    return (operation == scaled_operation::ax_plus_by ? 3 : 2) * elements;
+  }
+
+ private:
+  [[nodiscard]] static constexpr std::int64_t half_rest_of_float(std::int64_t rest) noexcept {
+    if (rest == 0) return 1;
+    return 1 + 2 + (rest >= 2 ? 5 : 0) + 2 + (rest % 2 != 0 ? 6 : 0);
+  }
+  [[nodiscard]] constexpr std::int64_t rest_cycles(std::int64_t rest) const noexcept {
+    if (rest == 0) return 0;
+    if (type != dtype::float16) return 8;
+    return 5 + (rest >= 2 ? 7 : 0) + (rest == 3 ? 6 : 0);
+  }
+};
+
+}  // namespace stagecraft::vertices
+
+// ---- stagecraft/ipu/steps/pool_axis.hpp
+// Windows along one axis of a field, and places between its elements: which inputs an output needs, and the other way
+// round.
+
+namespace stagecraft::tiles {
+
+/// Numbers from `first` to below `last`; none if `last` is not above `first`.
+struct pool_range {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+
+  [[nodiscard]] constexpr std::int64_t count() const noexcept { return detail::larger(last - first, 0); }
+};
+
+/// Window i covers the inputs from i * stride - before on; those that are not there do not count.
+/// Interpolation between `input` elements has stride times as many outputs, each between two of them.
+struct pool_axis {
+  std::int64_t input = 1;
+  std::int64_t window = 1;
+  std::int64_t stride = 1;
+  std::int64_t before = 0;
+  std::int64_t output = 1;
+
+  /// An axis that is interpolated: it becomes longer by a whole factor.
+  [[nodiscard]] static constexpr pool_axis interpolated(std::int64_t input, std::int64_t factor) noexcept {
+    return {.input = input, .stride = factor, .output = input * factor};
+  }
+
+  /// The inputs that the windows of some outputs cover.
+  [[nodiscard]] constexpr pool_range inputs_of(pool_range const& outputs) const noexcept {
+    return {detail::larger(outputs.first * stride - before, 0),
+            detail::smaller((outputs.last - 1) * stride - before + window, input)};
+  }
+  /// The windows that cover any of some inputs.
+  [[nodiscard]] constexpr pool_range windows_of(pool_range const& inputs) const noexcept {
+    std::int64_t const begin = inputs.first + before;
+    return {begin < window ? 0 : (begin - window) / stride + 1,
+            detail::smaller((inputs.last - 1 + before) / stride + 1, output)};
+  }
+  /// At most so many windows cover an input.
+  [[nodiscard]] constexpr std::int64_t windows_of_input() const noexcept { return detail::ceil_div(window, stride); }
+
+  /// Between which inputs an output lies, and how much of the upper one is in it. TensorFlow's half-pixel centres, in
+  /// the same arithmetic as on the host.
+  struct place {
+    std::int64_t lower = 0;
+    std::int64_t upper = 0;
+    float weight = 0;
+
+    /// How much of an input is in the output.
+    [[nodiscard]] constexpr float share_of(std::int64_t index) const noexcept {
+      return (lower == index ? 1.0F - weight : 0.0F) + (upper == index ? weight : 0.0F);
+    }
+  };
+  [[nodiscard]] constexpr place place_of(std::int64_t index) const noexcept {
+    float const scale = static_cast<float>(input) / static_cast<float>(output);
+    float const at = (static_cast<float>(index) + 0.5F) * scale - 0.5F;
+    std::int64_t const whole = at < 0 ? -1 : static_cast<std::int64_t>(at);  // rounded down: it is above -1
+    std::int64_t const next = at > static_cast<float>(whole) ? whole + 1 : whole;
+    return {detail::larger(whole, 0), detail::smaller(next, input - 1), at - static_cast<float>(whole)};
+  }
+  /// The inputs that some outputs lie between.
+  [[nodiscard]] constexpr pool_range inputs_beside(pool_range const& outputs) const noexcept {
+    return {place_of(outputs.first).lower, place_of(outputs.last - 1).upper + 1};
+  }
+  /// The outputs that lie beside any of some inputs; perhaps one more at each end where places are rounded.
+  [[nodiscard]] constexpr pool_range outputs_beside(pool_range const& inputs) const noexcept {
+    std::int64_t const more = (stride & (stride - 1)) == 0 ? 0 : 1;
+    std::int64_t const begin = (2 * stride * inputs.first - stride + 1) / 2 - more;
+    std::int64_t const end = (2 * stride * inputs.last + stride) / 2 + more;
+    return {inputs.first == 0 ? 0 : detail::larger(begin, 0),
+            inputs.last == input ? output : detail::smaller(end, output)};
+  }
+  /// At most so many outputs lie beside an input.
+  [[nodiscard]] constexpr std::int64_t outputs_beside_input() const noexcept { return 2 * stride - stride % 2; }
+};
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/steps/pool_work.hpp
+// Which part of a pooled field each tile makes, what it needs for that, and how long it takes.
+
+namespace stagecraft::tiles {
+
+/// The functions of windows and places of a field.
+enum class pool_function : std::int64_t {
+  max,               ///< of each window's inputs; perhaps also which of the window's cells has it
+  average,           ///< of each window's inputs
+  sum,               ///< of each window's inputs
+  max_gradient,      ///< of the input, from the numbers of cells and the outputs' gradients
+  average_gradient,  ///< of the input, from the outputs' gradients
+  bilinear,          ///< interpolation
+  bilinear_gradient  ///< of the input, from the outputs' gradients
+};
+
+/// Channels-last fields of a batch. A sequence is a field of height 1.
+struct pool_shape {
+  std::int64_t batch = 1;
+  pool_axis rows{};
+  pool_axis columns{};
+  std::int64_t channels = 1;
+
+  [[nodiscard]] constexpr std::int64_t input_elements() const noexcept {
+    return batch * rows.input * columns.input * channels;
+  }
+  [[nodiscard]] constexpr std::int64_t output_elements() const noexcept {
+    return batch * rows.output * columns.output * channels;
+  }
+  [[nodiscard]] constexpr std::int64_t window_cells() const noexcept { return rows.window * columns.window; }
+  /// Bytes that hold a cell's number within its window, counted row by row.
+  [[nodiscard]] constexpr int position_bytes() const noexcept {
+    return window_cells() <= 1 << 8 ? 1 : window_cells() <= 1 << 16 ? 2 : 4;
+  }
+};
+
+/// Samples, rows, columns and channels.
+struct pool_box {
+  pool_range axes[4]{};
+
+  [[nodiscard]] constexpr std::int64_t elements() const noexcept {
+    return axes[0].count() * axes[1].count() * axes[2].count() * axes[3].count();
+  }
+};
+
+/// A pool operation's result, cut into equal boxes for the tiles; the last ones along an axis may be smaller.
+struct pool_work {
+  pool_function function = pool_function::max;
+  pool_shape shape{};
+  std::int64_t part[4]{1, 1, 1, 1};  ///< extents of a box
+
+  [[nodiscard]] constexpr bool is_gradient() const noexcept {
+    return function == pool_function::max_gradient || function == pool_function::average_gradient ||
+           function == pool_function::bilinear_gradient;
+  }
+  /// The extent of the result along an axis.
+  [[nodiscard]] constexpr std::int64_t extent(int axis) const noexcept {
+    switch (axis) {
+      case 0: return shape.batch;
+      case 1: return is_gradient() ? shape.rows.input : shape.rows.output;
+      case 2: return is_gradient() ? shape.columns.input : shape.columns.output;
+      default: return shape.channels;
+    }
+  }
+  [[nodiscard]] constexpr std::int64_t parts(int axis) const noexcept {
+    return detail::ceil_div(extent(axis), part[axis]);
+  }
+  /// Tiles that have a part of the result.
+  [[nodiscard]] constexpr int tiles() const noexcept {
+    return static_cast<int>(parts(0) * parts(1) * parts(2) * parts(3));
+  }
+
+  [[nodiscard]] constexpr pool_range part_of(int axis, std::int64_t index) const noexcept {
+    return {index * part[axis], detail::smaller((index + 1) * part[axis], extent(axis))};
+  }
+  /// What a tile makes. Neighbouring tiles have neighbouring channels, then columns, rows and samples.
+  [[nodiscard]] constexpr pool_box result_of(int tile) const noexcept {
+    pool_box box;
+    std::int64_t rest = tile;
+    for (int axis = 3; axis >= 0; --axis) {
+      box.axes[axis] = part_of(axis, rest % parts(axis));
+      rest /= parts(axis);
+    }
+    return box;
+  }
+
+  /// What the tile needs along an axis of the field for some of the result.
+  [[nodiscard]] constexpr pool_range needed(int axis, pool_range const& result) const noexcept {
+    if (axis == 0 || axis == 3) return result;
+    auto const& along = axis == 1 ? shape.rows : shape.columns;
+    switch (function) {
+      case pool_function::max_gradient:
+      case pool_function::average_gradient: return along.windows_of(result);
+      case pool_function::bilinear: return along.inputs_beside(result);
+      case pool_function::bilinear_gradient: return along.outputs_beside(result);
+      default: return along.inputs_of(result);
+    }
+  }
+  [[nodiscard]] constexpr pool_box needed(pool_box const& result) const noexcept {
+    pool_box box;
+    for (int axis = 0; axis < 4; ++axis) box.axes[axis] = needed(axis, result.axes[axis]);
+    return box;
+  }
+  /// Elements that the tile needs that needs most: the one which needs most along each axis.
+  [[nodiscard]] constexpr std::int64_t most_needed() const noexcept {
+    std::int64_t result = part_of(0, 0).count() * part_of(3, 0).count();
+    for (int axis = 1; axis < 3; ++axis) {
+      std::int64_t most = 0;
+      for (std::int64_t i = 0; i < parts(axis); ++i)
+        most = detail::larger(most, needed(axis, part_of(axis, i)).count());
+      result *= most;
+    }
+    return result;
+  }
+
+  /// Cells or windows that are looked at for an element of the result, at most.
+  [[nodiscard]] constexpr std::int64_t visits() const noexcept {
+    switch (function) {
+      case pool_function::max_gradient:
+      case pool_function::average_gradient: return shape.rows.windows_of_input() * shape.columns.windows_of_input();
+      case pool_function::bilinear_gradient:
+        return shape.rows.outputs_beside_input() * shape.columns.outputs_beside_input();
+      case pool_function::bilinear: return 4;
+      default: return shape.window_cells();
+    }
+  }
+
+  /// Floating point operations for some of the result.
+  [[nodiscard]] constexpr std::int64_t flops(pool_box const& result) const noexcept {
+    std::int64_t const elements = result.elements();
+    switch (function) {
+      case pool_function::average:
+      case pool_function::average_gradient: return elements * (visits() + 1);
+      case pool_function::bilinear: return elements * 9;  // three interpolations of a difference and a scaled addition
+      case pool_function::bilinear_gradient: return elements * 2 * visits();
+      default: return elements * visits();
+    }
+  }
+
+  /// Tile cycles for some of the result.
+  /// - Windows, and gradients of windows: popnn's pooling vertices, all channels as one group. For a gradient, the
+  /// field
+  ///   is that of the result, and the elements of the window are those windows which may cover an element.
+  /// - Interpolation: between columns above and below, then between rows, each time popops' a X + b Y.
+  /// - Its gradient: as a sum over the outputs beside an element, each of which is multiplied with its share before.
+  [[nodiscard]] constexpr std::int64_t cycles(pool_box const& result, dtype type, ipu_target const& target) const {
+    std::int64_t const samples = result.axes[0].count(), channels = result.axes[3].count();
+    std::int64_t const width = target.vector_width(type);
+    vertices::pooling pooling{.data = type,
+                              .field_rows = samples * result.axes[1].count(),
+                              .row_elements = result.axes[2].count(),
+                              .window_elements = visits(),
+                              .chans_per_group = detail::ceil_div(channels, width) * width};
+    switch (function) {
+      case pool_function::max: break;
+      case pool_function::max_gradient: pooling.type = vertices::pooling_type::max_gradient; break;
+      case pool_function::bilinear:
+        return 3 * vertices::scaled_add{.operation = vertices::scaled_operation::ax_plus_by,
+                                        .type = type,
+                                        .other_type = type,
+                                        .elements = result.elements()}
+                       .cycles(target);
+      default: pooling.type = vertices::pooling_type::sum;
+    }
+    std::int64_t cycles = pooling.cycles(target);
+    if (function == pool_function::bilinear_gradient)
+      cycles +=
+          vertices::binary_op{vertices::binary_operation::multiply, type, result.elements() * visits()}.cycles(target);
+    return cycles;
+  }
+  /// Of the tile that takes longest: one whose part is whole along each axis, or the last, which need not be faster if
+  /// workers have whole rows of a larger one.
+  [[nodiscard]] constexpr std::int64_t most_cycles(dtype type, ipu_target const& target) const {
+    std::int64_t most = 0;
+    for (int choice = 0; choice < 16; ++choice) {
+      pool_box box;
+      bool is_new = true;
+      for (int axis = 0; axis < 4; ++axis) {
+        bool const last = (choice >> axis & 1) != 0;
+        box.axes[axis] = part_of(axis, last ? parts(axis) - 1 : 0);
+        if (last && box.axes[axis].count() == part_of(axis, 0).count()) is_new = false;
+      }
+      if (is_new) most = detail::larger(most, cycles(box, type, target));
+    }
+    return most;
+  }
 };
 
 }  // namespace stagecraft::tiles
@@ -35671,80 +36672,6 @@ struct tile_tensor {
   weight_mapping const* planned = nullptr;
 
   friend constexpr bool operator==(tile_tensor const&, tile_tensor const&) = default;
-};
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/steps/lowered_step.hpp
-// A layer's forward or backward step, or a weight's update, as operations on the tiles of an IPU.
-
-namespace stagecraft::detail {
-
-// No constant evaluation can call these: compilers then print their names.
-inline void step_has_more_tensors_than_there_is_room_for() {}
-inline void step_has_more_operations_than_there_is_room_for() {}
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
-/// Operations in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
-/// `cost_of` (ipu/operations/), carried out by ipu/emulation/.
-struct lowered_step {
-  /// The numbers of those temporary tensors that are gradients, or inputs in another type; others count from 0.
-  static constexpr int first_weight_gradient = 100, first_input_gradient = 200, first_cast_input = 300;
-  static constexpr int most_tensors = 56, most_operations = 72, most_plans = 4;
-  static constexpr int most_saved = 24;  ///< tensors with this role
-
-  tile_tensor tensors[most_tensors]{};
-  tile_operation operations[most_operations]{};
-  convolution_shape shapes[most_plans]{};
-  convolution_plan plans[most_plans]{};
-  int tensor_count = 0;
-  int operation_count = 0;
-  int plan_count = 0;
-
-  /// The number of a tensor, which is added if the step does not have it yet.
-  constexpr int tensor(tensor_role role, int index, dtype type, std::int64_t elements,
-                       weight_mapping const* planned = nullptr) {
-    for (int i = 0; i < tensor_count; ++i)
-      if (tensors[i].role == role && tensors[i].index == index) return i;
-    if (tensor_count == most_tensors) detail::step_has_more_tensors_than_there_is_room_for();
-    tensors[tensor_count] = {role, index, type, elements, planned};
-    return tensor_count++;
-  }
-  /// A tensor of this step alone. It takes memory from the first operation that names it to the last.
-  constexpr int temporary(std::int64_t elements, dtype type, weight_mapping const* planned = nullptr) {
-    int index = 0;
-    for (int i = 0; i < tensor_count; ++i)
-      if (tensors[i].role == tensor_role::temporary) ++index;
-    return tensor(tensor_role::temporary, index, type, elements, planned);
-  }
-
-  /// An operation at the end; its sizes and scalars are filled in by the caller.
-  constexpr tile_operation& add(operation_kind kind, int function, std::initializer_list<int> inputs,
-                                std::initializer_list<int> outputs) {
-    if (operation_count == most_operations) detail::step_has_more_operations_than_there_is_room_for();
-    tile_operation& operation = operations[operation_count++];
-    operation.kind = kind;
-    operation.function = function;
-    for (int const input : inputs) operation.inputs[operation.input_count++] = input;
-    for (int const output : outputs) operation.outputs[operation.output_count++] = output;
-    return operation;
-  }
-  /// Keeps a plan and says its number.
-  constexpr int add_plan(convolution_shape const& shape, convolution_plan const& plan) {
-    shapes[plan_count] = shape;
-    plans[plan_count] = plan;
-    return plan_count++;
-  }
-
-  [[nodiscard]] constexpr tile_tensor const& input_of(tile_operation const& operation, int index = 0) const {
-    return tensors[operation.inputs[index]];
-  }
-  [[nodiscard]] constexpr tile_tensor const& output_of(tile_operation const& operation, int index = 0) const {
-    return tensors[operation.outputs[index]];
-  }
 };
 
 }  // namespace stagecraft::tiles
@@ -35889,53 +36816,6 @@ struct convolution_reduction {
 };
 
 }  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/cycles/field_share.hpp
-// Which part of a convolution's output a worker of a tile computes.
-
-namespace stagecraft::vertices {
-
-/// A run of elements of an output field, in the order of its rows: at most one piece of a row, then whole rows, then at
-/// most one more piece.
-struct field_share {
-  std::int64_t first = 0;
-  std::int64_t whole_rows = 0;
-  std::int64_t row_length = 0;
-  std::int64_t last = 0;
-
-  friend constexpr bool operator==(field_share const&, field_share const&) = default;
-
-  [[nodiscard]] constexpr std::int64_t elements() const noexcept { return first + whole_rows * row_length + last; }
-
-  /// The sum of cost(elements of a piece) over all pieces.
-  template <class Cost>
-  [[nodiscard]] constexpr std::int64_t sum(Cost const& cost) const {
-    std::int64_t result = whole_rows == 0 ? 0 : whole_rows * cost(row_length);
-    if (first > 0) result += cost(first);
-    if (last > 0) result += cost(last);
-    return result;
-  }
-};
-
-/// The part of worker `worker` of `workers`: all rows are cut into runs whose lengths differ by at most one element.
-/// Source: poplibs, lib/poplin/ConvUtilInternal.cpp, partitionConvPartialByWorker.
-[[nodiscard]] constexpr field_share share_of_worker(std::int64_t rows, std::int64_t row_length, int workers,
-                                                    int worker) noexcept {
-  std::int64_t const begin = worker * rows * row_length / workers;
-  std::int64_t const end = (worker + 1) * rows * row_length / workers;
-  field_share result{.row_length = row_length};
-  if (begin == end) return result;
-  if (begin % row_length != 0 && begin / row_length == (end - 1) / row_length) {
-    result.first = end - begin;
-    return result;
-  }
-  if (begin % row_length != 0) result.first = row_length - begin % row_length;
-  result.last = end % row_length;
-  result.whole_rows = (end - begin - result.first - result.last) / row_length;
-  return result;
-}
-
-}  // namespace stagecraft::vertices
 
 // ---- stagecraft/ipu/cycles/conv_partial_slic.hpp
 // Cycles of the vertex for convolutions of few channels: poplin's ConvPartial1xNSLIC.
@@ -36300,134 +37180,6 @@ struct convolution_views {
 };
 
 }  // namespace stagecraft::detail
-
-// ---- stagecraft/ipu/cycles/elementwise_cost.hpp
-// How a vertex goes over elements one after the other: popops' OpPerformanceInfo.
-
-namespace stagecraft::vertices {
-
-/// Cycles of the innermost loop of an elementwise operation. Where they depend on the data, they are the mean over
-/// random data.
-struct elementwise_cost {
-  /// `vector` in place of a number of elements: as many as 64 bits hold, and the loop itself costs something more.
-  static constexpr int vector = 0;
-  /// One element, and the loop itself costs something more.
-  static constexpr int single = -1;
-
-  int cycles = 0;    ///< of a turn of the loop
-  int elements = 1;  ///< that it works on, or `vector`, or `single`
-
-  friend constexpr bool operator==(elementwise_cost const&, elementwise_cost const&) = default;
-
-  /// Cycles for `count` elements, where a turn over a vector costs `overhead` more.
-  [[nodiscard]] constexpr std::int64_t loop_cycles(std::int64_t count, int vector_width, int overhead) const noexcept {
-    if (elements > 0) return detail::ceil_div(count, elements) * cycles;
-    return detail::ceil_div(count, elements == vector ? vector_width : 1) * (cycles + overhead);
-  }
-  /// The same as the source has it for operations on one operand, and on a vector: vectors are not rounded up to whole
-  /// ones, only the result is rounded.
-  [[nodiscard]] constexpr std::int64_t smooth_loop_cycles(std::int64_t count, int vector_width,
-                                                          int overhead) const noexcept {
-    if (elements > 0) return detail::ceil_div(count, elements) * cycles;
-    int const width = elements == vector ? vector_width : 1;
-    return (cycles + overhead) * (count + width - 1) / width;
-  }
-};
-
-}  // namespace stagecraft::vertices
-
-namespace stagecraft::detail {
-
-/// The supervisor's cycles around elementwise operations. Source: poplibs, basicOpSupervisorOverhead.
-inline constexpr int elementwise_supervisor_cycles = 11;
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/ipu/cycles/binary_op.hpp
-// Cycles of elementwise operations on two operands: popops' BinaryOp1D and BinaryOp2D.
-
-namespace stagecraft::vertices {
-
-/// popops::expr::BinaryOpType. All comparisons that order cost the same: `greater_than` stands for them. The last two
-/// take a tensor and a scalar: 1 / sqrt(variance + epsilon), and back.
-enum class binary_operation : unsigned char {
-  add,
-  subtract,
-  multiply,
-  divide,
-  maximum,
-  minimum,
-  power,
-  atan2,
-  remainder,
-  equal,
-  not_equal,
-  greater_than,
-  variance_to_inv_std_dev,
-  inv_std_dev_to_variance
-};
-
-/// Floating point operations per element.
-[[nodiscard]] constexpr int flops_of(binary_operation operation) noexcept {
-  switch (operation) {
-    case binary_operation::remainder: return 3;
-    case binary_operation::variance_to_inv_std_dev:
-    case binary_operation::inv_std_dev_to_variance: return 2;
-    default: return 1;
-  }
-}
-
-/// An operation on two tensors of the same shape, float32 or float16.
-/// Source: poplibs, lib/popops/popopsCycleEstimators.hpp, binaryOpPerfInfo and binaryOpInPlacePerfInfo.
-[[nodiscard]] constexpr elementwise_cost cost_of(binary_operation operation, dtype type, bool in_place) noexcept {
-  bool const is_half = type == dtype::float16;
-  switch (operation) {
-    case binary_operation::divide: return is_half ? elementwise_cost{21, 4} : elementwise_cost{10, 2};
-    case binary_operation::maximum:
-    case binary_operation::minimum: return is_half ? elementwise_cost{4, 4} : elementwise_cost{in_place ? 4 : 3, 2};
-    case binary_operation::power: return {is_half ? 325 : 312, 1};
-    case binary_operation::atan2: return is_half ? elementwise_cost{578, 4} : elementwise_cost{272, 2};
-    case binary_operation::remainder: return is_half ? elementwise_cost{300, 4} : elementwise_cost{133, 2};
-    case binary_operation::equal:
-    case binary_operation::greater_than: return {is_half ? 9 : 14, 4};
-    case binary_operation::not_equal: return {is_half ? 11 : 20, 4};
-    case binary_operation::variance_to_inv_std_dev: return is_half ? elementwise_cost{24, 4} : elementwise_cost{12, 2};
-    case binary_operation::inv_std_dev_to_variance: return {is_half ? 10 : 11, 2};
-    default: return {1, elementwise_cost::vector};
-  }
-}
-
-/// An elementwise operation on two tensors of the same shape, which all workers of a tile share; with `in_place` the
-/// result takes the place of the first. Operations on vectors (add, subtract, multiply) cost 2 cycles per vector for
-/// loads, stores and the loop.
-///
-/// Source: poplibs, lib/popops/popopsCycleEstimators.cpp, BinaryOp1D, BinaryOp1DInPlace and binaryOpInnerLoopCycles.
-struct binary_op {
-  binary_operation operation = binary_operation::add;
-  dtype type = dtype::float32;  ///< of the operands: float32 or float16
-  std::int64_t elements = 0;
-  bool in_place = false;
-
-  /// Tile cycles of the vertex.
-  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
-    int const workers = target.num_worker_contexts;
-    int const overhead = in_place ? 58 : type == dtype::float16 ? 26 : 29;
-    return workers * (overhead + loop_cycles(target, detail::ceil_div(elements, workers))) +
-           detail::elementwise_supervisor_cycles;
-  }
-  /// Cycles of one worker that alone works on `rows` separate pieces of `elements` elements: BinaryOp2D.
-  [[nodiscard]] constexpr std::int64_t worker_cycles_2d(ipu_target const& target, std::int64_t rows) const noexcept {
-    return (in_place ? 20 : 5) + rows * loop_cycles(target, elements);
-  }
-  [[nodiscard]] constexpr std::int64_t flops() const noexcept { return elements * flops_of(operation); }
-
- private:
-  [[nodiscard]] constexpr std::int64_t loop_cycles(ipu_target const& target, std::int64_t count) const noexcept {
-    return cost_of(operation, type, in_place).loop_cycles(count, target.vector_width(type), 2);
-  }
-};
-
-}  // namespace stagecraft::vertices
 
 // ---- stagecraft/ipu/cycles/cast.hpp
 // Cycles of conversions between element types: popops' Cast1D.
@@ -37544,115 +38296,6 @@ struct convolution_division {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/ipu/steps/convolution_strides.hpp
-// Where the elements of a convolution's operands lie in their tensors.
-
-namespace stagecraft::detail {
-
-/// By how many elements of its tensor an operand moves on with each index of the convolution, be it a forward pass or a
-/// gradient. Kept in the first `count` sizes of an operation; one more says whether loads of 128 bits are used.
-struct convolution_strides {
-  static constexpr int count = 16;
-
-  struct places {  ///< of inputs and outputs
-    std::int64_t group = 0, batch = 0, row = 0, column = 0, channel = 0;
-
-    [[nodiscard]] constexpr std::int64_t operator()(std::int64_t g, std::int64_t b, std::int64_t y, std::int64_t x,
-                                                    std::int64_t c) const noexcept {
-      return g * group + b * batch + y * row + x * column + c * channel;
-    }
-  };
-  struct kernel_places {
-    std::int64_t first = 0, group = 0, row = 0, column = 0, input = 0, output = 0;
-
-    friend constexpr bool operator==(kernel_places const&, kernel_places const&) = default;
-
-    [[nodiscard]] constexpr std::int64_t operator()(std::int64_t g, std::int64_t y, std::int64_t x, std::int64_t in,
-                                                    std::int64_t out) const noexcept {
-      return first + g * group + y * row + x * column + in * input + out * output;
-    }
-  };
-
-  places inputs;
-  kernel_places weights;
-  places outputs;
-
-  /// Of a forward pass, channels last; the kernel is (rows, columns, input channels of a group, output channels).
-  [[nodiscard]] static constexpr convolution_strides forward(convolution_shape const& shape) noexcept {
-    std::int64_t const groups = shape.num_conv_groups;
-    std::int64_t const ins = shape.input_channels_per_conv_group;
-    std::int64_t const outs = shape.output_channels_per_conv_group;
-    return {.inputs = of_images(shape.input_field, groups, ins),
-            .weights = {.first = 0,
-                        .group = outs,
-                        .row = shape.kernel.width * ins * groups * outs,
-                        .column = ins * groups * outs,
-                        .input = groups * outs,
-                        .output = 1},
-            .outputs = of_images(shape.output_field, groups, outs)};
-  }
-  /// Of the input's gradient of the same convolution: the kernel is turned by 180 degrees.
-  [[nodiscard]] static constexpr convolution_strides input_gradient(convolution_shape const& shape) noexcept {
-    auto const of = forward(shape);
-    return {
-        .inputs = of.outputs,
-        .weights = {.first = (shape.kernel.height - 1) * of.weights.row + (shape.kernel.width - 1) * of.weights.column,
-                    .group = of.weights.group,
-                    .row = -of.weights.row,
-                    .column = -of.weights.column,
-                    .input = of.weights.output,
-                    .output = of.weights.input},
-        .outputs = of.inputs};
-  }
-  /// Of the kernel's gradient: the batch are the input's channels, and the other way round; the kernel is the output's
-  /// gradient, the output's field is the kernel.
-  [[nodiscard]] static constexpr convolution_strides filter_gradient(convolution_shape const& shape) noexcept {
-    auto const of = forward(shape);
-    return {.inputs = {.group = of.inputs.group,
-                       .batch = of.inputs.channel,
-                       .row = of.inputs.row,
-                       .column = of.inputs.column,
-                       .channel = of.inputs.batch},
-            .weights = {.first = 0,
-                        .group = of.outputs.group,
-                        .row = of.outputs.row,
-                        .column = of.outputs.column,
-                        .input = of.outputs.batch,
-                        .output = of.outputs.channel},
-            .outputs = {.group = of.weights.group,
-                        .batch = of.weights.input,
-                        .row = of.weights.row,
-                        .column = of.weights.column,
-                        .channel = of.weights.output}};
-  }
-
-  constexpr void write(tile_operation& operation) const noexcept {
-    std::int64_t const values[count]{inputs.group,   inputs.batch,  inputs.row,     inputs.column,
-                                     inputs.channel, weights.first, weights.group,  weights.row,
-                                     weights.column, weights.input, weights.output, outputs.group,
-                                     outputs.batch,  outputs.row,   outputs.column, outputs.channel};
-    for (int i = 0; i < count; ++i) operation.sizes[i] = values[i];
-  }
-  [[nodiscard]] static constexpr convolution_strides read(tile_operation const& operation) noexcept {
-    std::int64_t const* const s = operation.sizes;
-    return {.inputs = {s[0], s[1], s[2], s[3], s[4]},
-            .weights = {s[5], s[6], s[7], s[8], s[9], s[10]},
-            .outputs = {s[11], s[12], s[13], s[14], s[15]}};
-  }
-
- private:
-  [[nodiscard]] static constexpr places of_images(field_size const& field, std::int64_t groups,
-                                                  std::int64_t channels) noexcept {
-    return {.group = channels,
-            .batch = field.elements() * groups * channels,
-            .row = field.width * groups * channels,
-            .column = groups * channels,
-            .channel = 1};
-  }
-};
-
-}  // namespace stagecraft::detail
-
 // ---- stagecraft/ipu/steps/weight_mapping.hpp
 // Where the weights of a convolution or matrix product lie: on the tiles that multiply them, as poplin::createWeights
 // and createMatMulInputRHS have it.
@@ -37750,6 +38393,551 @@ namespace stagecraft::tiles {
   return a.planned == b.planned &&
          tile_mapping(a, target).elements_per_tile == tile_mapping(b, target).elements_per_tile;
 }
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/steps/rearranged_box.hpp
+// Which element of its input each element of a rearranged tensor is.
+
+namespace stagecraft::tiles {
+
+/// Numbers for each of up to four axes, the outermost first; shorter tensors have leading axes of length 1.
+struct box_axes {
+  static constexpr int count = 4;
+
+  std::int64_t of[count]{1, 1, 1, 1};
+
+  constexpr box_axes(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) noexcept : of{a, b, c, d} {}
+
+  [[nodiscard]] constexpr std::int64_t operator[](int axis) const noexcept { return of[axis]; }
+  [[nodiscard]] constexpr std::int64_t elements() const noexcept { return of[0] * of[1] * of[2] * of[3]; }
+  /// From an element to the next along an axis, in row-major order.
+  [[nodiscard]] constexpr std::int64_t stride(int axis) const noexcept {
+    std::int64_t result = 1;
+    for (int i = axis + 1; i < count; ++i) result *= of[i];
+    return result;
+  }
+};
+
+/// A box of a row-major result: element x of it, counted from `first` in each axis, is element
+/// source_first + the sum of x * source_stride of the input.
+struct rearranged_box {
+  box_axes extents{1, 1, 1, 1};  ///< of the whole result
+  box_axes first{0, 0, 0, 0};
+  box_axes counts{1, 1, 1, 1};
+  box_axes source_stride{0, 0, 0, 0};
+  std::int64_t source_first = 0;
+
+  /// Whether all elements of the result are in the box.
+  [[nodiscard]] constexpr bool is_whole() const noexcept { return counts.elements() == extents.elements(); }
+
+  /// The element of the input that an element of the result is; -1 outside the box.
+  [[nodiscard]] constexpr std::int64_t source_of(std::int64_t element) const noexcept {
+    std::int64_t source = source_first, rest = element, stride = extents.elements();
+    for (int axis = 0; axis < box_axes::count; ++axis) {
+      stride /= extents[axis];
+      std::int64_t const x = rest / stride - first[axis];
+      rest %= stride;
+      if (x < 0 || x >= counts[axis]) return -1;
+      source += x * source_stride[axis];
+    }
+    return source;
+  }
+
+  /// How many of the result's elements below `element` are in the box.
+  [[nodiscard]] constexpr std::int64_t elements_before(std::int64_t element) const noexcept {
+    std::int64_t result = 0, rest = element, stride = extents.elements(), inside = counts.elements();
+    for (int axis = 0; axis < box_axes::count && rest > 0; ++axis) {
+      stride /= extents[axis];
+      inside /= counts[axis];
+      std::int64_t const x = rest / stride - first[axis];
+      rest %= stride;
+      if (x < 0) return result;
+      if (x >= counts[axis]) return result + counts[axis] * inside;
+      result += x * inside;
+    }
+    return result;
+  }
+
+  /// How many of the elements of the tile with most of them are in the box. That need not be tile 0, if the box does
+  /// not begin there.
+  [[nodiscard]] constexpr std::int64_t most_on_a_tile(tile_mapping const& mapping) const noexcept {
+    if (is_whole()) return mapping.elements_of(0);
+    if (is_run()) return most_of_pieces(mapping, elements_outside());
+    std::int64_t const bound = most_of_run(mapping.elements_per_tile);
+    // Behind axes of which all is in the box, the pieces of tiles that begin at the same place are alike.
+    std::int64_t period = extents.elements();
+    for (int axis = 0; counts[axis] == extents[axis]; ++axis) period /= extents[axis];
+    std::int64_t const tiles = detail::smaller(
+        mapping.tiles_used(), period / detail::greatest_common_divisor(mapping.elements_per_tile, period));
+    std::int64_t most = 0, before = 0;
+    for (int tile = 0; tile < tiles && most < bound; ++tile) {
+      std::int64_t const upto = elements_before(mapping.last(tile));
+      most = detail::larger(most, upto - before);
+      before = upto;
+    }
+    return most;
+  }
+
+ private:
+  /// Whether its elements lie behind each other in the result.
+  [[nodiscard]] constexpr bool is_run() const noexcept {
+    int last = box_axes::count - 1;
+    while (last > 0 && counts[last] == extents[last]) --last;
+    for (int axis = 0; axis < last; ++axis)
+      if (counts[axis] != 1) return false;
+    return true;
+  }
+  /// Elements of the result before the box.
+  [[nodiscard]] constexpr std::int64_t elements_outside() const noexcept {
+    std::int64_t result = 0;
+    for (int axis = 0; axis < box_axes::count; ++axis) result += first[axis] * extents.stride(axis);
+    return result;
+  }
+  /// Of such, from `begin` on: on the first tile that has any, on one behind it.
+  [[nodiscard]] constexpr std::int64_t most_of_pieces(tile_mapping const& mapping, std::int64_t begin) const noexcept {
+    std::int64_t const piece = mapping.elements_per_tile, count = counts.elements();
+    std::int64_t const on_first = detail::smaller(count, piece - begin % piece);
+    return detail::larger(on_first, detail::smaller(count - on_first, piece));
+  }
+  /// At most so many of `length` elements that lie behind each other are in the box.
+  [[nodiscard]] constexpr std::int64_t most_of_run(std::int64_t length) const noexcept {
+    std::int64_t result = 0, rest = length, stride = extents.elements(), inside = counts.elements();
+    std::int64_t most = inside;
+    for (int axis = 0; axis < box_axes::count; ++axis) {
+      stride /= extents[axis];
+      inside /= counts[axis];
+      std::int64_t const whole = rest / stride;
+      rest %= stride;
+      // A run of whole periods has so many of the box, and no more if it is longer than the box.
+      if (whole >= counts[axis]) return detail::smaller(most, result + counts[axis] * inside);
+      result += whole * inside;
+    }
+    return detail::smaller(most, result);
+  }
+};
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/steps/reduce_function.hpp
+// What reductions make of the elements along an axis.
+
+namespace stagecraft::tiles {
+
+enum class reduce_function : std::int64_t {
+  sum,
+  mean,
+  sum_of_squares,
+  sum_of_products,  ///< of two inputs, element by element
+  maximum
+};
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/steps/repeated_field.hpp
+// Which element of its input each element of a field with repeated rows and columns is.
+
+namespace stagecraft::tiles {
+
+/// Channels-last images of a batch whose pixels stand `across` times beside each other and `down` times below each
+/// other in the result.
+struct repeated_field {
+  std::int64_t images = 1;
+  std::int64_t rows = 1;  ///< of the input, as are columns
+  std::int64_t columns = 1;
+  std::int64_t channels = 1;
+  std::int64_t down = 1;
+  std::int64_t across = 1;
+
+  /// Elements of a row of the result.
+  [[nodiscard]] constexpr std::int64_t row_length() const noexcept { return columns * across * channels; }
+
+  /// The element of the input that an element of the result is. Rows of all images count on, and so do their sources.
+  [[nodiscard]] constexpr std::int64_t source_of(std::int64_t element) const noexcept {
+    std::int64_t const row = element / row_length() / down, pixel = element % row_length() / channels;
+    return (row * columns + pixel / across) * channels + element % channels;
+  }
+
+  /// Where a tile's elements [first, last) of the result fall apart: a piece of a row, whole rows, a piece of a row.
+  struct pieces {
+    std::int64_t whole_first = 0;
+    std::int64_t whole_last = 0;
+  };
+  [[nodiscard]] constexpr pieces pieces_of(std::int64_t first, std::int64_t last) const noexcept {
+    std::int64_t const begin = detail::ceil_div(first, row_length()) * row_length();
+    std::int64_t const end = last / row_length() * row_length();
+    // Within a row, or two pieces of neighbouring rows.
+    return begin <= end ? pieces{begin, end} : pieces{last, last};
+  }
+  /// What a tile receives for these elements: each element of the input once for each of the three.
+  [[nodiscard]] constexpr std::int64_t received(std::int64_t first, std::int64_t last) const noexcept {
+    auto const [begin, end] = pieces_of(first, last);
+    std::int64_t result = of_row(first, begin) + of_row(end, last);
+    if (end > begin) {
+      std::int64_t const above = begin / row_length() / down, below = (end - 1) / row_length() / down;
+      result += (below - above + 1) * columns * channels;
+    }
+    return result;
+  }
+  /// What the tile with most receives. The pieces of tiles that begin at the same place of a row of the input, with its
+  /// repetitions, are alike.
+  [[nodiscard]] constexpr std::int64_t most_received(tile_mapping const& mapping) const noexcept {
+    std::int64_t const period = down * row_length();
+    std::int64_t const tiles = detail::smaller(
+        mapping.tiles_used(), period / detail::greatest_common_divisor(mapping.elements_per_tile, period));
+    std::int64_t most = 0;
+    for (int tile = 0; tile < tiles; ++tile)
+      most = detail::larger(most, received(mapping.first(tile), mapping.last(tile)));
+    return most;
+  }
+
+ private:
+  /// Different elements of the input in a piece of a row.
+  [[nodiscard]] constexpr std::int64_t of_row(std::int64_t first, std::int64_t last) const noexcept {
+    if (first >= last) return 0;
+    std::int64_t const left = first / channels, right = (last - 1) / channels;  // pixels
+    std::int64_t const before = first % channels, upto = (last - 1) % channels + 1;
+    if (left == right) return last - first;
+    std::int64_t const from = left / across, to = right / across;  // their sources
+    if (from == to) return right - left > 1 || upto >= before ? channels : channels - before + upto;
+    std::int64_t const first_source = (left + 1) / across == from ? channels : channels - before;
+    std::int64_t const last_source = (right - 1) / across == to ? channels : upto;
+    return first_source + (to - from - 1) * channels + last_source;
+  }
+};
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/steps/tile_work.hpp
+// What an operation on tiles does: one struct for each family, with what its price, its memory and its run follow from.
+
+namespace stagecraft::tiles {
+
+// All fields have 64 bits, so that operations can be told apart by their words (step_code).
+
+/// Elementwise on the tiles where the elements lie: popops.
+struct map_operation {
+  static constexpr int most_inputs = 13;
+  /// Which element of an operand element e of the result is made of: (e / inner) % count; with a count of 0, e itself.
+  struct reading {
+    std::int64_t inner = 1, count = 0;
+  };
+
+  map_function function = map_function::copy;
+  reading reads[most_inputs]{};
+  double scalars[3]{};          ///< floats
+  std::int64_t numbers = 0;     ///< bit i: operand i is the number in scalar i, not a tensor
+  std::int64_t activation = 0;  ///< an activation_kind, whose options are scalars
+  std::uint64_t seed = 0;       ///< of random numbers; 0: the trainer's
+  std::uint64_t first_random = 0;
+  std::int64_t draws = 0;                       ///< whether a formula is given a random number, behind its operands
+  std::int64_t positions = 0, channels = 0;     ///< of dropout, where one number decides about a channel of a sample
+  std::int64_t iota_inner = 1, iota_count = 1;  ///< element e is (e / inner) % count
+};
+
+/// Sums and maxima over an axis, (outer, reduced, inner) -> (outer, inner): popops.
+struct axis_reduction {
+  reduce_function function = reduce_function::sum;
+  std::int64_t outer = 1, reduced = 1, inner = 1;
+  std::int64_t samples =
+      0;  ///< of which the reduced axis consists, those that only fill the batch not to count; 0: all do
+  double scale = 1;
+};
+
+enum class rows_function : std::int64_t {
+  softmax_of_rows,   ///< x -> y
+  softmax_gradient,  ///< dy, y -> dx
+  loss,              ///< prediction, targets, scales -> loss
+  loss_gradient      ///< prediction, targets, scales -> loss, gradient
+};
+enum class loss_kind : std::int64_t {
+  sparse_categorical_crossentropy,
+  categorical_crossentropy,
+  binary_crossentropy,
+  mean_squared_error,
+  mean_absolute_error,
+  huber,
+  elementwise,  ///< of the user's own, a function at each place: tile_operation::formula
+  traced        ///< of the user's own, of whole rows: tile_operation::row_plan
+};
+/// Functions of whole rows of (outer, columns, inner): popnn. Rows go to the tiles in equal shares: a tile receives its
+/// rows, works on them without asking others, and the results are sent to the tiles where they belong.
+struct row_operation {
+  rows_function function = rows_function::softmax_of_rows;
+  std::int64_t outer = 1, columns = 1, inner = 1;
+  // Of a loss.
+  loss_kind loss = loss_kind::mean_squared_error;
+  std::int64_t from_logits = 0;
+  double option = 0;  ///< label_smoothing, or huber's delta
+  double factor = 1;
+  std::int64_t running_mean = 0, rows_per_sample = 0;  ///< loss_scale
+
+  [[nodiscard]] constexpr std::int64_t rows() const noexcept { return outer * inner; }
+  [[nodiscard]] constexpr bool is_loss() const noexcept {
+    return function == rows_function::loss || function == rows_function::loss_gradient;
+  }
+};
+
+/// Copies into a box of the result; what becomes of its elements outside the box.
+enum class rearrange_function : std::int64_t {
+  copy,           ///< they stay as they are
+  copy_and_clear  ///< they become 0
+};
+/// Copies between places: padding, slices, parts of a concatenation, transpositions.
+struct rearrangement {
+  rearrange_function function = rearrange_function::copy;
+  rearranged_box box;
+  /// In a loop, a box may move: by `step` places with each trip of the loop that contains `loop` others. It moves in
+  /// the input, or along axis 2 of the result.
+  std::int64_t step = 0, loop = 0, moves_in_result = 0;
+
+  [[nodiscard]] constexpr rearrangement moved(std::int64_t trip) const noexcept {
+    auto result = *this;
+    (moves_in_result != 0 ? result.box.first.of[2] : result.box.source_first) += trip * step;
+    return result;
+  }
+};
+
+/// Convolutions and matrix products, by a plan of the step's: poplin.
+struct planned_product {
+  std::int64_t function = 0;  ///< the convolution_pass
+  detail::convolution_strides strides;
+  std::int64_t loads_128_bits = 0;
+  std::int64_t kernel_is_there = 0;  ///< whether the kernel lies where it is multiplied (weight_mapping)
+};
+
+enum class update_function : std::int64_t {
+  optimizer,  ///< weight, gradient, slots, norms -> weight, slots: the operation's formula
+  penalty,    ///< weight -> one number
+  norm,       ///< weight, gradient, slots, norms -> one number: the norm of the operation's formula, or its square
+  // What batch_normalization needs of the samples that are valid.
+  move_statistic,  ///< moving, statistic of the batch -> moving
+  valid_mean,      ///< sums over the batch -> means
+  clear_filling    ///< (batch, ...) -> the same, with zeros behind the valid samples
+};
+/// What becomes of a weight.
+struct update_operation {
+  static constexpr int most_norms = 5;
+
+  update_function function = update_function::optimizer;
+  double l1 = 0, l2 = 0;                      ///< of the penalty
+  std::int64_t norms = 0;                     ///< how many of the inputs, the last ones, are norms
+  std::int64_t number_of_norm[most_norms]{};  ///< which of the numbers that are given everywhere each of these is
+  std::int64_t is_square = 0;                 ///< whether a norm is still to be squared
+  double momentum = 0, rest = 0;
+  std::int64_t unbiased = 0, values_per_sample = 1;
+};
+
+enum class table_function : std::int64_t {
+  gather,      ///< table (rows, columns), numbers -> (numbers, columns); zeros for a number that no row has
+  scatter_add  ///< (numbers, columns), numbers -> table (rows, columns): zeros, and the sums of what goes to a row
+};
+/// Rows of a table whose numbers are data, and sums of such: popops. The table is cut into parts of its rows, and each
+/// into parts of its columns.
+struct table_parts {
+  table_function function = table_function::gather;
+  std::int64_t rows = 1, columns = 1, numbers = 1;
+  std::int64_t rows_each = 1, columns_each = 1;
+};
+
+enum class custom_function : std::int64_t {
+  forward,  ///< inputs, weights -> output, what is saved
+  backward  ///< inputs, weights, output, what is saved, output gradient -> gradients of inputs and weights
+};
+/// A step of a layer of the user's own that has loops of its own, on one tile.
+struct own_layer_step {
+  custom_function function = custom_function::forward;
+  std::int64_t cycles = 0;  ///< of the worker
+  std::int64_t flops = 0;
+  std::int64_t first = 0;  ///< the operation from which on tensors are named
+};
+/// A layer that is written as a `call`: operations of all families, tile_operation::program.
+struct traced_program {
+  std::int64_t first = 0;  ///< as above
+};
+/// Nothing: it only names tensors for the operation behind it.
+struct tensor_names {
+  std::int64_t function = 0;  ///< 0: for a layer of the user's own, 1: for a traced one
+};
+
+// All families, for the lists below: their names are those of the structs.
+#define STAGECRAFT_FAMILIES(EACH) \
+  EACH(tensor_names)              \
+  EACH(map_operation)             \
+  EACH(axis_reduction)            \
+  EACH(row_operation)             \
+  EACH(rearrangement)             \
+  EACH(repeated_field)            \
+  EACH(pool_work)                 \
+  EACH(planned_product) EACH(update_operation) EACH(table_parts) EACH(own_layer_step) EACH(traced_program)
+
+/// Any of these.
+class tile_work {
+  enum class kind : unsigned char {
+#define STAGECRAFT_EACH(name) name,
+    STAGECRAFT_FAMILIES(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+  };
+#define STAGECRAFT_EACH(name)                                              \
+  static constexpr kind kind_of(tiles::name const*) { return kind::name; } \
+  static constexpr auto& of(auto& any, tiles::name const*) { return any.name##_; }
+  STAGECRAFT_FAMILIES(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+  template <class What>
+  static constexpr What const* tag = nullptr;
+
+  kind kind_ = kind::tensor_names;
+  union {
+#define STAGECRAFT_EACH(name) tiles::name name##_;
+    STAGECRAFT_FAMILIES(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+  };
+
+ public:
+  constexpr tile_work() : tensor_names_{} {}
+#define STAGECRAFT_EACH(name) \
+  constexpr tile_work(tiles::name const& what) : kind_(kind::name), name##_(what) {}  // NOLINT: any of them
+  STAGECRAFT_FAMILIES(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+
+  static constexpr int kinds = static_cast<int>(kind::traced_program) + 1;
+  /// Which of the families it is, counted from 0.
+  [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
+  template <class What>
+  [[nodiscard]] constexpr bool is() const {
+    return kind_ == kind_of(tag<What>);
+  }
+  /// It as one of the family, which it must be.
+  template <class What>
+  [[nodiscard]] constexpr What const& as() const {
+    return of(*this, tag<What>);
+  }
+  template <class What>
+  [[nodiscard]] constexpr What& as() {
+    return of(*this, tag<What>);
+  }
+  /// The same, or null.
+  template <class What>
+  [[nodiscard]] constexpr What const* if_is() const {
+    return is<What>() ? &as<What>() : nullptr;
+  }
+  /// f of it as its type.
+  template <class F>
+  constexpr decltype(auto) visit(F&& f) const {
+    switch (kind_) {
+#define STAGECRAFT_EACH(name) \
+  case kind::name: return f(name##_);
+      STAGECRAFT_FAMILIES(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+    }
+    return f(tensor_names_);  // not reached
+  }
+};
+
+#undef STAGECRAFT_FAMILIES
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/steps/tile_operation.hpp
+// One operation of a lowered step: compute sets of vertices on tiles and the exchanges between them.
+
+namespace stagecraft::operations {
+struct formula_view;
+struct plan_view;
+}  // namespace stagecraft::operations
+
+namespace stagecraft::tiles {
+
+struct tile_program_view;
+
+/// What it does, and on which tensors. For each family, `cost_of` (ipu/operations/) says what that costs, and `run`
+/// (ipu/tiles/codelets/) does it.
+struct tile_operation {
+  static constexpr int most_inputs = map_operation::most_inputs, most_outputs = 7;
+
+  tile_work what;
+  int input_count = 0;
+  int output_count = 0;
+  int inputs[most_inputs]{};    ///< tensors of the step, by their numbers
+  int outputs[most_outputs]{};  ///< likewise; one may be an input, too, which is then worked on in place
+  int plan = -1;                ///< of a planned_product: its plan in the step
+  operations::formula_view const* formula = nullptr;  ///< of an optimizer's step, a loss or an own activation
+  operations::plan_view const* row_plan = nullptr;    ///< of a loss of one's own: that of a row
+  tile_program_view const* program = nullptr;         ///< of a traced_program: what it consists of
+};
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/steps/lowered_step.hpp
+// A layer's forward or backward step, or a weight's update, as operations on the tiles of an IPU.
+
+namespace stagecraft::detail {
+
+// No constant evaluation can call these: compilers then print their names.
+inline void step_has_more_tensors_than_there_is_room_for() {}
+inline void step_has_more_operations_than_there_is_room_for() {}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+/// Operations in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
+/// `cost_of` (ipu/operations/), carried out by ipu/emulation/.
+struct lowered_step {
+  /// The numbers of those temporary tensors that are gradients, or inputs in another type; others count from 0.
+  static constexpr int first_weight_gradient = 100, first_input_gradient = 200, first_cast_input = 300;
+  static constexpr int most_tensors = 56, most_operations = 72, most_plans = 4;
+  static constexpr int most_saved = 24;  ///< tensors with this role
+
+  tile_tensor tensors[most_tensors]{};
+  tile_operation operations[most_operations]{};
+  convolution_shape shapes[most_plans]{};
+  convolution_plan plans[most_plans]{};
+  int tensor_count = 0;
+  int operation_count = 0;
+  int plan_count = 0;
+
+  /// The number of a tensor, which is added if the step does not have it yet.
+  constexpr int tensor(tensor_role role, int index, dtype type, std::int64_t elements,
+                       weight_mapping const* planned = nullptr) {
+    for (int i = 0; i < tensor_count; ++i)
+      if (tensors[i].role == role && tensors[i].index == index) return i;
+    if (tensor_count == most_tensors) detail::step_has_more_tensors_than_there_is_room_for();
+    tensors[tensor_count] = {role, index, type, elements, planned};
+    return tensor_count++;
+  }
+  /// A tensor of this step alone. It takes memory from the first operation that names it to the last.
+  constexpr int temporary(std::int64_t elements, dtype type, weight_mapping const* planned = nullptr) {
+    int index = 0;
+    for (int i = 0; i < tensor_count; ++i)
+      if (tensors[i].role == tensor_role::temporary) ++index;
+    return tensor(tensor_role::temporary, index, type, elements, planned);
+  }
+
+  /// An operation at the end.
+  constexpr tile_operation& add(tile_work const& what, std::initializer_list<int> inputs,
+                                std::initializer_list<int> outputs) {
+    if (operation_count == most_operations) detail::step_has_more_operations_than_there_is_room_for();
+    tile_operation& operation = operations[operation_count++];
+    operation.what = what;
+    for (int const input : inputs) operation.inputs[operation.input_count++] = input;
+    for (int const output : outputs) operation.outputs[operation.output_count++] = output;
+    return operation;
+  }
+  /// Keeps a plan and says its number.
+  constexpr int add_plan(convolution_shape const& shape, convolution_plan const& plan) {
+    shapes[plan_count] = shape;
+    plans[plan_count] = plan;
+    return plan_count++;
+  }
+
+  [[nodiscard]] constexpr tile_tensor const& input_of(tile_operation const& operation, int index = 0) const {
+    return tensors[operation.inputs[index]];
+  }
+  [[nodiscard]] constexpr tile_tensor const& output_of(tile_operation const& operation, int index = 0) const {
+    return tensors[operation.outputs[index]];
+  }
+};
 
 }  // namespace stagecraft::tiles
 
@@ -37886,68 +39074,6 @@ struct broadcast_op {
   [[nodiscard]] constexpr bool has_assembler() const noexcept {
     return operation == binary_operation::add || operation == binary_operation::subtract ||
            operation == binary_operation::multiply;
-  }
-};
-
-}  // namespace stagecraft::vertices
-
-// ---- stagecraft/ipu/cycles/scaled_add.hpp
-// Cycles of adding a multiple of one tensor to another, as optimizers do: popops' ScaledAddSupervisor.
-
-namespace stagecraft::vertices {
-
-/// What scaled_add computes: a + s b, a - s b, or r a + s b.
-enum class scaled_operation : unsigned char { add, subtract, ax_plus_by };
-
-/// Replaces a by a + s b, or the like, for `elements` elements, which all workers of a tile share.
-///
-/// Source: poplibs, lib/popops/PerformanceEstimation.cpp, getScaledArithmeticSupervisorCycleEstimate, where pointers
-/// need no unpacking. (In two of three cases the source gives no worker the vector that is left over: so here.)
-struct scaled_add {
-  scaled_operation operation = scaled_operation::add;
-  dtype type = dtype::float32;        ///< of a: float32 or float16
-  dtype other_type = dtype::float32;  ///< of b: float32 or float16
-  std::int64_t elements = 0;
-  bool mem_constrained = false;  ///< a and b lie where they can be loaded at the same time
-
-  /// Tile cycles of the vertex.
-  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
-    int const workers = target.num_worker_contexts;
-    std::int64_t const vectors = elements / target.vector_width(type);
-    std::int64_t const rest = elements % target.vector_width(type);
-    bool const is_half_and_float = type == dtype::float16 && other_type != dtype::float16;
-    std::int64_t supervisor = 21 + detail::elementwise_supervisor_cycles + (rest == 0 ? 7 : 13) + 12 + 6;
-    if (operation == scaled_operation::ax_plus_by) supervisor += 12;
-    if (operation == scaled_operation::subtract) supervisor += is_half_and_float ? 8 : 7;
-    std::int64_t const each = vectors / workers;
-    std::int64_t const left = vectors % workers;
-    // One worker does what is left over of the elements. With half and float it is the first that has not an
-    // additional vector.
-    std::int64_t worker;
-    if (is_half_and_float) {
-      auto const of = [](std::int64_t count) { return 16 + (count == 0 ? 0 : 9 + 5 * (count - 1)) + 2; };
-      worker = detail::larger(left > 0 ? of(each + 1) : 0, of(each) + half_rest_of_float(rest)) + 1;
-    } else if (type != dtype::float16 && operation == scaled_operation::ax_plus_by) {
-      worker = 16 + (each == 0 ? 0 : 6 + 3 * (each - 1)) + 1 + (rest != 0 ? 5 : 0) + 1;
-    } else {
-      int const per_vector = mem_constrained ? (each >= 16 ? 1 : 2) : type == other_type ? 3 : 4;
-      worker = 15 + (each == 0 ? 0 : 6 + per_vector * (each - 1)) + 2 + 1 + rest_cycles(rest) + 1;
-    }
-    return supervisor + worker * workers;
-  }
-  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
-    return (operation == scaled_operation::ax_plus_by ? 3 : 2) * elements;
-  }
-
- private:
-  [[nodiscard]] static constexpr std::int64_t half_rest_of_float(std::int64_t rest) noexcept {
-    if (rest == 0) return 1;
-    return 1 + 2 + (rest >= 2 ? 5 : 0) + 2 + (rest % 2 != 0 ? 6 : 0);
-  }
-  [[nodiscard]] constexpr std::int64_t rest_cycles(std::int64_t rest) const noexcept {
-    if (rest == 0) return 0;
-    if (type != dtype::float16) return 8;
-    return 5 + (rest >= 2 ? 7 : 0) + (rest == 3 ? 6 : 0);
   }
 };
 
@@ -38283,7 +39409,7 @@ class formula_vertices {
  public:
   /// `types`: of what is given at each place. A result of two types has the first one's, to which the other is cast.
   /// `writes_given`: whether a vertex may write to the place of what is given.
-  constexpr formula_vertices(operations::formula_view const& formula, std::span<dtype const> types,
+  constexpr formula_vertices(operations::formula_view const& formula, tracing::array_view<dtype const> types,
                              std::int64_t elements, ipu_target const& target, bool writes_given = true)
       : formula_(formula), target_(target), elements_(elements), writes_given_(writes_given) {
     find_uses();
@@ -38673,9 +39799,9 @@ struct map_read {
   auto const& result = step.output_of(operation);
   auto const& operand = step.input_of(operation, input);
   tile_mapping const mapping{result, target};
-  std::int64_t const count = operation.sizes[2 * input + 1];
+  auto const& [inner, count] = operation.what.as<map_operation>().reads[input];
   bool const is_local = count == 0 && lie_alike(operand, result, target);
-  return {operand.type, operation.sizes[2 * input], count, mapping.elements_per_tile, is_local};
+  return {operand.type, inner, count, mapping.elements_per_tile, is_local};
 }
 
 /// Sums up the cycles of the operations that an elementwise operation consists of, for `elements` elements on a tile.
@@ -38904,20 +40030,19 @@ constexpr void add_activation_gradient(map_work& work, activation const& functio
 
 namespace stagecraft::detail {
 
-[[nodiscard]] constexpr activation activation_of(tile_operation const& operation) noexcept {
-  return {static_cast<activation_kind>(operation.sizes[map_activation_kind]), operation.scalars[0],
-          operation.scalars[1], operation.scalars[2]};
+[[nodiscard]] constexpr activation activation_of(map_operation const& what) noexcept {
+  return {static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
+          static_cast<float>(what.scalars[1]), static_cast<float>(what.scalars[2])};
 }
-
 /// A channel's random numbers and the products with them, or an element's.
-constexpr void add_dropout(map_work& work, tile_operation const& operation, bool in_place) noexcept {
-  std::int64_t const channels = operation.sizes[map_dropout_channels];
+constexpr void add_dropout(map_work& work, map_operation const& what, bool in_place) noexcept {
+  std::int64_t const channels = what.channels;
   if (channels == 0) {
     work.random(work.elements);
     return work.scalar(vertices::binary_operation::multiply, in_place);
   }
   map_read const mask{work.type, 1, channels, 1, false};
-  std::int64_t const samples = 1 + ceil_div(work.elements - 1, channels * operation.sizes[map_dropout_positions]);
+  std::int64_t const samples = 1 + ceil_div(work.elements - 1, channels * what.positions);
   work.random(smaller(work.elements, samples * channels));
   work.binary(vertices::binary_operation::multiply, mask, in_place);
 }
@@ -38925,10 +40050,10 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
 /// A function of tensors and numbers: `reads` are those of the tensors. A tensor that is read in some way is not the
 /// one that the vertex goes through, if there is another. popops' Select has no estimate of its own: a product with 1
 /// or 0, and a sum if neither side is 0. To divide by a number is to multiply by its reciprocal.
-constexpr void add_operation(map_work& work, tile_operation const& operation, operations::function apply,
+constexpr void add_operation(map_work& work, map_operation const& what, operations::function apply,
                              map_read const* reads, int count, bool in_place) noexcept {
-  auto const is_number = [&](int operand) { return (operation.sizes[map_numbers] >> operand & 1) != 0; };
-  auto const is_zero = [&](int operand) { return is_number(operand) && operation.scalars[operand] == 0; };
+  auto const is_number = [&](int operand) { return (what.numbers >> operand & 1) != 0; };
+  auto const is_zero = [&](int operand) { return is_number(operand) && what.scalars[operand] == 0; };
   if (operations::arity(apply) == 1) {
     work.expand(reads[0]);
     work.unary(unary_of(apply), in_place || reads[0].count != 0);
@@ -38960,7 +40085,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
     if (reads[i].count != 0) work.expand(reads[i]);
   }
   bool const in_place = operation.inputs[0] == operation.outputs[0];
-  if (operation.sizes[map_draws] != 0) {
+  if (operation.what.as<map_operation>().draws != 0) {
     types[operation.input_count] = work.type;
     work.random(work.elements);
   }
@@ -38978,7 +40103,8 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
   int const count = operation.input_count;
   for (int i = 0; i < count; ++i) reads[i] = read_of(step, operation, i, target);
   bool const in_place = count > 0 && operation.inputs[0] == operation.outputs[0];
-  auto const function = static_cast<map_function>(operation.function);
+  auto const& what = operation.what.as<map_operation>();
+  auto const function = what.function;
   if (operation.formula != nullptr) {  // of an activation of one's own, too
     add_formula(work, operation, reads);
     return work;
@@ -38989,7 +40115,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
     return in_place || reads[0].count != 0 || reads[0].type != work.type;
   };
   if (is_operation(function)) {
-    add_operation(work, operation, function_in(function), reads, count, in_place);
+    add_operation(work, what, function_in(function), reads, count, in_place);
     return work;
   }
   switch (function) {
@@ -39013,23 +40139,22 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
       work.binary(add, reads[2], true);
       break;
     case map_function::rsqrt:
-      if (operation.scalars[0] == 0)
+      if (what.scalars[0] == 0)
         work.unary(vertices::unary_operation::rsqrt, first());
       else
         work.scalar(variance_to_inv_std_dev, first());
       break;
     case map_function::accumulate:
-      work.scaled_add(
-          operation.scalars[0] != 0 ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
-          reads[1].type);
+      work.scaled_add(what.scalars[0] != 0 ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
+                      reads[1].type);
       break;
-    case map_function::activation: add_activation(work, activation_of(operation), first()); break;
+    case map_function::activation: add_activation(work, activation_of(what), first()); break;
     case map_function::activation_gradient:
       work.convert(reads[1]);
-      add_activation_gradient(work, activation_of(operation), first());
+      add_activation_gradient(work, activation_of(what), first());
       break;
     case map_function::dropout:
-    case map_function::dropout_gradient: add_dropout(work, operation, first()); break;
+    case map_function::dropout_gradient: add_dropout(work, what, first()); break;
     default: break;
   }
   return work;
@@ -39040,8 +40165,8 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
 namespace stagecraft::tiles {
 
 /// Tile 0 receives most.
-[[nodiscard]] constexpr operation_cost cost_of_map(lowered_step const& step, tile_operation const& operation,
-                                                   ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               map_operation const&, ipu_target const& target) {
   auto const& result = step.output_of(operation);
   tile_mapping const mapping{result, target};
   operation_cost cost;
@@ -39068,26 +40193,24 @@ namespace stagecraft::tiles {
 
 namespace stagecraft::tiles {
 
-/// What element e of the result reads of an operand: element (e / inner) % count. With a count of 0, element e itself,
-/// which lies on the same tile if both are mapped alike, and is received otherwise, as is all that has a count.
+/// A tensor and which of its elements are read. With a count of 0, element e itself, which lies on the same tile if
+/// both are mapped alike, and is received otherwise, as is all that has a count.
 struct map_operand {
   int tensor = 0;
-  std::int64_t inner = 1;
-  std::int64_t count = 0;
+  map_operation::reading read{};
 };
-
 /// `result` may be one of the operands whose count is 0. Operands of another type than the result's are converted.
 constexpr tile_operation& append_map(lowered_step& step, map_function function, int result,
                                      std::initializer_list<map_operand> operands,
                                      std::initializer_list<float> scalars = {}) {
-  tile_operation& operation = step.add(operation_kind::map, static_cast<int>(function), {}, {result});
+  tile_operation& operation = step.add(map_operation{.function = function}, {}, {result});
+  auto& what = operation.what.as<map_operation>();
   for (map_operand const& operand : operands) {
-    operation.sizes[2 * operation.input_count] = operand.inner;
-    operation.sizes[2 * operation.input_count + 1] = operand.count;
+    what.reads[operation.input_count] = operand.read;
     operation.inputs[operation.input_count++] = operand.tensor;
   }
   int count = 0;
-  for (float const scalar : scalars) operation.scalars[count++] = scalar;
+  for (float const scalar : scalars) what.scalars[count++] = scalar;
   return operation;
 }
 
@@ -39096,10 +40219,11 @@ constexpr tile_operation& append_map(lowered_step& step, map_function function, 
 namespace stagecraft::detail {
 
 constexpr void set_activation(tile_operation& operation, activation const& function) {
-  operation.sizes[map_activation_kind] = static_cast<std::int64_t>(function.kind);
-  operation.scalars[0] = function.alpha;
-  operation.scalars[1] = function.max_value;
-  operation.scalars[2] = function.threshold;
+  auto& what = operation.what.as<map_operation>();
+  what.activation = static_cast<std::int64_t>(function.kind);
+  what.scalars[0] = function.alpha;
+  what.scalars[1] = function.max_value;
+  what.scalars[2] = function.threshold;
 }
 
 }  // namespace stagecraft::detail
@@ -39127,10 +40251,10 @@ constexpr void append_activation_gradient_map(lowered_step& step, activation con
 constexpr void append_dropout(lowered_step& step, int x, int y, float rate, std::uint64_t seed, bool gradient = false,
                               std::int64_t positions = 0, std::int64_t channels = 0) {
   auto const function = gradient ? map_function::dropout_gradient : map_function::dropout;
-  tile_operation& operation = append_map(step, function, y, {{x}}, {rate});
-  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
-  operation.sizes[detail::map_dropout_positions] = positions;
-  operation.sizes[detail::map_dropout_channels] = channels;
+  auto& what = append_map(step, function, y, {{x}}, {rate}).what.as<map_operation>();
+  what.seed = seed;
+  what.positions = positions;
+  what.channels = channels;
 }
 
 /// A formula of operands at each place, and of a random number from [0, 1) behind them if it `draws`. A seed of 0 is
@@ -39140,8 +40264,8 @@ constexpr tile_operation& append_formula(lowered_step& step, operations::formula
                                          std::uint64_t seed = 0) {
   tile_operation& operation = append_map(step, map_function::formula, result, operands);
   operation.formula = &formula;
-  operation.sizes[detail::map_draws] = draws ? 1 : 0;
-  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
+  operation.what.as<map_operation>().draws = draws ? 1 : 0;
+  operation.what.as<map_operation>().seed = seed;
   return operation;
 }
 
@@ -39149,15 +40273,15 @@ constexpr tile_operation& append_formula(lowered_step& step, operations::formula
 /// is the trainer's.
 constexpr void append_random(lowered_step& step, map_function function, int result, std::uint64_t first,
                              std::uint64_t seed = 0) {
-  auto& operation = append_map(step, function, result, {});
-  operation.sizes[detail::map_random_first] = static_cast<std::int64_t>(first);
-  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
+  auto& what = append_map(step, function, result, {}).what.as<map_operation>();
+  what.first_random = first;
+  what.seed = seed;
 }
 /// Element e is (e / inner) % count.
 constexpr void append_iota(lowered_step& step, int result, std::int64_t inner, std::int64_t count) {
-  auto& operation = append_map(step, map_function::iota, result, {});
-  operation.sizes[detail::map_iota_inner] = inner;
-  operation.sizes[detail::map_iota_count] = count;
+  auto& what = append_map(step, map_function::iota, result, {}).what.as<map_operation>();
+  what.iota_inner = inner;
+  what.iota_count = count;
 }
 
 /// Adds a micro-batch's gradient to an accumulator, which counts as 0 before the first of a weight update. As a running
@@ -39202,20 +40326,7 @@ struct loss_transform {
 
 namespace stagecraft::tiles {
 
-enum class loss_kind : int {
-  sparse_categorical_crossentropy,
-  categorical_crossentropy,
-  binary_crossentropy,
-  mean_squared_error,
-  mean_absolute_error,
-  huber,
-  elementwise,  ///< of the user's own, a function at each place: tile_operation::formula
-  traced        ///< of the user's own, of whole rows: tile_operation::row_plan
-};
-
-/// A loss's definition, as an operation carries it: sizes[3] the kind, sizes[4] whether predictions are logits,
-/// scalars[0] the option, `formula` what is computed at each place, `row_plan` of a row. (sizes[5], sizes[6] and
-/// scalars[1] are those of append_loss.)
+/// A loss's definition. An operation has it in its row_operation, `formula` and `row_plan`.
 struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;
@@ -39224,17 +40335,9 @@ struct loss_rule {
   operations::plan_view const* plan = nullptr;
 
   [[nodiscard]] static constexpr loss_rule of(tile_operation const& operation) noexcept {
-    return {static_cast<loss_kind>(operation.sizes[3]), operation.sizes[4] != 0, operation.scalars[0],
-            operation.formula, operation.row_plan};
+    auto const& what = operation.what.as<row_operation>();
+    return {what.loss, what.from_logits != 0, static_cast<float>(what.option), operation.formula, operation.row_plan};
   }
-  constexpr void write_to(tile_operation& operation) const noexcept {
-    operation.sizes[3] = static_cast<int>(kind);
-    operation.sizes[4] = from_logits ? 1 : 0;
-    operation.scalars[0] = option;
-    operation.formula = formula;
-    operation.row_plan = plan;
-  }
-
   [[nodiscard]] constexpr bool is_categorical() const noexcept {
     return kind == loss_kind::sparse_categorical_crossentropy || kind == loss_kind::categorical_crossentropy;
   }
@@ -39387,32 +40490,16 @@ constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t 
 
 namespace stagecraft::tiles {
 
-/// What is done with each row. Sizes of an operation: outer, columns, inner, and of a loss what `loss_rule` keeps
-/// there. Rows go to the tiles in equal shares: a tile receives its rows, works on them without asking others, and the
-/// results are sent to the tiles where they belong.
-enum class rows_function : int {
-  softmax_of_rows,   ///< x -> y
-  softmax_gradient,  ///< dy, y -> dx
-  loss,              ///< prediction, targets, scales -> loss
-  loss_gradient      ///< prediction, targets, scales -> loss, gradient
-};
-
 /// y = softmax(x) along the middle one of (outer, columns, inner).
 constexpr void append_softmax(lowered_step& step, int x, int y, std::int64_t outer, std::int64_t columns,
                               std::int64_t inner) {
-  auto& operation = step.add(operation_kind::rows, static_cast<int>(rows_function::softmax_of_rows), {x}, {y});
-  operation.sizes[0] = outer;
-  operation.sizes[1] = columns;
-  operation.sizes[2] = inner;
+  step.add(row_operation{rows_function::softmax_of_rows, outer, columns, inner}, {x}, {y});
 }
 
 /// dx = y * (dy - sum(y * dy)) along the middle one of (outer, columns, inner). dx may be dy.
 constexpr void append_softmax_gradient(lowered_step& step, int dy, int y, int dx, std::int64_t outer,
                                        std::int64_t columns, std::int64_t inner) {
-  auto& operation = step.add(operation_kind::rows, static_cast<int>(rows_function::softmax_gradient), {dy, y}, {dx});
-  operation.sizes[0] = outer;
-  operation.sizes[1] = columns;
-  operation.sizes[2] = inner;
+  step.add(row_operation{rows_function::softmax_gradient, outer, columns, inner}, {dy, y}, {dx});
 }
 
 /// How a loss's gradient is scaled, besides by the rows' scales, and which rows count.
@@ -39428,17 +40515,19 @@ struct loss_scale {
 constexpr void append_loss(lowered_step& step, loss_rule const& loss, int prediction, int targets, int scales,
                            int result, int gradient, std::int64_t rows, std::int64_t columns,
                            loss_scale const& scale = {}) {
-  auto& operation = gradient < 0 ? step.add(operation_kind::rows, static_cast<int>(rows_function::loss),
-                                            {prediction, targets, scales}, {result})
-                                 : step.add(operation_kind::rows, static_cast<int>(rows_function::loss_gradient),
-                                            {prediction, targets, scales}, {result, gradient});
-  operation.sizes[0] = rows;
-  operation.sizes[1] = columns;
-  operation.sizes[2] = 1;
-  operation.sizes[5] = scale.rows_per_sample;
-  operation.sizes[6] = scale.running_mean ? 1 : 0;
-  operation.scalars[1] = scale.factor;
-  loss.write_to(operation);
+  row_operation const what{.function = gradient < 0 ? rows_function::loss : rows_function::loss_gradient,
+                           .outer = rows,
+                           .columns = columns,
+                           .loss = loss.kind,
+                           .from_logits = loss.from_logits ? 1 : 0,
+                           .option = loss.option,
+                           .factor = scale.factor,
+                           .running_mean = scale.running_mean ? 1 : 0,
+                           .rows_per_sample = scale.rows_per_sample};
+  auto& operation = step.add(what, {prediction, targets, scales}, {result});
+  if (gradient >= 0) operation.outputs[operation.output_count++] = gradient;
+  operation.formula = loss.formula;
+  operation.row_plan = loss.plan;
 }
 
 }  // namespace stagecraft::tiles
@@ -39475,13 +40564,14 @@ constexpr vertex_work softmax_gradient_work(dtype type, std::int64_t rows, std::
 constexpr vertex_work rows_work(lowered_step const& step, tile_operation const& operation, std::int64_t rows,
                                 ipu_target const& target) {
   auto const type = step.input_of(operation).type;
-  auto const columns = operation.sizes[1];
-  switch (static_cast<rows_function>(operation.function)) {
+  auto const& what = operation.what.as<row_operation>();
+  auto const columns = what.columns;
+  switch (what.function) {
     case rows_function::softmax_of_rows: return softmax_work(type, rows, columns, target);
     case rows_function::softmax_gradient: return softmax_gradient_work(type, rows, columns, target);
     default: break;
   }
-  bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
+  bool const with_gradient = what.function == rows_function::loss_gradient;
   auto const rule = loss_rule::of(operation);
   auto work = rule.needs_softmax() ? softmax_work(type, rows, columns, target) : vertex_work{};
   work += loss_work(rule, type, rows, columns, with_gradient, target);
@@ -39490,7 +40580,7 @@ constexpr vertex_work rows_work(lowered_step const& step, tile_operation const& 
 
 /// Elements of an operand in a row.
 constexpr std::int64_t row_elements(lowered_step const& step, tile_operation const& operation, int input) {
-  return step.input_of(operation, input).elements / (operation.sizes[0] * operation.sizes[2]);
+  return step.input_of(operation, input).elements / operation.what.as<row_operation>().rows();
 }
 
 }  // namespace stagecraft::detail
@@ -39499,10 +40589,10 @@ namespace stagecraft::tiles {
 
 /// A tile's copies: its rows of all operands, of which the first becomes the result; of a loss, the sum over its rows,
 /// and on tile 0 what all tiles have found, which is added up there.
-[[nodiscard]] constexpr operation_cost cost_of_rows(lowered_step const& step, tile_operation const& operation,
-                                                    ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               row_operation const& what, ipu_target const& target) {
   operation_cost cost;
-  detail::equal_shares const shares(operation.sizes[0] * operation.sizes[2], target);
+  detail::equal_shares const shares(what.rows(), target);
   std::int64_t received = 0;
   for (int i = 0; i < operation.input_count; ++i) {
     auto const bytes =
@@ -39513,10 +40603,9 @@ namespace stagecraft::tiles {
   cost.add_exchange(target, received);
   detail::add_compute_set(cost, shares,
                           [&](std::int64_t rows) { return detail::rows_work(step, operation, rows, target); });
-  auto const function = static_cast<rows_function>(operation.function);
-  bool const is_loss = function == rows_function::loss || function == rows_function::loss_gradient;
+  bool const is_loss = what.is_loss();
   std::int64_t sent = 0;
-  if (function != rows_function::loss) {
+  if (what.function != rows_function::loss) {
     auto const& result = step.output_of(operation, is_loss ? 1 : 0);
     sent = tile_mapping(result, target).elements_of(0) * size_of(result.type);
   }
@@ -39928,17 +41017,14 @@ namespace stagecraft::detail {
 /// There may be more tensors than one operation can name: operations before it, which do nothing, name the rest.
 struct named_tensors {
   static constexpr int most = lowered_step::most_tensors;
-  /// The function of operations that only name tensors, and the size where the operation behind them keeps the number
-  /// of the first.
-  static constexpr int only_names = 2, first_operation = 2;
-
   int inputs[most]{}, outputs[most]{};
   int input_count = 0, output_count = 0;
 
   constexpr named_tensors() = default;
   constexpr named_tensors(lowered_step const& step, tile_operation const& operation) {
-    for (auto i = operation.sizes[first_operation];
-         step.operations[i].kind == operation.kind && step.operations[i].function == only_names; ++i)
+    auto const* own_step = operation.what.if_is<own_layer_step>();
+    for (auto i = own_step != nullptr ? own_step->first : operation.what.as<traced_program>().first;
+         step.operations[i].what.is<tensor_names>(); ++i)
       add(step.operations[i]);
     add(operation);
   }
@@ -39960,9 +41046,9 @@ struct named_tensors {
 };
 
 /// An operation on all of these tensors.
-constexpr tile_operation& append_with_tensors(lowered_step& step, operation_kind kind, int function,
-                                              named_tensors const& tensors) {
-  int const first = step.operation_count;
+template <class What>
+constexpr tile_operation& append_with_tensors(lowered_step& step, What what, named_tensors const& tensors) {
+  what.first = step.operation_count;
   int input = 0, output = 0;
   auto const name_some = [&](tile_operation& operation) {
     while (input < tensors.input_count && operation.input_count < tile_operation::most_inputs)
@@ -39972,10 +41058,9 @@ constexpr tile_operation& append_with_tensors(lowered_step& step, operation_kind
   };
   while (tensors.input_count - input > tile_operation::most_inputs ||
          tensors.output_count - output > tile_operation::most_outputs)
-    name_some(step.add(kind, named_tensors::only_names, {}, {}));
-  auto& operation = step.add(kind, function, {}, {});
+    name_some(step.add(tensor_names{std::is_same_v<What, own_layer_step> ? 0 : 1}, {}, {}));
+  auto& operation = step.add(what, {}, {});
   name_some(operation);
-  operation.sizes[named_tensors::first_operation] = first;
   return operation;
 }
 
@@ -39984,24 +41069,11 @@ constexpr tile_operation& append_with_tensors(lowered_step& step, operation_kind
 // ---- stagecraft/ipu/operations/custom.hpp
 // The steps of a layer that has loops of its own: one vertex on tile 0, which gets whole tensors.
 
-namespace stagecraft::tiles {
-
-/// Which step of the layer. Sizes of the operation: cycles of the worker, floating point operations.
-enum class custom_function : int {
-  forward,   ///< inputs, weights -> output, what is saved
-  backward,  ///< inputs, weights, output, what is saved, output gradient -> gradients of inputs and weights
-  more_tensors = detail::named_tensors::only_names
-};
-
-}  // namespace stagecraft::tiles
-
 namespace stagecraft::detail {
 
 constexpr void append_custom(lowered_step& step, custom_function function, named_tensors const& tensors,
                              std::int64_t cycles, std::int64_t flops) {
-  auto& operation = append_with_tensors(step, operation_kind::custom, static_cast<int>(function), tensors);
-  operation.sizes[0] = cycles;
-  operation.sizes[1] = flops;
+  append_with_tensors(step, own_layer_step{function, cycles, flops}, tensors);
 }
 
 /// What the worker takes for a step of the layer. The layer may say so itself, for a whole batch of inputs `in`:
@@ -40084,7 +41156,7 @@ namespace stagecraft::detail {
 constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operation const& operation,
                                           ipu_target const& target) {
   named_tensors const tensors(step, operation);
-  std::int64_t cycles = target.num_worker_contexts * operation.sizes[0];
+  std::int64_t cycles = target.num_worker_contexts * operation.what.as<own_layer_step>().cycles;
   for (int i = 0; i < tensors.input_count; ++i)
     if (auto const& tensor = step.tensors[tensors.inputs[i]]; tensor.type == dtype::float16)
       cycles += vertices::cast{dtype::float16, dtype::float32, tensor.elements}.cycles(target);
@@ -40099,10 +41171,9 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
 namespace stagecraft::tiles {
 
 /// Tile 0 receives all inputs, and has room for them and for the results, of float16 in both types.
-[[nodiscard]] constexpr operation_cost cost_of_custom(lowered_step const& step, tile_operation const& operation,
-                                                      ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               own_layer_step const& what, ipu_target const& target) {
   operation_cost cost;
-  if (static_cast<custom_function>(operation.function) == custom_function::more_tensors) return cost;
   detail::named_tensors const tensors(step, operation);
   auto const add_memory = [&](tile_tensor const& tensor) {
     cost.temporary_bytes += rounded_bytes(tensor.elements * size_of(tensor.type));
@@ -40122,7 +41193,7 @@ namespace stagecraft::tiles {
   cost.add_exchange(target, received);
   cost.add_compute_set(detail::custom_tile_cycles(step, operation, target));
   cost.add_exchange(target, sent);
-  cost.flops = operation.sizes[1];
+  cost.flops = what.flops;
   return cost;
 }
 
@@ -40259,21 +41330,6 @@ struct strided_reduce {
 
 }  // namespace stagecraft::vertices
 
-// ---- stagecraft/ipu/operations/reduce_function.hpp
-// What reductions make of the elements along an axis.
-
-namespace stagecraft::tiles {
-
-enum class reduce_function : int {
-  sum,
-  mean,
-  sum_of_squares,
-  sum_of_products,  ///< of two inputs, element by element
-  maximum
-};
-
-}  // namespace stagecraft::tiles
-
 // ---- stagecraft/ipu/operations/reduce_cost.hpp
 // What reductions cost: partial results where the elements lie, perhaps on the way, and where the results lie.
 
@@ -40367,14 +41423,15 @@ struct reduce_plan {
 
 /// The factor of the results.
 [[nodiscard]] constexpr float reduce_scale(tile_operation const& operation) noexcept {
-  bool const is_mean = static_cast<reduce_function>(operation.function) == reduce_function::mean;
-  return is_mean ? operation.scalars[0] / static_cast<float>(operation.sizes[1]) : operation.scalars[0];
+  auto const& what = operation.what.as<axis_reduction>();
+  auto const scale = static_cast<float>(what.scale);
+  return what.function == reduce_function::mean ? scale / static_cast<float>(what.reduced) : scale;
 }
 
 /// What a tile with `piece` elements does with them.
 [[nodiscard]] constexpr vertex_work local_reduction(tile_operation const& operation, reduce_plan const& plan,
                                                     std::int64_t piece, ipu_target const& target) noexcept {
-  auto const function = static_cast<reduce_function>(operation.function);
+  auto const function = operation.what.as<axis_reduction>().function;
   std::int64_t const blocks = plan.blocks_of(piece);
   // A block after the other, each with its part of the rows.
   std::int64_t const depth = ceil_div(ceil_div(piece, plan.inner), blocks);
@@ -40384,14 +41441,14 @@ struct reduce_plan {
 /// What a tile does for `count` partial results of its share.
 [[nodiscard]] constexpr vertex_work share_reduction(tile_operation const& operation, reduce_plan const& plan,
                                                     std::int64_t count, ipu_target const& target) noexcept {
-  auto const function = static_cast<reduce_function>(operation.function);
+  auto const function = operation.what.as<axis_reduction>().function;
   return plan.is_local ? next_reduction(function, dtype::float32, count, plan.partials_of_part(), target)
                        : first_reduction(function, plan.type, dtype::float32, count, plan.partials_of_part(), target);
 }
 /// What a tile does for `count` results.
 [[nodiscard]] constexpr vertex_work last_reduction(tile_operation const& operation, reduce_plan const& plan,
                                                    std::int64_t count, ipu_target const& target) noexcept {
-  auto const function = static_cast<reduce_function>(operation.function);
+  auto const function = operation.what.as<axis_reduction>().function;
   auto const to = plan.result_type;
   auto work = plan.is_local || plan.parts > 1
                   ? next_reduction(function, to, count, plan.last_partials(), target)
@@ -40436,9 +41493,10 @@ struct reduce_plan {
                                                 ipu_target const& target) noexcept {
   auto const& input = step.input_of(operation);
   auto const& result = step.output_of(operation);
-  reduce_plan plan{.outer = operation.sizes[0],
-                   .reduced = operation.sizes[1],
-                   .inner = operation.sizes[2],
+  auto const& what = operation.what.as<axis_reduction>();
+  reduce_plan plan{.outer = what.outer,
+                   .reduced = what.reduced,
+                   .inner = what.inner,
                    .elements = {input.elements, input.type, target},
                    .results = {result.elements, result.type, target},
                    .shares = {},
@@ -40475,8 +41533,8 @@ struct reduce_plan {
 
 namespace stagecraft::tiles {
 
-[[nodiscard]] constexpr operation_cost cost_of_reduce(lowered_step const& step, tile_operation const& operation,
-                                                      ipu_target const& target) noexcept {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               axis_reduction const&, ipu_target const& target) noexcept {
   return detail::cost_of_plan(operation, detail::plan_reduce(step, operation, target), target);
 }
 
@@ -40494,12 +41552,7 @@ namespace stagecraft::tiles {
 constexpr void append_reduce(lowered_step& step, reduce_function function, std::initializer_list<int> inputs,
                              int result, std::int64_t outer, std::int64_t reduced, std::int64_t inner, float scale = 1,
                              std::int64_t samples = 0) {
-  tile_operation& operation = step.add(operation_kind::reduce, static_cast<int>(function), inputs, {result});
-  operation.sizes[0] = outer;
-  operation.sizes[1] = reduced;
-  operation.sizes[2] = inner;
-  operation.sizes[3] = samples;
-  operation.scalars[0] = scale;
+  step.add(axis_reduction{function, outer, reduced, inner, samples, scale}, inputs, {result});
 }
 
 }  // namespace stagecraft::tiles
@@ -40507,31 +41560,11 @@ constexpr void append_reduce(lowered_step& step, reduce_function function, std::
 // ---- stagecraft/ipu/vertices/update_work.hpp
 // What a tile does in the update of a weight.
 
-namespace stagecraft::tiles {
-
-enum class update_function : int {
-  optimizer,  ///< weight, gradient, slots, norms -> weight, slots: the operation's formula
-  penalty,    ///< weight -> one number
-  norm,       ///< weight, gradient, slots, norms -> one number: the norm of the operation's formula, or its square
-  // What batch_normalization needs of the samples that are valid.
-  move_statistic,  ///< moving, statistic of the batch -> moving
-  valid_mean,      ///< sums over the batch -> means
-  clear_filling    ///< (batch, ...) -> the same, with zeros behind the valid samples
-};
-
-}  // namespace stagecraft::tiles
-
 namespace stagecraft::detail {
-
-/// Where an operation keeps the factors of a weight's penalty.
-inline constexpr int update_l1 = 6, update_l2 = 7;
-/// Where it keeps how many of its inputs, the last ones, are norms; whether a norm is still to be squared; and from
-/// there on which of the numbers that are given everywhere each of these inputs is.
-inline constexpr int update_norms = 2, update_is_square = 3, update_first_norm = 4;
 
 /// How many operands have an element for each of the weight's.
 constexpr int weight_operands(tile_operation const& operation) {
-  return operation.input_count - static_cast<int>(operation.sizes[update_norms]);
+  return operation.input_count - static_cast<int>(operation.what.as<update_operation>().norms);
 }
 /// Whether a norm is that of an operand as it is.
 constexpr bool is_norm_of_operand(tile_operation const& operation) {
@@ -40594,8 +41627,9 @@ constexpr vertex_work update_work(lowered_step const& step, tile_operation const
   dtype types[tile_operation::most_inputs]{};
   for (int i = 0; i < operation.input_count; ++i) types[i] = step.input_of(operation, i).type;
   update_vertices vertices(target, types[0], operation.input_count > 1 ? types[1] : types[0], elements);
-  bool const l1 = operation.scalars[update_l1] != 0, l2 = operation.scalars[update_l2] != 0;
-  switch (static_cast<update_function>(operation.function)) {
+  auto const& what = operation.what.as<update_operation>();
+  bool const l1 = what.l1 != 0, l2 = what.l2 != 0;
+  switch (what.function) {
     case update_function::penalty: vertices.penalty(l1, l2); break;
     case update_function::norm:
       if (is_norm_of_operand(operation)) {
@@ -40624,8 +41658,8 @@ constexpr vertex_work update_work(lowered_step const& step, tile_operation const
 namespace stagecraft::detail {
 
 constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
-  operation.scalars[update_l1] = penalty.l1;
-  operation.scalars[update_l2] = penalty.l2;
+  operation.what.as<update_operation>().l1 = penalty.l1;
+  operation.what.as<update_operation>().l2 = penalty.l2;
 }
 
 }  // namespace stagecraft::detail
@@ -40642,11 +41676,12 @@ struct given_norm {
 
 namespace stagecraft::detail {
 
-constexpr void write_norms(tile_operation& operation, std::span<given_norm const> norms) {
-  operation.sizes[update_norms] = static_cast<std::int64_t>(norms.size());
+constexpr void write_norms(tile_operation& operation, tracing::array_view<given_norm const> norms) {
+  auto& what = operation.what.as<update_operation>();
+  what.norms = static_cast<std::int64_t>(norms.size());
   for (std::size_t i = 0; i < norms.size(); ++i) {
     operation.inputs[operation.input_count++] = norms[i].tensor;
-    operation.sizes[update_first_norm + i] = norms[i].number;
+    what.number_of_norm[i] = norms[i].number;
   }
 }
 
@@ -40659,9 +41694,8 @@ namespace stagecraft::tiles {
 /// and norms are those of step_values, but for `norms`.
 constexpr void append_update(lowered_step& step, operations::formula_view const& optimizer, int weight, int gradient,
                              int const* state, regularizer const& penalty = {},
-                             std::span<given_norm const> norms = {}) {
-  auto& operation =
-      step.add(operation_kind::update, static_cast<int>(update_function::optimizer), {weight, gradient}, {weight});
+                             tracing::array_view<given_norm const> norms = {}) {
+  auto& operation = step.add(update_operation{update_function::optimizer}, {weight, gradient}, {weight});
   for (std::size_t i = 1; i < optimizer.results.size(); ++i) {
     operation.inputs[operation.input_count++] = state[i - 1];
     operation.outputs[operation.output_count++] = state[i - 1];
@@ -40673,44 +41707,42 @@ constexpr void append_update(lowered_step& step, operations::formula_view const&
 
 /// result = the norm over a weight of what a formula of the same operands says, or its square; one number.
 constexpr void append_norm(lowered_step& step, operations::formula_view const& of, int weight, int gradient,
-                           int const* state, int slots, std::span<given_norm const> norms, int result,
+                           int const* state, int slots, tracing::array_view<given_norm const> norms, int result,
                            bool is_square = false) {
-  auto& operation =
-      step.add(operation_kind::update, static_cast<int>(update_function::norm), {weight, gradient}, {result});
+  auto& operation = step.add(update_operation{update_function::norm}, {weight, gradient}, {result});
   for (int i = 0; i < slots; ++i) operation.inputs[operation.input_count++] = state[i];
   operation.formula = &of;
-  operation.sizes[detail::update_is_square] = is_square ? 1 : 0;
+  operation.what.as<update_operation>().is_square = is_square ? 1 : 0;
   detail::write_norms(operation, norms);
 }
 
 /// result = l1 * sum|w| + l2 * sum w^2, one number.
 constexpr void append_penalty(lowered_step& step, regularizer const& penalty, int weight, int result) {
-  detail::write_penalty(
-      step.add(operation_kind::update, static_cast<int>(update_function::penalty), {weight}, {result}), penalty);
+  detail::write_penalty(step.add(update_operation{update_function::penalty}, {weight}, {result}), penalty);
 }
 
 /// moving = moving * momentum + statistic * (1 - momentum). If `unbiased`, a statistic that is a variance of n values
 /// becomes that of n - 1 first, where n is `values_per_sample` times the samples that are valid.
 constexpr void append_move_statistic(lowered_step& step, int moving, int statistic, double momentum,
                                      bool unbiased = false, std::int64_t values_per_sample = 1) {
-  auto& operation = step.add(operation_kind::update, static_cast<int>(update_function::move_statistic),
-                             {moving, statistic}, {moving});
-  operation.scalars[0] = static_cast<float>(momentum);
-  operation.scalars[1] = static_cast<float>(1 - momentum);
-  operation.sizes[0] = unbiased ? 1 : 0;
-  operation.sizes[1] = values_per_sample;
+  step.add(update_operation{.function = update_function::move_statistic,
+                            .momentum = static_cast<float>(momentum),
+                            .rest = static_cast<float>(1 - momentum),
+                            .unbiased = unbiased ? 1 : 0,
+                            .values_per_sample = values_per_sample},
+           {moving, statistic}, {moving});
 }
 
 /// mean = sum / n, where n is `values_per_sample` times the samples that are valid; both of one type and size.
 constexpr void append_valid_mean(lowered_step& step, int sum, int mean, std::int64_t values_per_sample) {
-  step.add(operation_kind::update, static_cast<int>(update_function::valid_mean), {sum}, {mean}).sizes[1] =
-      values_per_sample;
+  step.add(update_operation{.function = update_function::valid_mean, .values_per_sample = values_per_sample}, {sum},
+           {mean});
 }
 
 /// Elements of samples that only fill the batch become 0.
 constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t values_per_sample) {
-  step.add(operation_kind::update, static_cast<int>(update_function::clear_filling), {tensor}, {tensor}).sizes[1] =
-      values_per_sample;
+  step.add(update_operation{.function = update_function::clear_filling, .values_per_sample = values_per_sample},
+           {tensor}, {tensor});
 }
 
 }  // namespace stagecraft::tiles
@@ -40720,8 +41752,8 @@ namespace stagecraft::detail {
 /// What tile 0 does with the sums of all tiles.
 constexpr vertex_work added_sums(tile_operation const& operation, int tiles, ipu_target const& target) {
   vertex_work work = added_partials(tiles, target);
-  if (static_cast<update_function>(operation.function) == update_function::norm &&
-      operation.sizes[update_is_square] == 0)
+  if (auto const& what = operation.what.as<update_operation>();
+      what.function == update_function::norm && what.is_square == 0)
     work.add(vertices::unary_op{vertices::unary_operation::sqrt, dtype::float32, 1, true}, target);
   return work;
 }
@@ -40738,8 +41770,8 @@ namespace stagecraft::tiles {
 
 /// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
 /// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.
-[[nodiscard]] constexpr operation_cost cost_of_update(lowered_step const& step, tile_operation const& operation,
-                                                      ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               update_operation const& what, ipu_target const& target) {
   operation_cost cost;
   auto const& weight = step.input_of(operation);
   tile_mapping const mapping(weight, target);
@@ -40760,9 +41792,8 @@ namespace stagecraft::tiles {
   cost.add_exchange(target, received);
   detail::add_compute_set(
       cost, pieces, [&](std::int64_t elements) { return detail::update_work(step, operation, elements, target); });
-  auto const function = static_cast<update_function>(operation.function);
-  bool const is_norm = function == update_function::norm;
-  if (!is_norm && function != update_function::penalty) return cost;
+  bool const is_norm = what.function == update_function::norm;
+  if (!is_norm && what.function != update_function::penalty) return cost;
   if (is_norm && !detail::is_norm_of_operand(operation))
     cost.temporary_bytes += rounded_bytes(mapping.elements_of(0) * size_of(dtype::float32));
   int const tiles = pieces.tiles_used();
@@ -40904,7 +41935,7 @@ struct lowering<layers::batch_normalization> {
     /// One for each channel, of this step alone.
     static constexpr int numbers(lowered_step& step) { return step.temporary(channels, dtype::float32); }
     /// As an operand of an operation on all elements.
-    static constexpr map_operand of_channel(int tensor) { return {tensor, inner, channels}; }
+    static constexpr map_operand of_channel(int tensor) { return {tensor, {inner, channels}}; }
   };
 
   /// A sum for each channel.
@@ -40997,340 +42028,11 @@ struct lowering<layers::layer_normalization> {
       return Keeps ? Call::saved(step, offset, rows, dtype::float32) : numbers(step);
     }
     // As operands of an operation on all elements.
-    static constexpr map_operand of_row(int tensor) { return {tensor, columns, rows}; }
+    static constexpr map_operand of_row(int tensor) { return {tensor, {columns, rows}}; }
     static constexpr map_operand of_weight(lowered_step& step, int index) {
-      return {Call::stored_weight(step, index), 1, columns};
+      return {Call::stored_weight(step, index), {1, columns}};
     }
   };
-};
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/cycles/pooling.hpp
-// Cycles of pooling: popnn's MaxPooling, SumPooling and MaxPoolingGrad.
-
-namespace stagecraft::vertices {
-
-/// What a pooling vertex computes: the largest element of each window, the sum (which the average is made from), or
-/// the gradient of the largest.
-enum class pooling_type : unsigned char { max, sum, max_gradient };
-
-/// Pools a tile's part, channels in groups side by side: for each element of the window, runs of outputs in a row. The
-/// workers share the rows of outputs; outputs are set to their first value before.
-///
-/// Source: poplibs, lib/popnn/PerformanceEstimation.hpp, getPoolingCycles, with the costs that its planner assumes for
-/// unpacking pointers (2 each). A worker has its share of the rows as runs, one for each element of the window; all
-/// workers are taken to set as many outputs to their first value as the one with most.
-struct pooling {
-  pooling_type type = pooling_type::max;
-  dtype data = dtype::float32;    ///< float32 or float16
-  std::int64_t field_rows = 0;    ///< batch x rows of outputs
-  std::int64_t row_elements = 0;  ///< outputs in a row
-  std::int64_t window_elements = 1;
-  std::int64_t chan_groups = 1;
-  std::int64_t chans_per_group = 2;  ///< a multiple of ipu_target::vector_width
-
-  /// Tile cycles of the vertex.
-  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
-    int const workers = target.num_worker_contexts;
-    std::int64_t longest = 0;
-    for (int worker = 0; worker < workers; ++worker) longest = detail::larger(longest, worker_cycles(target, worker));
-    return 7 + 6 * longest + 6;
-  }
-
-  /// One for each element of each window; sums have one more for each output, to scale it.
-  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
-    std::int64_t const outputs = field_rows * row_elements * chan_groups * chans_per_group;
-    return outputs * (window_elements + (type == pooling_type::sum ? 1 : 0));
-  }
-
- private:
-  [[nodiscard]] constexpr std::int64_t worker_cycles(ipu_target const& target, int worker) const noexcept {
-    constexpr int unpack = 2;
-    int const workers = target.num_worker_contexts;
-    bool const is_gradient = type == pooling_type::max_gradient;
-    std::int64_t const vectors = detail::ceil_div(chans_per_group, target.vector_width(data));
-    std::int64_t const first_values = detail::ceil_div(field_rows * row_elements * vectors, workers);
-    std::int64_t cycles = 17 + unpack + (4 + first_values) * chan_groups + 6 + unpack;
-    auto const share = share_of_worker(field_rows, row_elements, workers, worker);
-    if (share.elements() == 0) return cycles + 1;
-    cycles += 2 + (type == pooling_type::sum ? 2 : 1) + (is_gradient ? 6 + 2 * unpack : 0) + 3 + 2 + 2 * unpack + 1;
-    auto const of_run = [&](std::int64_t size) -> std::int64_t {
-      std::int64_t const loop = is_gradient ? 7 + 5 * size : type == pooling_type::max ? 4 + 3 * size : 5 + 3 * size;
-      std::int64_t const of_group = 1 + vectors * (2 + loop + 1) + 1;
-      return 20 + chan_groups * of_group + (chan_groups - 1) * (is_gradient ? 6 : 4) + 3;
-    };
-    return cycles + share.sum([&](std::int64_t size) { return 13 + window_elements * of_run(size) + 2; }) + 1;
-  }
-};
-
-}  // namespace stagecraft::vertices
-
-// ---- stagecraft/ipu/vertices/pool_axis.hpp
-// Windows along one axis of a field, and places between its elements: which inputs an output needs, and the other way
-// round.
-
-namespace stagecraft::tiles {
-
-/// Numbers from `first` to below `last`; none if `last` is not above `first`.
-struct pool_range {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-
-  [[nodiscard]] constexpr std::int64_t count() const noexcept { return detail::larger(last - first, 0); }
-};
-
-/// Window i covers the inputs from i * stride - before on; those that are not there do not count.
-/// Interpolation between `input` elements has stride times as many outputs, each between two of them.
-struct pool_axis {
-  std::int64_t input = 1;
-  std::int64_t window = 1;
-  std::int64_t stride = 1;
-  std::int64_t before = 0;
-  std::int64_t output = 1;
-
-  /// An axis that is interpolated: it becomes longer by a whole factor.
-  [[nodiscard]] static constexpr pool_axis interpolated(std::int64_t input, std::int64_t factor) noexcept {
-    return {.input = input, .stride = factor, .output = input * factor};
-  }
-
-  /// The inputs that the windows of some outputs cover.
-  [[nodiscard]] constexpr pool_range inputs_of(pool_range const& outputs) const noexcept {
-    return {detail::larger(outputs.first * stride - before, 0),
-            detail::smaller((outputs.last - 1) * stride - before + window, input)};
-  }
-  /// The windows that cover any of some inputs.
-  [[nodiscard]] constexpr pool_range windows_of(pool_range const& inputs) const noexcept {
-    std::int64_t const begin = inputs.first + before;
-    return {begin < window ? 0 : (begin - window) / stride + 1,
-            detail::smaller((inputs.last - 1 + before) / stride + 1, output)};
-  }
-  /// At most so many windows cover an input.
-  [[nodiscard]] constexpr std::int64_t windows_of_input() const noexcept { return detail::ceil_div(window, stride); }
-
-  /// Between which inputs an output lies, and how much of the upper one is in it. TensorFlow's half-pixel centres, in
-  /// the same arithmetic as on the host.
-  struct place {
-    std::int64_t lower = 0;
-    std::int64_t upper = 0;
-    float weight = 0;
-
-    /// How much of an input is in the output.
-    [[nodiscard]] constexpr float share_of(std::int64_t index) const noexcept {
-      return (lower == index ? 1.0F - weight : 0.0F) + (upper == index ? weight : 0.0F);
-    }
-  };
-  [[nodiscard]] constexpr place place_of(std::int64_t index) const noexcept {
-    float const scale = static_cast<float>(input) / static_cast<float>(output);
-    float const at = (static_cast<float>(index) + 0.5F) * scale - 0.5F;
-    std::int64_t const whole = at < 0 ? -1 : static_cast<std::int64_t>(at);  // rounded down: it is above -1
-    std::int64_t const next = at > static_cast<float>(whole) ? whole + 1 : whole;
-    return {detail::larger(whole, 0), detail::smaller(next, input - 1), at - static_cast<float>(whole)};
-  }
-  /// The inputs that some outputs lie between.
-  [[nodiscard]] constexpr pool_range inputs_beside(pool_range const& outputs) const noexcept {
-    return {place_of(outputs.first).lower, place_of(outputs.last - 1).upper + 1};
-  }
-  /// The outputs that lie beside any of some inputs; perhaps one more at each end where places are rounded.
-  [[nodiscard]] constexpr pool_range outputs_beside(pool_range const& inputs) const noexcept {
-    std::int64_t const more = (stride & (stride - 1)) == 0 ? 0 : 1;
-    std::int64_t const begin = (2 * stride * inputs.first - stride + 1) / 2 - more;
-    std::int64_t const end = (2 * stride * inputs.last + stride) / 2 + more;
-    return {inputs.first == 0 ? 0 : detail::larger(begin, 0),
-            inputs.last == input ? output : detail::smaller(end, output)};
-  }
-  /// At most so many outputs lie beside an input.
-  [[nodiscard]] constexpr std::int64_t outputs_beside_input() const noexcept { return 2 * stride - stride % 2; }
-};
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/vertices/pool_work.hpp
-// Which part of a pooled field each tile makes, what it needs for that, and how long it takes.
-
-namespace stagecraft::tiles {
-
-/// The functions of windows and places of a field.
-enum class pool_function : int {
-  max,               ///< of each window's inputs; perhaps also which of the window's cells has it
-  average,           ///< of each window's inputs
-  sum,               ///< of each window's inputs
-  max_gradient,      ///< of the input, from the numbers of cells and the outputs' gradients
-  average_gradient,  ///< of the input, from the outputs' gradients
-  bilinear,          ///< interpolation
-  bilinear_gradient  ///< of the input, from the outputs' gradients
-};
-
-/// Channels-last fields of a batch. A sequence is a field of height 1.
-struct pool_shape {
-  std::int64_t batch = 1;
-  pool_axis rows{};
-  pool_axis columns{};
-  std::int64_t channels = 1;
-
-  [[nodiscard]] constexpr std::int64_t input_elements() const noexcept {
-    return batch * rows.input * columns.input * channels;
-  }
-  [[nodiscard]] constexpr std::int64_t output_elements() const noexcept {
-    return batch * rows.output * columns.output * channels;
-  }
-  [[nodiscard]] constexpr std::int64_t window_cells() const noexcept { return rows.window * columns.window; }
-  /// Bytes that hold a cell's number within its window, counted row by row.
-  [[nodiscard]] constexpr int position_bytes() const noexcept {
-    return window_cells() <= 1 << 8 ? 1 : window_cells() <= 1 << 16 ? 2 : 4;
-  }
-};
-
-/// Samples, rows, columns and channels.
-struct pool_box {
-  pool_range axes[4]{};
-
-  [[nodiscard]] constexpr std::int64_t elements() const noexcept {
-    return axes[0].count() * axes[1].count() * axes[2].count() * axes[3].count();
-  }
-};
-
-/// A pool operation's result, cut into equal boxes for the tiles; the last ones along an axis may be smaller.
-struct pool_work {
-  pool_function function = pool_function::max;
-  pool_shape shape{};
-  std::int64_t part[4]{1, 1, 1, 1};  ///< extents of a box
-
-  [[nodiscard]] constexpr bool is_gradient() const noexcept {
-    return function == pool_function::max_gradient || function == pool_function::average_gradient ||
-           function == pool_function::bilinear_gradient;
-  }
-  /// The extent of the result along an axis.
-  [[nodiscard]] constexpr std::int64_t extent(int axis) const noexcept {
-    switch (axis) {
-      case 0: return shape.batch;
-      case 1: return is_gradient() ? shape.rows.input : shape.rows.output;
-      case 2: return is_gradient() ? shape.columns.input : shape.columns.output;
-      default: return shape.channels;
-    }
-  }
-  [[nodiscard]] constexpr std::int64_t parts(int axis) const noexcept {
-    return detail::ceil_div(extent(axis), part[axis]);
-  }
-  /// Tiles that have a part of the result.
-  [[nodiscard]] constexpr int tiles() const noexcept {
-    return static_cast<int>(parts(0) * parts(1) * parts(2) * parts(3));
-  }
-
-  [[nodiscard]] constexpr pool_range part_of(int axis, std::int64_t index) const noexcept {
-    return {index * part[axis], detail::smaller((index + 1) * part[axis], extent(axis))};
-  }
-  /// What a tile makes. Neighbouring tiles have neighbouring channels, then columns, rows and samples.
-  [[nodiscard]] constexpr pool_box result_of(int tile) const noexcept {
-    pool_box box;
-    std::int64_t rest = tile;
-    for (int axis = 3; axis >= 0; --axis) {
-      box.axes[axis] = part_of(axis, rest % parts(axis));
-      rest /= parts(axis);
-    }
-    return box;
-  }
-
-  /// What the tile needs along an axis of the field for some of the result.
-  [[nodiscard]] constexpr pool_range needed(int axis, pool_range const& result) const noexcept {
-    if (axis == 0 || axis == 3) return result;
-    auto const& along = axis == 1 ? shape.rows : shape.columns;
-    switch (function) {
-      case pool_function::max_gradient:
-      case pool_function::average_gradient: return along.windows_of(result);
-      case pool_function::bilinear: return along.inputs_beside(result);
-      case pool_function::bilinear_gradient: return along.outputs_beside(result);
-      default: return along.inputs_of(result);
-    }
-  }
-  [[nodiscard]] constexpr pool_box needed(pool_box const& result) const noexcept {
-    pool_box box;
-    for (int axis = 0; axis < 4; ++axis) box.axes[axis] = needed(axis, result.axes[axis]);
-    return box;
-  }
-  /// Elements that the tile needs that needs most: the one which needs most along each axis.
-  [[nodiscard]] constexpr std::int64_t most_needed() const noexcept {
-    std::int64_t result = part_of(0, 0).count() * part_of(3, 0).count();
-    for (int axis = 1; axis < 3; ++axis) {
-      std::int64_t most = 0;
-      for (std::int64_t i = 0; i < parts(axis); ++i)
-        most = detail::larger(most, needed(axis, part_of(axis, i)).count());
-      result *= most;
-    }
-    return result;
-  }
-
-  /// Cells or windows that are looked at for an element of the result, at most.
-  [[nodiscard]] constexpr std::int64_t visits() const noexcept {
-    switch (function) {
-      case pool_function::max_gradient:
-      case pool_function::average_gradient: return shape.rows.windows_of_input() * shape.columns.windows_of_input();
-      case pool_function::bilinear_gradient:
-        return shape.rows.outputs_beside_input() * shape.columns.outputs_beside_input();
-      case pool_function::bilinear: return 4;
-      default: return shape.window_cells();
-    }
-  }
-
-  /// Floating point operations for some of the result.
-  [[nodiscard]] constexpr std::int64_t flops(pool_box const& result) const noexcept {
-    std::int64_t const elements = result.elements();
-    switch (function) {
-      case pool_function::average:
-      case pool_function::average_gradient: return elements * (visits() + 1);
-      case pool_function::bilinear: return elements * 9;  // three interpolations of a difference and a scaled addition
-      case pool_function::bilinear_gradient: return elements * 2 * visits();
-      default: return elements * visits();
-    }
-  }
-
-  /// Tile cycles for some of the result.
-  /// - Windows, and gradients of windows: popnn's pooling vertices, all channels as one group. For a gradient, the
-  /// field
-  ///   is that of the result, and the elements of the window are those windows which may cover an element.
-  /// - Interpolation: between columns above and below, then between rows, each time popops' a X + b Y.
-  /// - Its gradient: as a sum over the outputs beside an element, each of which is multiplied with its share before.
-  [[nodiscard]] constexpr std::int64_t cycles(pool_box const& result, dtype type, ipu_target const& target) const {
-    std::int64_t const samples = result.axes[0].count(), channels = result.axes[3].count();
-    std::int64_t const width = target.vector_width(type);
-    vertices::pooling pooling{.data = type,
-                              .field_rows = samples * result.axes[1].count(),
-                              .row_elements = result.axes[2].count(),
-                              .window_elements = visits(),
-                              .chans_per_group = detail::ceil_div(channels, width) * width};
-    switch (function) {
-      case pool_function::max: break;
-      case pool_function::max_gradient: pooling.type = vertices::pooling_type::max_gradient; break;
-      case pool_function::bilinear:
-        return 3 * vertices::scaled_add{.operation = vertices::scaled_operation::ax_plus_by,
-                                        .type = type,
-                                        .other_type = type,
-                                        .elements = result.elements()}
-                       .cycles(target);
-      default: pooling.type = vertices::pooling_type::sum;
-    }
-    std::int64_t cycles = pooling.cycles(target);
-    if (function == pool_function::bilinear_gradient)
-      cycles +=
-          vertices::binary_op{vertices::binary_operation::multiply, type, result.elements() * visits()}.cycles(target);
-    return cycles;
-  }
-  /// Of the tile that takes longest: one whose part is whole along each axis, or the last, which need not be faster if
-  /// workers have whole rows of a larger one.
-  [[nodiscard]] constexpr std::int64_t most_cycles(dtype type, ipu_target const& target) const {
-    std::int64_t most = 0;
-    for (int choice = 0; choice < 16; ++choice) {
-      pool_box box;
-      bool is_new = true;
-      for (int axis = 0; axis < 4; ++axis) {
-        bool const last = (choice >> axis & 1) != 0;
-        box.axes[axis] = part_of(axis, last ? parts(axis) - 1 : 0);
-        if (last && box.axes[axis].count() == part_of(axis, 0).count()) is_new = false;
-      }
-      if (is_new) most = detail::larger(most, cycles(box, type, target));
-    }
-    return most;
-  }
 };
 
 }  // namespace stagecraft::tiles
@@ -41433,9 +42135,12 @@ class pool_splitter {
 
 namespace stagecraft::tiles {
 
-/// Cuts the result into boxes for the tiles of `target`. Each tile receives what it needs for its box, computes it and
-/// sends it to where it lies.
-///
+/// The result is cut into boxes for the tiles of `target`. Each tile receives what it needs for its box, computes it
+/// and sends it to where it lies.
+[[nodiscard]] constexpr pool_work split_pool(pool_function function, pool_shape const& shape, dtype type,
+                                             ipu_target const& target) {
+  return detail::pool_splitter({.function = function, .shape = shape}, type, target).split();
+}
 /// Inputs and outputs, all of one type but the numbers of cells, which have shape.position_bytes() elements of uint8
 /// for each window, the lowest byte first:
 /// - max: x -> y, or y and numbers of cells
@@ -41444,36 +42149,12 @@ namespace stagecraft::tiles {
 /// - average_gradient, bilinear_gradient: dy -> dx
 constexpr void append_pool(lowered_step& step, pool_function function, std::initializer_list<int> inputs,
                            std::initializer_list<int> outputs, pool_shape const& shape, ipu_target const& target) {
-  tile_operation& operation = step.add(operation_kind::pool, static_cast<int>(function), inputs, outputs);
-  pool_work const work =
-      detail::pool_splitter({.function = function, .shape = shape}, step.output_of(operation).type, target).split();
-  std::int64_t* size = operation.sizes;
-  *size++ = shape.batch;
-  *size++ = shape.channels;
-  for (pool_axis const* const axis : {&shape.rows, &shape.columns}) {
-    *size++ = axis->input;
-    *size++ = axis->window;
-    *size++ = axis->stride;
-    *size++ = axis->before;
-    *size++ = axis->output;
-  }
-  for (std::int64_t const part : work.part) *size++ = part;
+  step.add(split_pool(function, shape, step.tensors[*outputs.begin()].type, target), inputs, outputs);
 }
 
 }  // namespace stagecraft::tiles
 
 namespace stagecraft::detail {
-
-[[nodiscard]] constexpr pool_work work_of_pool(tile_operation const& operation) noexcept {
-  std::int64_t const* const sizes = operation.sizes;
-  pool_work work{.function = static_cast<pool_function>(operation.function)};
-  work.shape.batch = sizes[0];
-  work.shape.channels = sizes[1];
-  work.shape.rows = {sizes[2], sizes[3], sizes[4], sizes[5], sizes[6]};
-  work.shape.columns = {sizes[7], sizes[8], sizes[9], sizes[10], sizes[11]};
-  for (int axis = 0; axis < 4; ++axis) work.part[axis] = sizes[12 + axis];
-  return work;
-}
 
 /// Elements of an operation's input for each element that a tile needs, or of an output for each that it makes.
 [[nodiscard]] constexpr std::int64_t pool_elements_each(tile_tensor const& tensor, pool_work const& work) noexcept {
@@ -41494,9 +42175,8 @@ namespace stagecraft::detail {
 
 namespace stagecraft::tiles {
 
-[[nodiscard]] constexpr operation_cost cost_of_pool(lowered_step const& step, tile_operation const& operation,
-                                                    ipu_target const& target) {
-  pool_work const work = detail::work_of_pool(operation);
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               pool_work const& work, ipu_target const& target) {
   operation_cost cost;
   std::int64_t received = 0, sent = 0;
   for (int i = 0; i < operation.input_count; ++i) {
@@ -41702,28 +42382,25 @@ constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt
              Formula.steps.size() == static_cast<std::size_t>(operations::arity(last.apply)) + 1) {
     bool const is_negative = last.apply == function::negative;
     auto& operation = append_map(step, map_function_of(is_negative ? function::multiply : last.apply), result, {});
+    auto& what = operation.what.template as<map_operation>();
     for (int i = 0; i < operations::arity(last.apply); ++i) {
       auto const& of = Formula.steps[last.operands[i]];
       if (of.from == formula_source::place) {
-        operation.sizes[2 * operation.input_count] = 1;
         operation.inputs[operation.input_count++] = tensor_at(of.index);
         continue;
       }
       bool const divides = last.apply == function::divide && i == 1;
-      if (divides) operation.function = static_cast<int>(map_function_of(function::multiply));
-      operation.scalars[i] = divides ? 1 / of.value : of.value;
-      operation.sizes[map_numbers] |= 1 << i;
+      if (divides) what.function = map_function_of(function::multiply);
+      what.scalars[i] = divides ? 1 / of.value : of.value;
+      what.numbers |= 1 << i;
     }
     if (is_negative) {
-      operation.scalars[1] = -1;
-      operation.sizes[map_numbers] = 2;
+      what.scalars[1] = -1;
+      what.numbers = 2;
     }
   } else {
     auto& operation = append_formula(step, view_of_operands<Formula, Drawn>, result, {}, read.draws, seed);
-    for (int i = 0; i < read.count; ++i) {
-      operation.sizes[2 * i] = 1;
-      operation.inputs[operation.input_count++] = tensor_at(read.places[i]);
-    }
+    for (int i = 0; i < read.count; ++i) operation.inputs[operation.input_count++] = tensor_at(read.places[i]);
   }
 }
 
@@ -41938,12 +42615,12 @@ struct program_tensor {
 
 /// Tensors have the numbers that the operations name. `operation.plan` is a number of `plans`.
 struct tile_program_view {
-  std::span<program_tensor const> tensors;
-  std::span<tile_operation const> operations;
-  std::span<tile_loop const> loops;  ///< by their begin; an inner one stands behind the one around it
-  std::span<convolution_shape const> shapes;
-  std::span<convolution_plan const> plans;
-  std::span<std::int64_t const> copies;  ///< where the copies of each operation begin
+  tracing::array_view<program_tensor const> tensors;
+  tracing::array_view<tile_operation const> operations;
+  tracing::array_view<tile_loop const> loops;  ///< by their begin; an inner one stands behind the one around it
+  tracing::array_view<convolution_shape const> shapes;
+  tracing::array_view<convolution_plan const> plans;
+  tracing::array_view<std::int64_t const> copies;  ///< where the copies of each operation begin
   operation_cost cost;
   // Of these, what trips of loops do once more.
   std::int64_t repeated_compute_sets = 0;
@@ -42031,7 +42708,9 @@ class program_builder {
 
   [[nodiscard]] constexpr node const& node_of(int id) const { return plan.nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(plan, id, index); }
-  [[nodiscard]] constexpr std::span<int const> order() const { return is_backward ? plan.backward : plan.forward; }
+  [[nodiscard]] constexpr tracing::array_view<int const> order() const {
+    return is_backward ? plan.backward : plan.forward;
+  }
   [[nodiscard]] constexpr traced_value const& value_of(int id) const { return values[id]; }
   [[nodiscard]] constexpr dtype type_of(int tensor) const { return tensors[tensor].tensor.type; }
   [[nodiscard]] constexpr ipu_target const& target() const { return options.target; }
@@ -42175,215 +42854,11 @@ class program_builder {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/ipu/operations/rearranged_box.hpp
-// Which element of its input each element of a rearranged tensor is.
-
-namespace stagecraft::tiles {
-
-/// Numbers for each of up to four axes, the outermost first; shorter tensors have leading axes of length 1.
-struct box_axes {
-  static constexpr int count = 4;
-
-  std::int64_t of[count]{1, 1, 1, 1};
-
-  constexpr box_axes(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) noexcept : of{a, b, c, d} {}
-
-  [[nodiscard]] constexpr std::int64_t operator[](int axis) const noexcept { return of[axis]; }
-  [[nodiscard]] constexpr std::int64_t elements() const noexcept { return of[0] * of[1] * of[2] * of[3]; }
-  /// From an element to the next along an axis, in row-major order.
-  [[nodiscard]] constexpr std::int64_t stride(int axis) const noexcept {
-    std::int64_t result = 1;
-    for (int i = axis + 1; i < count; ++i) result *= of[i];
-    return result;
-  }
-};
-
-/// A box of a row-major result: element x of it, counted from `first` in each axis, is element
-/// source_first + the sum of x * source_stride of the input.
-struct rearranged_box {
-  box_axes extents{1, 1, 1, 1};  ///< of the whole result
-  box_axes first{0, 0, 0, 0};
-  box_axes counts{1, 1, 1, 1};
-  box_axes source_stride{0, 0, 0, 0};
-  std::int64_t source_first = 0;
-
-  /// Whether all elements of the result are in the box.
-  [[nodiscard]] constexpr bool is_whole() const noexcept { return counts.elements() == extents.elements(); }
-
-  /// The element of the input that an element of the result is; -1 outside the box.
-  [[nodiscard]] constexpr std::int64_t source_of(std::int64_t element) const noexcept {
-    std::int64_t source = source_first, rest = element, stride = extents.elements();
-    for (int axis = 0; axis < box_axes::count; ++axis) {
-      stride /= extents[axis];
-      std::int64_t const x = rest / stride - first[axis];
-      rest %= stride;
-      if (x < 0 || x >= counts[axis]) return -1;
-      source += x * source_stride[axis];
-    }
-    return source;
-  }
-
-  /// How many of the result's elements below `element` are in the box.
-  [[nodiscard]] constexpr std::int64_t elements_before(std::int64_t element) const noexcept {
-    std::int64_t result = 0, rest = element, stride = extents.elements(), inside = counts.elements();
-    for (int axis = 0; axis < box_axes::count && rest > 0; ++axis) {
-      stride /= extents[axis];
-      inside /= counts[axis];
-      std::int64_t const x = rest / stride - first[axis];
-      rest %= stride;
-      if (x < 0) return result;
-      if (x >= counts[axis]) return result + counts[axis] * inside;
-      result += x * inside;
-    }
-    return result;
-  }
-
-  /// How many of the elements of the tile with most of them are in the box. That need not be tile 0, if the box does
-  /// not begin there.
-  [[nodiscard]] constexpr std::int64_t most_on_a_tile(tile_mapping const& mapping) const noexcept {
-    if (is_whole()) return mapping.elements_of(0);
-    if (is_run()) return most_of_pieces(mapping, elements_outside());
-    std::int64_t const bound = most_of_run(mapping.elements_per_tile);
-    // Behind axes of which all is in the box, the pieces of tiles that begin at the same place are alike.
-    std::int64_t period = extents.elements();
-    for (int axis = 0; counts[axis] == extents[axis]; ++axis) period /= extents[axis];
-    std::int64_t const tiles = detail::smaller(
-        mapping.tiles_used(), period / detail::greatest_common_divisor(mapping.elements_per_tile, period));
-    std::int64_t most = 0, before = 0;
-    for (int tile = 0; tile < tiles && most < bound; ++tile) {
-      std::int64_t const upto = elements_before(mapping.last(tile));
-      most = detail::larger(most, upto - before);
-      before = upto;
-    }
-    return most;
-  }
-
- private:
-  /// Whether its elements lie behind each other in the result.
-  [[nodiscard]] constexpr bool is_run() const noexcept {
-    int last = box_axes::count - 1;
-    while (last > 0 && counts[last] == extents[last]) --last;
-    for (int axis = 0; axis < last; ++axis)
-      if (counts[axis] != 1) return false;
-    return true;
-  }
-  /// Elements of the result before the box.
-  [[nodiscard]] constexpr std::int64_t elements_outside() const noexcept {
-    std::int64_t result = 0;
-    for (int axis = 0; axis < box_axes::count; ++axis) result += first[axis] * extents.stride(axis);
-    return result;
-  }
-  /// Of such, from `begin` on: on the first tile that has any, on one behind it.
-  [[nodiscard]] constexpr std::int64_t most_of_pieces(tile_mapping const& mapping, std::int64_t begin) const noexcept {
-    std::int64_t const piece = mapping.elements_per_tile, count = counts.elements();
-    std::int64_t const on_first = detail::smaller(count, piece - begin % piece);
-    return detail::larger(on_first, detail::smaller(count - on_first, piece));
-  }
-  /// At most so many of `length` elements that lie behind each other are in the box.
-  [[nodiscard]] constexpr std::int64_t most_of_run(std::int64_t length) const noexcept {
-    std::int64_t result = 0, rest = length, stride = extents.elements(), inside = counts.elements();
-    std::int64_t most = inside;
-    for (int axis = 0; axis < box_axes::count; ++axis) {
-      stride /= extents[axis];
-      inside /= counts[axis];
-      std::int64_t const whole = rest / stride;
-      rest %= stride;
-      // A run of whole periods has so many of the box, and no more if it is longer than the box.
-      if (whole >= counts[axis]) return detail::smaller(most, result + counts[axis] * inside);
-      result += whole * inside;
-    }
-    return detail::smaller(most, result);
-  }
-};
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/operations/repeated_field.hpp
-// Which element of its input each element of a field with repeated rows and columns is.
-
-namespace stagecraft::tiles {
-
-/// Channels-last images of a batch whose pixels stand `across` times beside each other and `down` times below each
-/// other in the result.
-struct repeated_field {
-  std::int64_t images = 1;
-  std::int64_t rows = 1;  ///< of the input, as are columns
-  std::int64_t columns = 1;
-  std::int64_t channels = 1;
-  std::int64_t down = 1;
-  std::int64_t across = 1;
-
-  /// Elements of a row of the result.
-  [[nodiscard]] constexpr std::int64_t row_length() const noexcept { return columns * across * channels; }
-
-  /// The element of the input that an element of the result is. Rows of all images count on, and so do their sources.
-  [[nodiscard]] constexpr std::int64_t source_of(std::int64_t element) const noexcept {
-    std::int64_t const row = element / row_length() / down, pixel = element % row_length() / channels;
-    return (row * columns + pixel / across) * channels + element % channels;
-  }
-
-  /// Where a tile's elements [first, last) of the result fall apart: a piece of a row, whole rows, a piece of a row.
-  struct pieces {
-    std::int64_t whole_first = 0;
-    std::int64_t whole_last = 0;
-  };
-  [[nodiscard]] constexpr pieces pieces_of(std::int64_t first, std::int64_t last) const noexcept {
-    std::int64_t const begin = detail::ceil_div(first, row_length()) * row_length();
-    std::int64_t const end = last / row_length() * row_length();
-    // Within a row, or two pieces of neighbouring rows.
-    return begin <= end ? pieces{begin, end} : pieces{last, last};
-  }
-  /// What a tile receives for these elements: each element of the input once for each of the three.
-  [[nodiscard]] constexpr std::int64_t received(std::int64_t first, std::int64_t last) const noexcept {
-    auto const [begin, end] = pieces_of(first, last);
-    std::int64_t result = of_row(first, begin) + of_row(end, last);
-    if (end > begin) {
-      std::int64_t const above = begin / row_length() / down, below = (end - 1) / row_length() / down;
-      result += (below - above + 1) * columns * channels;
-    }
-    return result;
-  }
-  /// What the tile with most receives. The pieces of tiles that begin at the same place of a row of the input, with its
-  /// repetitions, are alike.
-  [[nodiscard]] constexpr std::int64_t most_received(tile_mapping const& mapping) const noexcept {
-    std::int64_t const period = down * row_length();
-    std::int64_t const tiles = detail::smaller(
-        mapping.tiles_used(), period / detail::greatest_common_divisor(mapping.elements_per_tile, period));
-    std::int64_t most = 0;
-    for (int tile = 0; tile < tiles; ++tile)
-      most = detail::larger(most, received(mapping.first(tile), mapping.last(tile)));
-    return most;
-  }
-
- private:
-  /// Different elements of the input in a piece of a row.
-  [[nodiscard]] constexpr std::int64_t of_row(std::int64_t first, std::int64_t last) const noexcept {
-    if (first >= last) return 0;
-    std::int64_t const left = first / channels, right = (last - 1) / channels;  // pixels
-    std::int64_t const before = first % channels, upto = (last - 1) % channels + 1;
-    if (left == right) return last - first;
-    std::int64_t const from = left / across, to = right / across;  // their sources
-    if (from == to) return right - left > 1 || upto >= before ? channels : channels - before + upto;
-    std::int64_t const first_source = (left + 1) / across == from ? channels : channels - before;
-    std::int64_t const last_source = (right - 1) / across == to ? channels : upto;
-    return first_source + (to - from - 1) * channels + last_source;
-  }
-};
-
-}  // namespace stagecraft::tiles
-
 // ---- stagecraft/ipu/operations/rearrange.hpp
 // Copies of elements to other places of a tensor: slices, borders, parts of a concatenation, repetitions and
 // transpositions. What popops and poputil do by views and copies.
 
 namespace stagecraft::tiles {
-
-/// Copies into a box of the result; what becomes of its elements outside the box.
-enum class rearrange_function : int {
-  copy,            ///< they stay as they are
-  copy_and_clear,  ///< they become 0
-  repeat           ///< there is no box: pixels of images are repeated
-};
 
 /// A box of the result becomes copies of the input's elements.
 ///
@@ -42392,44 +42867,8 @@ enum class rearrange_function : int {
 /// the pieces are: no vertex is published for it.
 constexpr void append_rearrange(lowered_step& step, rearrange_function function, int input, int result,
                                 rearranged_box const& box) {
-  tile_operation& operation = step.add(operation_kind::rearrange, static_cast<int>(function), {input}, {result});
-  for (int axis = 0; axis < box_axes::count; ++axis) {
-    std::int64_t* const sizes = operation.sizes + 4 * axis;
-    sizes[0] = box.extents[axis];
-    sizes[1] = box.first[axis];
-    sizes[2] = box.counts[axis];
-    sizes[3] = box.source_stride[axis];
-  }
-  operation.sizes[4 * box_axes::count] = box.source_first;
+  step.add(rearrangement{function, box}, {input}, {result});
 }
-
-/// In a loop, a box may move: by `step` places with each trip of the loop that contains `outer` others.
-struct moving_box {
-  static constexpr int source = 4 * box_axes::count;  ///< the size that moves: where the box begins in the input...
-  static constexpr int axis_2_of_result = 4 * 2 + 1;  ///< ...or along axis 2 of the result
-  static constexpr int first_size = 4 * box_axes::count + 2;  ///< where an operation keeps all this
-
-  int size = source;
-  std::int64_t step = 0;
-  int loop = 0;
-
-  constexpr void write(tile_operation& operation) const noexcept {
-    operation.sizes[first_size] = size;
-    operation.sizes[first_size + 1] = step;
-    operation.sizes[first_size + 2] = loop;
-  }
-  /// Of an operation whose box does not move, the step is 0.
-  [[nodiscard]] static constexpr moving_box of(tile_operation const& operation) noexcept {
-    if (operation.kind != operation_kind::rearrange) return {};
-    return {static_cast<int>(operation.sizes[first_size]), operation.sizes[first_size + 1],
-            static_cast<int>(operation.sizes[first_size + 2])};
-  }
-  /// The operation in trip number `trip`.
-  [[nodiscard]] constexpr tile_operation moved(tile_operation operation, std::int64_t trip) const noexcept {
-    operation.sizes[size] += trip * step;
-    return operation;
-  }
-};
 
 }  // namespace stagecraft::tiles
 
@@ -42454,58 +42893,43 @@ constexpr void append_pad(lowered_step& step, int input, int result, box_axes co
 
 /// Pixels of images are repeated. As above, but a tile receives what is repeated in a row, or in whole rows, only once.
 constexpr void append_repeat(lowered_step& step, int input, int result, repeated_field const& field) {
-  tile_operation& operation =
-      step.add(operation_kind::rearrange, static_cast<int>(rearrange_function::repeat), {input}, {result});
-  std::int64_t* size = operation.sizes;
-  for (std::int64_t const number : {field.images, field.rows, field.columns, field.channels, field.down, field.across})
-    *size++ = number;
+  step.add(field, {input}, {result});
 }
 
 }  // namespace stagecraft::tiles
 
 namespace stagecraft::detail {
 
-[[nodiscard]] constexpr rearranged_box box_of(tile_operation const& operation) noexcept {
-  rearranged_box box;
-  for (int axis = 0; axis < box_axes::count; ++axis) {
-    std::int64_t const* const sizes = operation.sizes + 4 * axis;
-    box.extents.of[axis] = sizes[0];
-    box.first.of[axis] = sizes[1];
-    box.counts.of[axis] = sizes[2];
-    box.source_stride.of[axis] = sizes[3];
-  }
-  box.source_first = operation.sizes[4 * box_axes::count];
-  return box;
-}
-
-[[nodiscard]] constexpr repeated_field field_of(tile_operation const& operation) noexcept {
-  auto const& sizes = operation.sizes;
-  return {sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]};
-}
-
 /// Cycles in which a tile writes `elements` elements of the result.
 [[nodiscard]] constexpr std::int64_t rearrange_cycles(ipu_target const& target, dtype type, std::int64_t elements) {
   return ceil_div(elements * size_of(type), target.memcpy_bytes_per_cycle);
+}
+[[nodiscard]] constexpr operation_cost cost_of_copies(dtype type, ipu_target const& target, std::int64_t received,
+                                                      std::int64_t written) {
+  operation_cost cost;
+  cost.add_exchange(target, received * size_of(type));
+  cost.add_compute_set(rearrange_cycles(target, type, written));
+  cost.temporary_bytes = rounded_bytes(received * size_of(type));
+  return cost;
 }
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::tiles {
 
-[[nodiscard]] constexpr operation_cost cost_of_rearrange(lowered_step const& step, tile_operation const& operation,
-                                                         ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               rearrangement const& what, ipu_target const& target) {
   auto const& result = step.output_of(operation);
   tile_mapping const mapping(result, target);
-  auto const function = static_cast<rearrange_function>(operation.function);
-  std::int64_t const received = function == rearrange_function::repeat
-                                    ? detail::field_of(operation).most_received(mapping)
-                                    : detail::box_of(operation).most_on_a_tile(mapping);
-  std::int64_t const written = function == rearrange_function::copy ? received : mapping.elements_of(0);
-  operation_cost cost;
-  cost.add_exchange(target, received * size_of(result.type));
-  cost.add_compute_set(detail::rearrange_cycles(target, result.type, written));
-  cost.temporary_bytes = rounded_bytes(received * size_of(result.type));
-  return cost;
+  std::int64_t const received = what.box.most_on_a_tile(mapping);
+  return detail::cost_of_copies(result.type, target, received,
+                                what.function == rearrange_function::copy ? received : mapping.elements_of(0));
+}
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               repeated_field const& field, ipu_target const& target) {
+  auto const& result = step.output_of(operation);
+  tile_mapping const mapping(result, target);
+  return detail::cost_of_copies(result.type, target, field.most_received(mapping), mapping.elements_of(0));
 }
 
 }  // namespace stagecraft::tiles
@@ -42782,7 +43206,7 @@ constexpr map_operand operand_of_map(Program& program, int id, operations::exten
   operations::extents const& from = program.node_of(id).shape;
   int const tensor = program.tensor_of(id);
   if (from.size() == to.size()) return {tensor};
-  if (from.size() == 1) return {tensor, 1, 1};
+  if (from.size() == 1) return {tensor, {1, 1}};
   // The axes that are not repeated stand side by side: [first, last).
   int first = to.rank, last = 0;
   for (int axis = 0; axis < to.rank; ++axis)
@@ -42792,7 +43216,7 @@ constexpr map_operand operand_of_map(Program& program, int id, operations::exten
     }
   for (int axis = first; axis < last; ++axis)
     if (from.aligned(axis, to.rank) != to[axis]) return {broadcast_to(program, tensor, from, to)};
-  return {tensor, elements_of_axes(to, last, to.rank), elements_of_axes(to, first, last)};
+  return {tensor, {elements_of_axes(to, last, to.rank), elements_of_axes(to, first, last)}};
 }
 
 /// The square root in constant evaluation, by Newton's method.
@@ -42862,19 +43286,19 @@ constexpr void lower_map(Program& program, operations::map const& what, int id) 
     value.is_number = number_of_map(what.apply, numbers, value.number);
     if (value.is_number) return;
     // One tile computes it.
-    tensors[count++] = {program.filled(1, numbers[0], program.types[id]), 1, 1};
+    tensors[count++] = {program.filled(1, numbers[0], program.types[id]), {1, 1}};
     are_numbers -= 1;
   }
   int const result = program.result(id);
   program.add([&](lowered_step& step) {
     auto& operation = append_map(step, map_function_of(what.apply), result, {});
+    auto& map = operation.what.as<map_operation>();
     for (int i = 0; i < count; ++i) {
-      operation.sizes[2 * i] = tensors[i].inner;
-      operation.sizes[2 * i + 1] = tensors[i].count;
+      map.reads[i] = tensors[i].read;
       operation.inputs[operation.input_count++] = tensors[i].tensor;
     }
-    operation.sizes[map_numbers] = are_numbers;
-    for (int i = 0; i < 3; ++i) operation.scalars[i] = numbers[i];
+    map.numbers = are_numbers;
+    for (int i = 0; i < 3; ++i) map.scalars[i] = numbers[i];
   });
 }
 
@@ -43014,7 +43438,7 @@ class traced_loops {
     int const result = program.result(id);
     add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes,
                   what.reversed ? (shape[what.axis] - 1) * stride : 0);
-    move_last(id, moving_box::source, what.reversed ? -stride : stride);
+    move_last(id, false, what.reversed ? -stride : stride);
   }
   /// Trips lie behind each other while the loop runs.
   constexpr void lower(operations::stack const& what, int id) {
@@ -43029,7 +43453,7 @@ class traced_loops {
     box.source_stride = {0, 0, 0, 1};
     int const source = program.tensor_of(program.operand(id, 1), program.type_of(store));
     program.add([&](lowered_step& step) { append_rearrange(step, rearrange_function::copy, source, store, box); });
-    move_last(id, moving_box::axis_2_of_result, what.reversed ? -1 : 1);
+    move_last(id, true, what.reversed ? -1 : 1);
     if (!is_in_order) open_.back().stacks.push_back({id, store});
   }
   constexpr void lower(operations::next const&, int id) { open_.back().nexts.push_back(id); }
@@ -43088,10 +43512,14 @@ class traced_loops {
       program.copy(value.tensor, state);
   }
   /// The box of the operation that was appended last moves with the loop that the operation names.
-  constexpr void move_last(int id, int size, std::int64_t step) {
+  constexpr void move_last(int id, bool in_result, std::int64_t step) {
     int depth = static_cast<int>(open_.size()) - 1;
     while (depth > 0 && open_[depth].id != program_->operand(id, 0)) --depth;
-    if (!program_->failed) moving_box{size, step, depth}.write(program_->operations.back());
+    if (program_->failed) return;
+    auto& moving = program_->operations.back().what.template as<rearrangement>();
+    moving.step = step;
+    moving.loop = depth;
+    moving.moves_in_result = in_result ? 1 : 0;
   }
   constexpr void put_in_order(int id, int store) {
     operations::operation const& stacked = program_->node_of(id).what;
@@ -43147,24 +43575,12 @@ constexpr convolution_shape traced_convolution(operations::windows const& window
 // Rows of a table whose numbers are data, and sums of rows that go to such places: popops::multiSlice and
 // multiUpdateAdd.
 
-namespace stagecraft::tiles {
-
-enum class table_function : int {
-  gather,      ///< table (rows, columns), numbers -> (numbers, columns); zeros for a number that no row has
-  scatter_add  ///< (numbers, columns), numbers -> table (rows, columns): zeros, and the sums of what goes to a row
-};
-
-}  // namespace stagecraft::tiles
-
 namespace stagecraft::detail {
 
 /// How the table is cut: into parts of its rows, and each into parts of its columns. A tile has one of these, and looks
 /// at all numbers. What `parts_of_rows` tiles have found for a number is added up where the result lies.
-struct table_division {
-  table_function function = table_function::gather;
+struct table_division : table_parts {
   dtype type = dtype::float32, index_type = dtype::float32;
-  std::int64_t rows = 1, columns = 1, numbers = 1;
-  std::int64_t rows_each = 1, columns_each = 1;
 
   [[nodiscard]] constexpr std::int64_t parts_of_rows() const noexcept { return ceil_div(rows, rows_each); }
   [[nodiscard]] constexpr std::int64_t parts_of_columns() const noexcept { return ceil_div(columns, columns_each); }
@@ -43255,15 +43671,7 @@ struct table_division {
   }
 
   [[nodiscard]] static constexpr table_division of(lowered_step const& step, tile_operation const& operation) noexcept {
-    auto const& sizes = operation.sizes;
-    return {static_cast<table_function>(operation.function),
-            step.output_of(operation).type,
-            step.input_of(operation, 1).type,
-            sizes[0],
-            sizes[1],
-            sizes[2],
-            sizes[3],
-            sizes[4]};
+    return {operation.what.as<table_parts>(), step.output_of(operation).type, step.input_of(operation, 1).type};
   }
 };
 
@@ -43275,14 +43683,12 @@ namespace stagecraft::tiles {
 constexpr void append_table(lowered_step& step, table_function function, int in, int numbers, int result, dtype type,
                             dtype index_type, std::int64_t rows, std::int64_t columns, std::int64_t count,
                             ipu_target const& target) {
-  auto const division = detail::table_division::best({function, type, index_type, rows, columns, count}, target);
-  tile_operation& operation = step.add(operation_kind::table, static_cast<int>(function), {in, numbers}, {result});
-  std::int64_t* size = operation.sizes;
-  for (std::int64_t const number : {rows, columns, count, division.rows_each, division.columns_each}) *size++ = number;
+  auto const division = detail::table_division::best({{function, rows, columns, count}, type, index_type}, target);
+  step.add(table_parts(division), {in, numbers}, {result});
 }
 
-[[nodiscard]] constexpr operation_cost cost_of_table(lowered_step const& step, tile_operation const& operation,
-                                                     ipu_target const& target) noexcept {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               table_parts const&, ipu_target const& target) noexcept {
   return detail::table_division::of(step, operation).cost(target);
 }
 
@@ -43300,11 +43706,8 @@ constexpr void add_convolution(Program& program, convolution_shape const& shape,
   auto const& options = program.options;
   bool const loads_128_bits = is_matmul ? options.loads_128_bits_for_matmuls : options.loads_128_bits_for_convolutions;
   program.add_planned(shape, is_matmul, [&](lowered_step& step) -> tile_operation& {
-    tile_operation& operation =
-        step.add(operation_kind::convolution, static_cast<int>(shape.pass), {inputs, weights}, {result});
-    strides.write(operation);
-    operation.sizes[convolution_strides::count] = loads_128_bits ? 1 : 0;
-    return operation;
+    return step.add(planned_product{static_cast<std::int64_t>(shape.pass), strides, loads_128_bits ? 1 : 0, 0},
+                    {inputs, weights}, {result});
   });
 }
 
@@ -43415,14 +43818,8 @@ constexpr pool_shape traced_pool(Program& program, operations::windows const& wi
 template <class Program>
 constexpr void add_pool(Program& program, pool_function function, std::initializer_list<int> inputs,
                         std::initializer_list<int> outputs, pool_shape const& shape) {
-  program.add([&](lowered_step& step) {
-    lowered_step own;
-    std::initializer_list<int> const of_own[]{{0}, {0, 1}};
-    for (int const output : outputs) own.tensor(tensor_role::output, output, program.type_of(output), shape.batch);
-    append_pool(own, function, {}, of_own[outputs.size() - 1], shape, program.target());
-    auto& operation = step.add(operation_kind::pool, static_cast<int>(function), inputs, outputs);
-    for (int i = 0; i < tile_operation::most_sizes; ++i) operation.sizes[i] = own.operations[0].sizes[i];
-  });
+  auto const work = split_pool(function, shape, program.type_of(*outputs.begin()), program.target());
+  program.add([&](lowered_step& step) { step.add(work, inputs, outputs); });
 }
 template <class Program>
 constexpr void lower_traced(Program& program, operations::pooling const& what, int id) {
@@ -43484,8 +43881,9 @@ class program_layout {
   growing_array<std::int64_t> copies;
 
   /// Sets the offsets of `tensors`.
-  constexpr program_layout(std::span<program_tensor> tensors, std::span<tile_operation const> operations,
-                           std::span<tile_loop const> loops, ipu_target const& target)
+  constexpr program_layout(tracing::array_view<program_tensor> tensors,
+                           tracing::array_view<tile_operation const> operations,
+                           tracing::array_view<tile_loop const> loops, ipu_target const& target)
       : copies(operations.size(), 0) {
     int const count = static_cast<int>(operations.size());
     growing_array<int> first(tensors.size(), count), last(tensors.size(), -1);
@@ -43573,7 +43971,8 @@ class traced_steps {
   /// `updates`: weights that a forward step writes. `wanted`: which gradients a backward step writes, those of inputs
   /// first, of which there are `inputs`.
   constexpr traced_steps(operations::plan_view const& plan, traced_options const& options, bool is_backward,
-                         std::span<operations::weight_update const> updates, std::span<bool const> wanted, int inputs)
+                         tracing::array_view<operations::weight_update const> updates,
+                         tracing::array_view<bool const> wanted, int inputs)
       : program(plan, options, is_backward), loops_(program), inputs_(inputs), is_whole_(plan.nodes.size(), 0) {
     if (is_backward) {
       name_gradients(wanted);
@@ -43701,7 +44100,7 @@ class traced_steps {
     return 0;
   }
   constexpr void name_output() { name(program.plan.output, output()); }
-  constexpr void name_gradients(std::span<bool const> wanted) {
+  constexpr void name_gradients(tracing::array_view<bool const> wanted) {
     for (int i = 0; i < static_cast<int>(wanted.size()); ++i)
       if (int const id = program.plan.gradients[i]; wanted[i] && id >= 0) name(id, gradient(i));
   }
@@ -43730,12 +44129,12 @@ class traced_steps {
     else if (value.tensor != tensor)
       program.copy(value.tensor, tensor);
   }
-  constexpr void write_output(std::span<operations::weight_update const> updates) {
+  constexpr void write_output(tracing::array_view<operations::weight_update const> updates) {
     give(program.plan.output, output());
     for (auto const& [weight, value] : updates)
       give(value, program.given(tensor_role::weight, weight, program.options.variable_type, elements(value)));
   }
-  constexpr void write_gradients(std::span<bool const> wanted) {
+  constexpr void write_gradients(tracing::array_view<bool const> wanted) {
     for (int i = 0; i < static_cast<int>(wanted.size()); ++i) {
       if (!wanted[i]) continue;
       if (int const id = program.plan.gradients[i]; id >= 0)
@@ -43826,7 +44225,7 @@ constexpr void append_operations(lowered_step& step, Program const& program, Ten
     return numbers[index];
   };
   for (tile_operation const& each : program.operations) {
-    auto& operation = step.add(each.kind, each.function, {}, {}) = each;
+    auto& operation = step.add(each.what, {}, {}) = each;
     for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
     for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);
   }
@@ -43840,7 +44239,8 @@ constexpr void append_operations(lowered_step& step, Program const& program, Ten
 namespace stagecraft::detail {
 
 constexpr bool is_copy(tile_operation const& operation) {
-  return operation.kind == operation_kind::map && operation.function == static_cast<int>(map_function::copy);
+  auto const* elementwise = operation.what.if_is<map_operation>();
+  return elementwise != nullptr && elementwise->function == map_function::copy;
 }
 
 /// A weight, and its gradient, in the programs of a call.
@@ -43857,7 +44257,7 @@ struct traced_weight {
     int result = is_not_read;
     for (std::size_t k = 0; k < program.operations.size(); ++k) {
       tile_operation const& operation = program.operations[k];
-      bool const multiplies = operation.kind == operation_kind::convolution;
+      bool const multiplies = operation.what.is<planned_product>();
       for (int i = 0; i < operation.input_count; ++i) {
         if (is_gradient(program, operation.inputs[i])) return is_read_otherwise;
         if (!is_weight(program, operation.inputs[i])) continue;
@@ -44669,15 +45069,16 @@ struct convolution_phases {
 
 [[nodiscard]] constexpr convolution_division division_of(lowered_step const& step, tile_operation const& operation,
                                                          ipu_target const& target) noexcept {
-  return {step.shapes[operation.plan], step.plans[operation.plan], target,
-          operation.sizes[convolution_strides::count] != 0, operation.sizes[convolution_strides::count + 1] != 0};
+  auto const& what = operation.what.as<planned_product>();
+  return {step.shapes[operation.plan], step.plans[operation.plan], target, what.loads_128_bits != 0,
+          what.kernel_is_there != 0};
 }
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::tiles {
 
-/// Of an operation of the family `convolution`. Operands come from where they lie to the tiles that multiply them,
+/// Operands come from where they lie to the tiles that multiply them,
 /// serial part after serial part: through an even share for each tile where they have to be laid out for the plan.
 /// Partial sums are added up, and results go to where they shall lie, where they are put in order if need be. A kernel
 /// that lies as the plan wants it (weight_mapping) stays where it is: only what other tiles have of it is received.
@@ -44685,8 +45086,8 @@ namespace stagecraft::tiles {
 /// As the planner's estimate (detail::convolution_problem), but exact: a tile receives all else that it needs, also
 /// what lies there already, none faster for a neighbour that receives the same; parts that are smaller than others
 /// count as such; the way home counts; and serial parts are written out one after the other, so that none is sliced.
-[[nodiscard]] constexpr operation_cost cost_of_convolution(lowered_step const& step, tile_operation const& operation,
-                                                           ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               planned_product const&, ipu_target const& target) {
   auto const division = detail::division_of(step, operation, target);
   detail::convolution_phases const phases{division};
   tile_tensor const& result = step.output_of(operation);
@@ -44783,13 +45184,10 @@ namespace stagecraft::detail {
 constexpr void append_planned(lowered_step& step, convolution_shape const& shape, convolution_plan const& plan,
                               poplar_options const& options, convolution_strides const& strides, int inputs,
                               int weights, int result) {
-  tile_operation& operation =
-      step.add(operation_kind::convolution, static_cast<int>(shape.pass), {inputs, weights}, {result});
-  operation.plan = step.add_plan(shape, plan);
-  strides.write(operation);
-  operation.sizes[convolution_strides::count] = options.use_128bit_conv_unit_load ? 1 : 0;
   weight_mapping const* const mapping = step.tensors[weights].planned;
-  operation.sizes[convolution_strides::count + 1] = mapping != nullptr && mapping->serves(shape, plan, strides) ? 1 : 0;
+  planned_product const what{static_cast<std::int64_t>(shape.pass), strides, options.use_128bit_conv_unit_load ? 1 : 0,
+                             mapping != nullptr && mapping->serves(shape, plan, strides) ? 1 : 0};
+  step.add(what, {inputs, weights}, {result}).plan = step.add_plan(shape, plan);
 }
 
 }  // namespace stagecraft::detail
@@ -44832,19 +45230,16 @@ constexpr void append_convolution_filter_gradient(lowered_step& step, int input,
 
 namespace stagecraft::tiles {
 
-/// The operation `program`, or one before it that only names tensors.
-enum class traced_function : int { program, more_tensors = detail::named_tensors::only_names };
-
 /// `tensors`: as inputs all that the program is given, in its order, as outputs those that it writes.
 constexpr void append_program(lowered_step& step, tile_program_view const& program,
                               detail::named_tensors const& tensors) {
-  detail::append_with_tensors(step, operation_kind::traced, static_cast<int>(traced_function::program), tensors)
-      .program = &program;
+  detail::append_with_tensors(step, traced_program{}, tensors).program = &program;
 }
 
 /// Found once, with the program.
-[[nodiscard]] constexpr operation_cost cost_of_traced(tile_operation const& operation) {
-  return operation.program == nullptr ? operation_cost{} : operation.program->cost;
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const&, tile_operation const& operation,
+                                               traced_program const&, ipu_target const&) {
+  return operation.program->cost;
 }
 
 }  // namespace stagecraft::tiles
@@ -44854,21 +45249,15 @@ constexpr void append_program(lowered_step& step, tile_program_view const& progr
 
 namespace stagecraft::tiles {
 
+/// Nothing.
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const&, tile_operation const&, tensor_names const&,
+                                               ipu_target const&) {
+  return {};
+}
 /// Cycles, bytes and floating point operations of one operation of a step.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                ipu_target const& target) {
-  switch (operation.kind) {
-    case operation_kind::map: return cost_of_map(step, operation, target);
-    case operation_kind::reduce: return cost_of_reduce(step, operation, target);
-    case operation_kind::rows: return cost_of_rows(step, operation, target);
-    case operation_kind::rearrange: return cost_of_rearrange(step, operation, target);
-    case operation_kind::pool: return cost_of_pool(step, operation, target);
-    case operation_kind::convolution: return cost_of_convolution(step, operation, target);
-    case operation_kind::update: return cost_of_update(step, operation, target);
-    case operation_kind::table: return cost_of_table(step, operation, target);
-    case operation_kind::traced: return cost_of_traced(operation);
-    default: return cost_of_custom(step, operation, target);
-  }
+  return operation.what.visit([&](auto const& what) { return cost_of(step, operation, what, target); });
 }
 
 }  // namespace stagecraft::tiles
@@ -44967,7 +45356,7 @@ constexpr int simple_operations(operations::node const& of) {
 template <class Call>
 inline constexpr bool is_appended = [] {
   auto const& plan = lowered_plan<Call>;
-  auto const are_few = [&](std::span<int const> order) {
+  auto const are_few = [&](tracing::array_view<int const> order) {
     int count = 0;
     for (int const id : order) {
       int const more = simple_operations(plan.nodes[id]);
@@ -45053,7 +45442,7 @@ inline constexpr weight_mapping mapping_of_traced_weight = [] {
   auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call>(Index)];
   auto const product = static_cast<std::size_t>(operation.plan);
   return weight_mapping(program_constant<Call, false>.shapes[product], plans_of_program<Call, false>[product],
-                        convolution_strides::read(operation), Call::target);
+                        operation.what.template as<planned_product>().strides, Call::target);
 }();
 template <class Call, int Index>
 constexpr weight_mapping const* find_traced_mapping() {
@@ -45079,13 +45468,14 @@ inline constexpr frozen_program<Call, Backward> placed_program = [] {
     if (is_copy(operation)) {
       if (tensor(operation.outputs[0]).role == tensor_role::temporary)
         tensor(operation.outputs[0]).planned = tensor(operation.inputs[0]).planned;
-    } else if (operation.kind == operation_kind::convolution) {
+    } else if (operation.what.template is<planned_product>()) {
       auto const* const mapping = tensor(operation.inputs[1]).planned;
       auto const product = static_cast<std::size_t>(operation.plan);
+      auto& what = operation.what.template as<planned_product>();
       bool const serves =
-          mapping != nullptr && mapping->serves(program.shapes[product], plans_of_program<Call, Backward>[product],
-                                                convolution_strides::read(operation));
-      operation.sizes[convolution_strides::count + 1] = serves ? 1 : 0;
+          mapping != nullptr &&
+          mapping->serves(program.shapes[product], plans_of_program<Call, Backward>[product], what.strides);
+      what.kernel_is_there = serves ? 1 : 0;
     }
   }
   program_layout<> const layout(program.tensors, program.operations, program.loops, Call::target);
@@ -45134,17 +45524,20 @@ constexpr program_cost cost_of_program(tile_program_view const& program, ipu_tar
         trips_of_loop[depth++] = loop.trips;
       }
     auto const& operation = program.operations[k];
-    auto const moving = moving_box::of(operation);
+    auto const* moving = operation.what.template if_is<rearrangement>();
     program_cost own;
-    if (moving.step == 0 || moving.size == moving_box::source) {
+    if (moving == nullptr || moving->step == 0 || moving->moves_in_result == 0) {
       own.cost = cost_of(one.step, one.set(program, operation), target);
       own.repeated_compute_sets = (trips - 1) * own.cost.compute_sets;
       own.repeated_exchanges = (trips - 1) * own.cost.exchanges;
       own.cost = times(own.cost, trips);
     } else {
-      int const of_loop = trips_of_loop[moving.loop];
-      for (int trip = 0; trip < of_loop; ++trip)
-        own.cost += times(cost_of(one.step, one.set(program, moving.moved(operation, trip)), target), trips / of_loop);
+      int const of_loop = trips_of_loop[moving->loop];
+      for (int trip = 0; trip < of_loop; ++trip) {
+        auto moved = operation;
+        moved.what = moving->moved(trip);
+        own.cost += times(cost_of(one.step, one.set(program, moved), target), trips / of_loop);
+      }
       own.repeated_compute_sets = own.cost.compute_sets - own.cost.compute_sets / trips;
       own.repeated_exchanges = own.cost.exchanges - own.cost.exchanges / trips;
     }
@@ -45310,7 +45703,8 @@ struct products_of_sums {
 };
 
 template <class L>
-constexpr products_of_sums find_products(L const& layer, int batch, dtype type, std::span<shape const> inputs) {
+constexpr products_of_sums find_products(L const& layer, int batch, dtype type,
+                                         tracing::array_view<shape const> inputs) {
   return {trace_layer(layer, inputs, batch, true), type};
 }
 // Once for all layers that are alike.
@@ -45412,7 +45806,7 @@ class sums_lowering {
   static constexpr void append_bias_and_activation(lowered_step& step, int sums) {
     if (Call::layer.options.use_bias)
       append_map(step, map_function::add, sums,
-                 {{sums}, {append_weight<Call>(step, count), 1, Call::output_shape().back()}});
+                 {{sums}, {append_weight<Call>(step, count), {1, Call::output_shape().back()}}});
     append_activation<Call>(step, Call::layer.activation, sums);
   }
   static constexpr void append_bias_gradient(lowered_step& step, int gradient) {
@@ -45614,7 +46008,7 @@ namespace stagecraft::detail {
 constexpr operations::trace trace_constraint(constraint const& of, shape const& whole) {
   operations::extents const inputs[]{operations::extents::of(whole)};
   return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+      [&](operations::tracer& ops, tracing::array_view<operations::tensor const> in) {
         ops.list().kind = "constraint";
         auto const result = of.rules->call(of.options, ops, in[0]);
         if (result.shape() != inputs[0])
@@ -45628,7 +46022,7 @@ constexpr operations::trace trace_constraint(constraint const& of, shape const& 
 constexpr operations::trace trace_penalty(regularizer const& of, shape const& whole, bool gradient) {
   operations::extents const inputs[]{operations::extents::of(whole)};
   return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+      [&](operations::tracer& ops, tracing::array_view<operations::tensor const> in) {
         ops.list().kind = "regularizer";
         auto const penalty = of.rules->call(of.options, ops, in[0]);
         if (penalty.shape().size() != 1)
@@ -45648,7 +46042,7 @@ constexpr operations::trace trace_penalty(regularizer const& of, shape const& wh
 constexpr operations::trace trace_initializer(initializer const& of, shape const& whole) {
   auto const extents = operations::extents::of(whole);
   return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const>) {
+      [&](operations::tracer& ops, tracing::array_view<operations::tensor const>) {
         ops.list().kind = "initializer";
         auto const values = of.rules->call(of.options, ops, extents);
         if (values.shape() != extents)
@@ -45775,7 +46169,8 @@ constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int w
     is_written = is_written || writes;
     for (int i = 0; i < each.input_count; ++i)
       if (is_written && role_of(each.inputs[i]) == tensor_role::input)
-        may_write = may_write && writes && each.kind == operation_kind::map && each.sizes[2 * i + 1] == 0;
+        may_write =
+            may_write && writes && each.what.is<map_operation>() && each.what.as<map_operation>().reads[i].count == 0;
   }
   bool const copies = result == weight && !may_write;
   int const written = copies ? step.temporary(plan.nodes[plan.output].shape.size(), type) : result;
@@ -45794,15 +46189,7 @@ namespace stagecraft::detail {
 /// The calls of a weight's layer that have a gradient, and so an accumulator.
 template <class Job, std::size_t Parameter>
 constexpr int accumulators_of_weight() {
-  constexpr auto const& graph = Job::graph;
-  constexpr auto const& program = program_for<typename Job::in_training>;
-  int count = 0;
-  for (std::size_t call = 0; call < graph.calls.size(); ++call) {
-    auto const& layer = graph.layer_of(static_cast<int>(call));
-    int const index = static_cast<int>(Parameter) - layer.first_parameter;
-    if (program.calls[call].needs_gradient && index >= 0 && index < layer.parameter_count) ++count;
-  }
-  return count;
+  return gradients_of_weight(Job::graph, program_for<typename Job::in_training>, static_cast<int>(Parameter));
 }
 
 /// The sum of a weight's gradients over the calls of its layer, from the last call to the first as on the host; half
@@ -45885,11 +46272,12 @@ constexpr lowered_step lower_update() {
     if (detail::norms_of<optimizer>.norms[Norm].is_global) return;
     int const result = step.temporary(1, dtype::float32);
     append_norm(step, detail::view_of_norms<optimizer, 1U << Norm>, weight, gradient, state,
-                detail::slots_of<optimizer>, std::span(norms, found), result);
+                detail::slots_of<optimizer>, tracing::array_view(norms, found), result);
     norms[found++] = {result, update_tracer::first_norm + Norm};
   });
   append_update(step, detail::view_of_optimizer<optimizer>, weight, gradient, state,
-                detail::penalty_of_update<typename Job::described, Parameter, Job::replicas>, std::span(norms, found));
+                detail::penalty_of_update<typename Job::described, Parameter, Job::replicas>,
+                tracing::array_view(norms, found));
   if (!info.regularizer.empty() && !info.regularizer.is_own())
     append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
   return step;
@@ -46809,8 +47197,8 @@ struct step_values {
 };
 
 /// Codelets are written against this class: first `receive` what the vertices of a compute set need from other tiles,
-/// then `end_exchange`; then a `vertex` on each tile that has work, then `end_compute_set`; then perhaps `send`, and
-/// `end_exchange`.
+/// then `end_exchange`; then a `compute_set`, or a `vertex` on each tile that has work and `end_compute_set`; then
+/// perhaps `send`, and `end_exchange`.
 class tile_machine {
  public:
   /// `bytes` of memory for each tile.
@@ -46842,6 +47230,13 @@ class tile_machine {
     return memories_[tile].allocate(elements, type);
   }
 
+  /// On each of the first `tiles` tiles, for as many elements as `elements_of(tile)` says.
+  template <class ElementsOf>
+  [[nodiscard]] std::vector<tile_view> allocate_on(int tiles, dtype type, ElementsOf const& elements_of) {
+    std::vector<tile_view> views;
+    for (int tile = 0; tile < tiles; ++tile) views.push_back(allocate(tile, elements_of(tile), type));
+    return views;
+  }
   /// Exchange: `count` elements of a tensor from place `first` on come from the tiles where they lie.
   void receive(tile_view const& to, std::int64_t at, int tensor, std::int64_t first, std::int64_t count) {
     auto const where = mapping(tensor);
@@ -46890,6 +47285,16 @@ class tile_machine {
       cycles = 0;
     }
     counted_.add_compute_set(most);
+  }
+  /// A vertex on each of the first `tiles` tiles: `run(tile)`, for which `work_of(tile)` says the vertex_work.
+  template <class WorkOf, class Run>
+  void compute_set(char const* name, int tiles, WorkOf const& work_of, Run const& run) {
+    for (int tile = 0; tile < tiles; ++tile) {
+      auto const work = work_of(tile);
+      count_flops(work.flops);
+      vertex(name, tile, work.cycles, [&] { run(tile); });
+    }
+    end_compute_set();
   }
   void count_flops(std::int64_t flops) { counted_.flops += flops; }
 
@@ -47089,23 +47494,24 @@ inline void fill_normal(float* w, std::int64_t n, float mean, float stddev, bool
   }
 }
 
-inline void fill_scaled(initializer const& how, std::span<int const> shape, float* w, std::int64_t n,
-                        random_key const& key) {
+[[nodiscard, gnu::cold]] inline double scaled_variance(initializer const& how, std::span<int const> shape) {
   fans const fan = compute_fans(shape);
   double divisor = fan.in;
   if (how.mode == fan_mode::fan_out) divisor = fan.out;
   if (how.mode == fan_mode::fan_avg) divisor = (fan.in + fan.out) / 2;
-  double const variance = how.a / (divisor < 1 ? 1.0 : divisor);
-  switch (how.distribution) {
-    case initializer_distribution::truncated_normal:
-      // The constant is the standard deviation of the truncated standard normal distribution.
-      return fill_normal(w, n, 0, static_cast<float>(std::sqrt(variance) / 0.87962566103423978), true, key);
-    case initializer_distribution::untruncated_normal:
-      return fill_normal(w, n, 0, static_cast<float>(std::sqrt(variance)), false, key);
-    case initializer_distribution::uniform: {
-      auto const limit = static_cast<float>(std::sqrt(3.0 * variance));
-      return fill_uniform(w, n, -limit, limit, key);
-    }
+  return how.a / (divisor < 1 ? 1.0 : divisor);
+}
+
+template <initializer_distribution Distribution>
+void fill_scaled(double variance, float* w, std::int64_t n, random_key const& key) {
+  if constexpr (Distribution == initializer_distribution::uniform) {
+    auto const limit = static_cast<float>(std::sqrt(3.0 * variance));
+    fill_uniform(w, n, -limit, limit, key);
+  } else if constexpr (Distribution == initializer_distribution::truncated_normal) {
+    // The constant is the standard deviation of the truncated standard normal distribution.
+    fill_normal(w, n, 0, static_cast<float>(std::sqrt(variance) / 0.87962566103423978), true, key);
+  } else {
+    fill_normal(w, n, 0, static_cast<float>(std::sqrt(variance)), false, key);
   }
 }
 
@@ -47124,13 +47530,13 @@ inline double dot(float const* a, float const* b, std::int64_t n) {
 inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, float gain, random_key const& key) {
   std::int64_t const length = rows > columns ? rows : columns;
   std::int64_t const count = rows > columns ? columns : rows;
-  threads::places<float> vectors(static_cast<std::size_t>(length * count));
+  std::vector<float> vectors(static_cast<std::size_t>(length * count));
   for (std::int64_t j = 0; j < count; ++j) {
-    float* const vector = vectors.begin() + j * length;
+    float* const vector = vectors.data() + j * length;
     for (std::int64_t i = 0; i < length; ++i) vector[i] = random_normal(key, static_cast<std::uint64_t>(i * count + j));
     for (int pass = 0; pass < 2; ++pass) {
       for (std::int64_t k = 0; k < j; ++k) {
-        float const* const other = vectors.begin() + k * length;
+        float const* const other = vectors.data() + k * length;
         auto const share = static_cast<float>(dot(vector, other, length));
         for (std::int64_t i = 0; i < length; ++i)
           vector[i] = static_cast<float>(vector[i] - static_cast<double>(share) * other[i]);
@@ -47142,7 +47548,7 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t column = 0; column < columns; ++column)
       w[row * columns + column] =
-          gain * (rows > columns ? vectors[column * length + row] : vectors[row * length + column]);
+          gain * vectors[static_cast<std::size_t>(rows > columns ? column * length + row : row * length + column)];
 }
 
 /// The kind that has the same values as `kind`, with other numbers in the initializer.
@@ -47150,12 +47556,10 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
   switch (kind) {
     case initializer_kind::zeros:
     case initializer_kind::ones: return initializer_kind::constant;
-    case initializer_kind::glorot_normal:
-    case initializer_kind::glorot_uniform:
     case initializer_kind::he_normal:
+    case initializer_kind::lecun_normal: return initializer_kind::glorot_normal;
     case initializer_kind::he_uniform:
-    case initializer_kind::lecun_normal:
-    case initializer_kind::lecun_uniform: return initializer_kind::variance_scaling;
+    case initializer_kind::lecun_uniform: return initializer_kind::glorot_uniform;
     default: return kind;
   }
 }
@@ -47169,8 +47573,18 @@ void fill_with(initializer const& how, std::span<int const> shape, random_key co
     fill_normal(w, n, how.a, how.b, Kind == initializer_kind::truncated_normal, key);
   } else if constexpr (Kind == initializer_kind::random_uniform) {
     fill_uniform(w, n, how.a, how.b, key);
+  } else if constexpr (Kind == initializer_kind::glorot_uniform) {
+    fill_scaled<initializer_distribution::uniform>(scaled_variance(how, shape), w, n, key);
+  } else if constexpr (Kind == initializer_kind::glorot_normal) {
+    fill_scaled<initializer_distribution::truncated_normal>(scaled_variance(how, shape), w, n, key);
   } else if constexpr (Kind == initializer_kind::variance_scaling) {
-    fill_scaled(how, shape, w, n, key);
+    using enum initializer_distribution;
+    double const variance = scaled_variance(how, shape);
+    switch (how.distribution) {
+      case truncated_normal: return fill_scaled<truncated_normal>(variance, w, n, key);
+      case untruncated_normal: return fill_scaled<untruncated_normal>(variance, w, n, key);
+      case uniform: return fill_scaled<uniform>(variance, w, n, key);
+    }
   } else if constexpr (Kind == initializer_kind::orthogonal) {
     if (shape.size() < 2)
       throw data_error("E4091", "initializer orthogonal expects a tensor of rank 2 or more, got rank " +
@@ -47638,7 +48052,7 @@ class convolution_run : convolution_sums {
  public:
   convolution_run(tile_machine& machine, tile_operation const& operation)
       : convolution_sums(machine, operation),
-        elements_(division_.problem.shape, division_.view.transform, convolution_strides::read(operation)),
+        elements_(division_.problem.shape, division_.view.transform, operation.what.as<planned_product>().strides),
         zero_(at(0, memory_.zero, 1, type_)) {
     zero_.set(0, 0.0F);
   }
@@ -47868,8 +48282,7 @@ class convolution_run : convolution_sums {
 
 namespace stagecraft::tiles {
 
-/// An operation of the family `convolution`.
-inline void run_convolution(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, planned_product const&) {
   detail::convolution_run(machine, operation).run();
 }
 
@@ -48069,7 +48482,7 @@ class formula_epilogue {
       numbers[Place] = value::load_unaligned(given_[Place] + element);
   }
 
-  formula_function<Formula, Arch> function_{std::span<double const>{}};
+  formula_function<Formula, Arch> function_{tracing::array_view<double const>{}};
   std::array<float const*, Places> given_;
   drawn_numbers drawn_;
 };
@@ -48135,7 +48548,7 @@ class formula_row {
   [[gnu::always_inline]] static inline void run(pointers given, std::int64_t n,
                                                 [[maybe_unused]] drawn_numbers const drawn, Whole const& whole,
                                                 Rest const& rest) {
-    formula_function<Formula, Arch> const f(std::span<double const>{});
+    formula_function<Formula, Arch> const f(tracing::array_view<double const>{});
     value numbers[Places + 1];
     load<true>(numbers, [&](std::size_t place) { return value(*given[place]); });
     value result[1];
@@ -48580,6 +48993,170 @@ class elementwise_layer {
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/kernels/product/bfloat16_product.hpp
+// Products of row-major matrices of floats whose sizes are known at run time only, rounded to bfloat16 where the
+// processor multiplies pairs of them. Keras counterpart: tf.matmul of what tf.cast makes tf.bfloat16.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The product of pairs.
+[[nodiscard]] constexpr product_shape of_pairs(product_shape shape) {
+  shape.inner = pairs_of(shape.inner);
+  return shape;
+}
+
+/// Terms of a row that make pairs from pair `first` on, of `depth` pairs: the last one may have a single term.
+[[nodiscard]] constexpr int terms_of_pairs(int inner, int first, int depth) {
+  return inner - 2 * first < 2 * depth ? inner - 2 * first : 2 * depth;
+}
+
+/// Pairs of terms of some rows that lie one after the other, `distance` floats apart: `depth` pairs of each.
+template <class Arch>
+inline void pair_terms(float const* from, std::int64_t distance, int rows, int terms, int depth, float* to) {
+  for (int row = 0; row < rows; ++row, from += distance, to += depth) {
+    auto* const numbers = reinterpret_cast<std::uint16_t*>(to);
+    numbers[2 * depth - 1] = 0;
+    narrow<dtype::bfloat16, Arch>(from, numbers, terms);
+  }
+}
+
+/// The rows of a as pairs: those of a transposed one tile by tile, like `pack_product_left`.
+template <class Arch>
+[[nodiscard]] [[gnu::noinline]] product_left<Arch> pair_product_left(product_shape const& shape, float const* a,
+                                                                     int first, int depth, int row, int rows,
+                                                                     float* packed) {
+  constexpr int width = lanes<Arch>, tile_rows = product_tile_rows<Arch>;
+  int const terms = terms_of_pairs(shape.inner, first, depth);
+  if (!shape.transpose_a) {
+    pair_terms<Arch>(a + static_cast<std::int64_t>(row) * shape.inner + 2 * first, shape.inner, rows, terms, depth,
+                     packed);
+    return {packed, depth, 1, 0};
+  }
+  std::int64_t const tile = packed_tile_floats<Arch>(depth);
+  for (int k = 0; k < depth; ++k) {
+    float const* const from = a + static_cast<std::int64_t>(2 * (first + k)) * shape.rows + row;
+    bool const is_single = 2 * k + 1 == terms;
+    for (int r = 0; r < rows; r += width) {
+      int const count = rows - r < width ? rows - r : width;
+      alignas(64) float pairs[width];
+      pair_up<Arch>(load_first<Arch>(from + r, count),
+                    is_single ? batch<Arch>(0.0F) : load_first<Arch>(from + shape.rows + r, count))
+          .store_aligned(pairs);
+      for (int i = 0; i < count; i += tile_rows)
+        std::memcpy(packed + (r + i) / tile_rows * tile + k * tile_rows, pairs + i, tile_rows * sizeof(float));
+    }
+  }
+  return {packed, 1, tile_rows, tile};
+}
+
+/// Pairs of rows of b from pair `first` on, along the columns from `column` on.
+template <class Arch>
+[[gnu::noinline]] void pair_product_panel(product_shape const& shape, float const* b, int first, int column,
+                                          product_panel const& to, float* packed) {
+  constexpr int width = lanes<Arch>;
+  int const terms = terms_of_pairs(shape.inner, first, to.depth);
+  for (int c = 0; c < to.columns; c += width) {
+    int const count = to.columns - c < width ? to.columns - c : width;
+    if (!shape.transpose_b) {
+      for (int k = 0; k < to.depth; ++k) {
+        float const* const from = b + static_cast<std::int64_t>(2 * (first + k)) * shape.columns + column + c;
+        bool const is_single = 2 * k + 1 == terms;
+        auto const load = [&](float const* row) {
+          return count == width ? batch<Arch>::load_unaligned(row) : load_first<Arch>(row, count);
+        };
+        pair_up<Arch>(load(from), is_single ? batch<Arch>(0.0F) : load(from + shape.columns))
+            .store_unaligned(packed + k * to.stride + c);
+      }
+      continue;
+    }
+    float const* const from = b + static_cast<std::int64_t>(column + c) * shape.inner + 2 * first;
+    for (int k = 0; k < to.depth; k += width) {
+      int const pairs = to.depth - k < width ? to.depth - k : width;
+      alignas(64) float rows[width * width], turned[width * width];
+      std::memset(rows, 0, sizeof rows);
+      for (int i = 0; i < count; ++i) {
+        alignas(64) std::uint16_t numbers[2 * width] = {};
+        int const here = terms - 2 * k < 2 * pairs ? terms - 2 * k : 2 * pairs;
+        narrow<dtype::bfloat16, Arch>(from + static_cast<std::int64_t>(i) * shape.inner + 2 * k, numbers, here);
+        std::memcpy(rows + i * width, numbers, sizeof numbers);
+      }
+      transpose_block<Arch>(rows, width, width, turned, width);
+      for (int i = 0; i < pairs; ++i)
+        batch<Arch>::load_aligned(turned + i * width).store_unaligned(packed + (k + i) * to.stride + c);
+    }
+  }
+}
+
+/// Room for the pairs of the rows that are worked on.
+template <class Arch>
+inline constexpr int pairs_of_rows_floats =
+    product_rows_at_once / product_tile_rows<Arch> * static_cast<int>(packed_tile_floats<Arch>(product_depth));
+
+/// y = a b with panels that `fill` says.
+template <class Arch, class Fill>
+inline void product_of_pair_panels(product_shape const& shape, float const* a, float* y, share const& columns,
+                                   product_finish const& finish, Fill const& fill) {
+  alignas(64) float left[pairs_of_rows_floats<Arch>];
+  product_of_panels<Arch, bfloat16_pair_terms>(
+      of_pairs(shape), y, columns, finish,
+      [&](int first, int depth, int row, int rows) {
+        return pair_product_left<Arch>(shape, a, first, depth, row, rows, left);
+      },
+      fill);
+}
+
+}  // namespace detail
+
+/// Like `pack_product`, in as many floats at most.
+template <class Arch = default_architecture>
+inline void pack_product_of_pairs(product_shape const& shape, float const* b, float* packed) {
+  auto const pairs = detail::of_pairs(shape);
+  for (int first = 0; first < pairs.inner; first += detail::product_depth)
+    for (int column = 0; column < pairs.columns; column += 2 * lanes<Arch>) {
+      auto const panel = detail::panel_of<Arch>(pairs, first, column, pairs.columns);
+      detail::pair_product_panel<Arch>(shape, b, first, column, panel,
+                                       packed + detail::place_of_panel<Arch>(pairs, first, column, panel.depth));
+    }
+}
+/// Like `packed_product`, with what `pack_product_of_pairs` has packed.
+template <class Arch = default_architecture>
+inline void packed_product_of_pairs(product_shape const& shape, float const* a, float const* packed, float* y,
+                                    float* /*workspace*/, product_finish const& finish = {}) {
+  auto const pairs = detail::of_pairs(shape);
+  detail::product_of_pair_panels<Arch>(
+      shape, a, y, {}, finish, [&](detail::product_panel& panel, int first, int column, int /*row*/) {
+        panel.begin = packed + detail::place_of_panel<Arch>(pairs, first, column, panel.depth);
+        panel.next = panel.begin + panel.depth * panel.stride;
+      });
+}
+
+/// Like `product`, of operands that are rounded to bfloat16. `workspace` holds `product_workspace` floats.
+template <class Arch = default_architecture>
+inline void product_of_pairs(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
+                             share const& columns = {}, product_finish const& finish = {}) {
+  bool const keeps = shape.rows > detail::product_rows_at_once;
+  detail::product_of_pair_panels<Arch>(
+      shape, a, y, columns, finish, [&](detail::product_panel& panel, int first, int column, int row) {
+        float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
+        if (row == 0) detail::pair_product_panel<Arch>(shape, b, first, column, panel, packed);
+        panel.begin = packed;
+        if (row > 0) panel.next = packed + panel.depth * panel.stride;
+      });
+}
+
+/// Such products, in the place of those of floats.
+template <class Arch = default_architecture>
+inline constexpr product_functions<Arch> products_of_pairs{&product_of_pairs<Arch>, &pack_product_of_pairs<Arch>,
+                                                           &packed_product_of_pairs<Arch>};
+/// Whether they are faster: rounding takes time, too. With `is_packed` b is packed once for several products.
+[[nodiscard]] constexpr bool gains_by_pairs(product_shape const& shape, bool is_packed) {
+  return shape.inner >= 16 && (is_packed || shape.rows >= 8);
+}
+
+}  // namespace stagecraft::kernels
+
 // ---- stagecraft/kernels/update/row_chains.hpp
 // Updates the rows of a table that indices name, by the sums of their gradients, so that no gradient of the whole table
 // is made.
@@ -48708,6 +49285,14 @@ constexpr bool writes_gradient(int index) {
   return !Call::adds_input_gradient(index);
 }
 
+/// Whether the gradient of an input has been written already, since the same tensor stands twice among the inputs: then
+/// the second gradient is added to the first.
+template <class Call>
+bool is_written_before(Call const& call, int index) {
+  for (int i = 0; i < index; ++i)
+    if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
+  return false;
+}
 /// A layer, which is the same for calls that are alike.
 template <class Call>
 struct layer_of_call {
@@ -48748,10 +49333,10 @@ class traced_layer {
 
   /// A step of the plan.
   struct step {
-    std::span<int const> order;
-    std::span<operations::segment const> segments;
-    std::span<operations::place const> places;
-    std::span<operations::product_join const> joins;
+    tracing::array_view<int const> order;
+    tracing::array_view<operations::segment const> segments;
+    tracing::array_view<operations::place const> places;
+    tracing::array_view<operations::product_join const> joins;
   };
   static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins};
   static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins};
@@ -48851,7 +49436,7 @@ class traced_layer {
     call.divide([](Call const& part) {
       for (int i = 0; i < Call::input_count; ++i)
         if (Call::wants_input_gradient(i))
-          give(part, i, Call::adds_input_gradient(i) || written_before(part, i), part.input_gradient(i));
+          give(part, i, Call::adds_input_gradient(i) || is_written_before(part, i), part.input_gradient(i));
       for (int i = 0; i < Call::parameter_count; ++i)
         if (Call::wants_parameter_gradient(i) && !updates_rows(i))
           give(part, Call::input_count + i, Call::adds_parameter_gradient, part.parameter_gradient(i));
@@ -48914,7 +49499,7 @@ class traced_layer {
     });
   }
   static constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
-  static void run_samples(Call const& part, step const& what, std::span<int const> order) {
+  static void run_samples(Call const& part, step const& what, tracing::array_view<int const> order) {
     float* const samples = part.memory.workspace + shared_floats;
     auto const [begin, end] = part.share().of(parts);
     with_runner(part, what, [&](auto& memory, runner& some) {
@@ -48939,6 +49524,8 @@ class traced_layer {
                part.memory.seed, stream_of_call(part), what.joins);
     one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
     one.leave_out(rows_updates);
+    if constexpr (multiplies_bfloat16<Call>)
+      one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs);
     if constexpr (has_large_maps) one.take_rows_together();
     use(memory, one);
   }
@@ -48986,12 +49573,6 @@ class traced_layer {
   static int leaf_floats(int index) {
     return index < Call::input_count ? Call::batch * Call::input_shape(index).size()
                                      : Call::parameter_info(index - Call::input_count).size();
-  }
-  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
-  static bool written_before(Call const& call, int index) {
-    for (int i = 0; i < index; ++i)
-      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
-    return false;
   }
 };
 
@@ -49719,7 +50300,7 @@ class transfer_layer {
     if constexpr (Call::wants_input_gradient(Input)) {
       if constexpr (Call::adds_input_gradient(Input))
         write<Input, true>(call);
-      else if (written_before<Input>(call))
+      else if (is_written_before(call, Input))
         write<Input, true>(call);
       else
         write<Input, false>(call);
@@ -49734,15 +50315,6 @@ class transfer_layer {
           },
           share.input_gradient(Input), share.share());
     });
-  }
-  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
-  template <int Input>
-  static bool written_before(Call const& call) {
-    return [&]<std::size_t... Before>(std::index_sequence<Before...>) {
-      return ((Call::input_call(Before) == Call::input_call(Input) &&
-               call.input_gradient(Before) == call.input_gradient(Input)) ||
-              ...);
-    }(std::make_index_sequence<Input>{});
   }
 };
 
@@ -49855,7 +50427,7 @@ struct operation {
         "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
         "host/steps/operation.hpp [E4031]");
     for (int i = 0; i < Call::input_count; ++i)
-      if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !written_before(call, i))
+      if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !detail::is_written_before(call, i))
         clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());
     if (!Call::adds_parameter_gradient)
       for (int i = 0; i < Call::parameter_count; ++i) clear(call.parameter_gradient(i), Call::stored_floats(i));
@@ -49865,14 +50437,6 @@ struct operation {
 
  private:
   static void clear(float* x, long long floats) { std::memset(x, 0, static_cast<std::size_t>(floats) * sizeof(float)); }
-
-  // The same tensor may stand twice among the inputs: then its gradient is cleared once.
-  template <class Call>
-  static bool written_before(Call const& call, int index) {
-    for (int i = 0; i < index; ++i)
-      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
-    return false;
-  }
 };
 
 }  // namespace stagecraft::cpu
@@ -50142,8 +50706,7 @@ namespace stagecraft::tiles {
 /// `Call` is the layer's host_call, whose constants the layer sees; its tensors are those of the step.
 template <class Call>
 void run_custom(tile_machine& machine, tile_operation const& operation, Call const& call) {
-  auto const function = static_cast<custom_function>(operation.function);
-  if (function == custom_function::more_tensors) return;
+  auto const& what = operation.what.as<own_layer_step>();
   auto const& step = machine.step();
   detail::named_tensors const tensors(step, operation);
   std::vector<detail::custom_copy> inputs, outputs;
@@ -50167,10 +50730,10 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
   }
   machine.end_exchange();
 
-  machine.count_flops(operation.sizes[1]);
+  machine.count_flops(what.flops);
   machine.vertex("OwnLayer", 0, detail::custom_tile_cycles(step, operation, machine.target()), [&] {
     for (auto const& input : inputs) input.convert();
-    run.run(function);
+    run.run(what.function);
     for (auto const& output : outputs) output.convert_back();
   });
   machine.end_compute_set();
@@ -50189,13 +50752,15 @@ namespace stagecraft::detail {
 /// `everywhere`: what the formula is given for all elements.
 class formula_codelet {
  public:
-  formula_codelet(operations::formula_view const& formula, std::span<double const> everywhere) : formula_(formula) {
+  formula_codelet(operations::formula_view const& formula, tracing::array_view<double const> everywhere)
+      : formula_(formula) {
     kernels::formula_constants(formula, everywhere, constants_);
   }
 
   /// Results may be operands. `read(i, k)` gives operand i at element k; `change(numbers, count)` may change them.
   template <class Read, class Change>
-  void run(std::size_t operands, Read const& read, std::span<tile_view const> results, Change const& change) const {
+  void run(std::size_t operands, Read const& read, tracing::array_view<tile_view const> results,
+           Change const& change) const {
     constexpr std::int64_t most_places = 256;
     std::array<std::array<float, most_places>, tile_operation::most_inputs> numbers;
     std::array<std::array<float, most_places>, tile_operation::most_outputs> found;
@@ -50208,13 +50773,14 @@ class formula_codelet {
       for (std::size_t i = 0; i < operands; ++i)
         for (std::int64_t k = 0; k < count; ++k) numbers[i][k] = read(i, first + k);
       change(numbers, static_cast<std::size_t>(count));
-      kernels::formula_places(formula_, constants_, given, std::span(to).first(results.size()), count);
+      kernels::formula_places(formula_, constants_, given, tracing::array_view<float*>(to).first(results.size()),
+                              count);
       for (std::size_t i = 0; i < results.size(); ++i)
         for (std::int64_t k = 0; k < count; ++k) results[i].set(first + k, found[i][k]);
     }
   }
   template <class Read>
-  void run(std::size_t operands, Read const& read, std::span<tile_view const> results) const {
+  void run(std::size_t operands, Read const& read, tracing::array_view<tile_view const> results) const {
     run(operands, read, results, [](auto&, std::size_t) {});
   }
 
@@ -50234,9 +50800,8 @@ namespace stagecraft::detail {
 class map_values {
  public:
   map_values(tile_operation const& operation, step_values const& values)
-      : operation_(operation),
-        function_(static_cast<map_function>(operation.function)),
-        key_(key_of(operation, values)),
+      : what_(operation.what.as<map_operation>()),
+        key_(key_of(what_, values)),
         first_micro_batch_(values.accumulated == 0),
         kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
 
@@ -50245,9 +50810,9 @@ class map_values {
 
   /// `in` has an element of each operand; `element` is the number of the result's.
   [[nodiscard]] float operator()(float const* in, std::int64_t element) const {
-    float const s = operation_.scalars[0];
-    if (is_operation(function_)) return value_of_operation(in);
-    switch (function_) {
+    auto const s = static_cast<float>(what_.scalars[0]);
+    if (is_operation(what_.function)) return value_of_operation(in);
+    switch (what_.function) {
       case map_function::fill: return s;
       case map_function::scaled_add: return in[0] + s * in[1];
       case map_function::multiply_add: return in[0] * in[1] + in[2];
@@ -50255,8 +50820,7 @@ class map_values {
       case map_function::accumulate: return accumulated(in[0], in[1]);
       case map_function::dropout:
       case map_function::dropout_gradient: return drawn(element) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
-      case map_function::iota:
-        return static_cast<float>(element / operation_.sizes[map_iota_inner] % operation_.sizes[map_iota_count]);
+      case map_function::iota: return static_cast<float>(element / what_.iota_inner % what_.iota_count);
       case map_function::random_uniform: return kernels::random_uniform(key_, random_number(element));
       case map_function::random_normal: return kernels::box_muller(key_, random_number(2 * element));
       default: return in[0];
@@ -50265,51 +50829,49 @@ class map_values {
 
  private:
   // Each call of each step draws from a sequence of its own, as on the host.
-  static kernels::random_key key_of(tile_operation const& operation, step_values const& values) {
-    auto const own = static_cast<std::uint64_t>(operation.sizes[map_dropout_seed]);
-    return {own != 0 ? own : values.seed, ~((values.step << 16U) + static_cast<std::uint64_t>(values.call))};
+  static kernels::random_key key_of(map_operation const& what, step_values const& values) {
+    return {what.seed != 0 ? what.seed : values.seed,
+            ~((values.step << 16U) + static_cast<std::uint64_t>(values.call))};
   }
   [[nodiscard]] std::uint64_t counter(std::int64_t element) const {
-    std::int64_t const channels = operation_.sizes[map_dropout_channels];
+    std::int64_t const channels = what_.channels;
     if (channels == 0) return static_cast<std::uint64_t>(element);
-    std::int64_t const sample = element / (channels * operation_.sizes[map_dropout_positions]);
+    std::int64_t const sample = element / (channels * what_.positions);
     return static_cast<std::uint64_t>(sample * channels + element % channels);
   }
   [[nodiscard]] std::uint64_t random_number(std::int64_t element) const {
-    return static_cast<std::uint64_t>(operation_.sizes[map_random_first] + element);
+    return what_.first_random + static_cast<std::uint64_t>(element);
   }
   /// Tensors and numbers in the order of the function's operands.
   [[nodiscard]] float value_of_operation(float const* in) const {
     double operands[3]{};
     int next = 0;
-    auto const apply = function_in(function_);
+    auto const apply = function_in(what_.function);
     for (int i = 0; i < operations::arity(apply); ++i)
-      operands[i] = (operation_.sizes[map_numbers] >> i & 1) != 0 ? operation_.scalars[i] : in[next++];
+      operands[i] = (what_.numbers >> i & 1) != 0 ? what_.scalars[i] : in[next++];
     return static_cast<float>(kernels::function_value(apply, operands[0], operands[1], operands[2]));
   }
   /// The product is rounded before it is added to.
   [[nodiscard]] float accumulated(float sum, float gradient) const {
     if (first_micro_batch_) return 0.0F + gradient;
-    if (operation_.scalars[0] == 0) return sum + gradient;
+    if (what_.scalars[0] == 0) return sum + gradient;
     // Rounded as the host rounds it, which scales and adds in two steps: no compiler makes one of them of this.
     return std::fma(sum, kept_, 0.0F) + gradient;
   }
-  tile_operation const& operation_;
-  map_function function_;
+  map_operation const& what_;
   kernels::random_key key_;
   bool first_micro_batch_;
   float kept_;  ///< of an accumulator, in a running mean
 };
 
 /// An activation, or its gradient from that of its result and what is known, in the words of a layer's `call`.
-inline operations::formula activation_formula_of(tile_operation const& operation) {
+inline operations::formula activation_formula_of(map_operation const& what) {
   operations::operation_list list;
   growing_array<parameter> no_weights;
   operations::tracer ops(list, no_weights);
-  activation const function = activation_of(operation);
+  activation const function = activation_of(what);
   auto const first = ops.append(operations::input{0}, {});
-  if (operation.function == static_cast<int>(map_function::activation))
-    return {list, {activation_value(function, first).id}};
+  if (what.function == map_function::activation) return {list, {activation_value(function, first).id}};
   return {list, {activation_gradient(function, ops.append(operations::input{1}, {}), first).id}};
 }
 
@@ -50319,7 +50881,7 @@ namespace stagecraft::tiles {
 
 /// Operands that lie elsewhere are received, in the order in which the tile's elements read them; then each tile has a
 /// vertex.
-inline void run_map(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, map_operation const& what) {
   auto const& step = machine.step();
   auto const mapping = machine.mapping(operation.outputs[0]);
   constexpr auto most = static_cast<std::size_t>(tile_operation::most_inputs);
@@ -50354,37 +50916,38 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
   machine.end_exchange();
 
   detail::map_values const function(operation, machine.values());
-  auto const kind = static_cast<map_function>(operation.function);
   auto const* formula = operation.formula;
   std::optional<operations::formula> traced;
   std::optional<operations::formula_view> of_activation;
-  if (formula == nullptr && (kind == map_function::activation || kind == map_function::activation_gradient)) {
-    traced = detail::activation_formula_of(operation);
+  if (formula == nullptr &&
+      (what.function == map_function::activation || what.function == map_function::activation_gradient)) {
+    traced = detail::activation_formula_of(what);
     formula = &of_activation.emplace(traced->steps, traced->results);
   }
-  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-    auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
-    machine.count_flops(work.flops);
-    machine.vertex("map", tile, work.cycles, [&] {
-      auto const result = machine.home(operation.outputs[0], tile);
-      operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
-      bool const draws = operation.sizes[detail::map_draws] != 0;
-      auto const read = [&](std::size_t i, std::int64_t e) {
-        if (i == inputs) return function.drawn(mapping.first(tile) + e);
-        auto const& from = own[i].read;
-        std::int64_t const element = mapping.first(tile) + e;
-        return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
-      };
-      if (formula != nullptr)
-        return detail::formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
-      for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
-        float in[most]{};
-        for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);
-        result.set(e, function(in, mapping.first(tile) + e));
-      }
-    });
-  }
-  machine.end_compute_set();
+  bool const draws = what.draws != 0;
+  machine.compute_set(
+      "map", mapping.tiles_used(),
+      [&](int tile) {
+        auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
+        return vertex_work{work.cycles, work.flops};
+      },
+      [&](int tile) {
+        auto const result = machine.home(operation.outputs[0], tile);
+        operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
+        auto const read = [&](std::size_t i, std::int64_t e) {
+          if (i == inputs) return function.drawn(mapping.first(tile) + e);
+          auto const& from = own[i].read;
+          std::int64_t const element = mapping.first(tile) + e;
+          return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
+        };
+        if (formula != nullptr)
+          return detail::formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
+        for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
+          float in[most]{};
+          for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);
+          result.set(e, function(in, mapping.first(tile) + e));
+        }
+      });
 }
 
 }  // namespace stagecraft::tiles
@@ -50642,18 +51205,18 @@ class pool_vertex {
 
 namespace stagecraft::tiles {
 
-inline void run_pool(tile_machine& machine, tile_operation const& operation) {
-  auto const work = detail::work_of_pool(operation);
+inline void run(tile_machine& machine, tile_operation const& operation, pool_work const& work) {
   auto const type = machine.step().output_of(operation).type;
   std::vector<detail::pool_vertex> vertices;
   for (int tile = 0; tile < work.tiles(); ++tile) vertices.emplace_back(machine, operation, work, tile);
   machine.end_exchange();
-  for (int tile = 0; tile < work.tiles(); ++tile) {
-    auto const& vertex = vertices[tile];
-    machine.vertex("pool", tile, work.cycles(vertex.result(), type, machine.target()), [&] { vertex.run(); });
-    machine.count_flops(work.flops(vertex.result()));
-  }
-  machine.end_compute_set();
+  machine.compute_set(
+      "pool", work.tiles(),
+      [&](int tile) {
+        auto const& result = vertices[tile].result();
+        return vertex_work{work.cycles(result, type, machine.target()), work.flops(result)};
+      },
+      [&](int tile) { vertices[tile].run(); });
   for (auto const& vertex : vertices) vertex.send(machine);
   machine.end_exchange();
 }
@@ -50724,51 +51287,51 @@ class repeated_copy {
   std::vector<std::int64_t> places_;
 };
 
-inline void run_repeat(tile_machine& machine, tile_operation const& operation) {
-  auto const field = field_of(operation);
-  int const output = operation.outputs[0], tiles = machine.mapping(output).tiles_used();
-  std::vector<repeated_copy> copies;
-  for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, operation, field, tile);
-  machine.end_exchange();
-  for (int tile = 0; tile < tiles; ++tile) {
-    auto const& copy = copies[tile];
-    tile_view const result = machine.home(output, tile);
-    machine.vertex("repeat", tile, rearrange_cycles(machine.target(), result.type(), result.size()), [&] {
-      for (std::int64_t i = 0; i < result.size(); ++i) result.set(i, copy[i]);
-    });
-  }
-  machine.end_compute_set();
-}
-
 }  // namespace stagecraft::detail
 
 namespace stagecraft::tiles {
 
-inline void run_rearrange(tile_machine& machine, tile_operation const& operation) {
-  if (operation.function == static_cast<int>(rearrange_function::repeat)) return detail::run_repeat(machine, operation);
-  auto const box = detail::box_of(operation);
-  bool const clears = operation.function == static_cast<int>(rearrange_function::copy_and_clear);
+inline void run(tile_machine& machine, tile_operation const& operation, repeated_field const& field) {
+  int const output = operation.outputs[0], tiles = machine.mapping(output).tiles_used();
+  std::vector<detail::repeated_copy> copies;
+  for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, operation, field, tile);
+  machine.end_exchange();
+  machine.compute_set(
+      "repeat", tiles,
+      [&](int tile) {
+        auto const& result = machine.home(output, tile);
+        return vertex_work{detail::rearrange_cycles(machine.target(), result.type(), result.size()), 0};
+      },
+      [&](int tile) {
+        auto const& result = machine.home(output, tile);
+        for (std::int64_t i = 0; i < result.size(); ++i) result.set(i, copies[tile][i]);
+      });
+}
+
+inline void run(tile_machine& machine, tile_operation const& operation, rearrangement const& what) {
+  auto const& box = what.box;
+  bool const clears = what.function == rearrange_function::copy_and_clear;
   int const output = operation.outputs[0];
   auto const mapping = machine.mapping(output);
   std::vector<tile_view> copies;
   for (int tile = 0; tile < mapping.tiles_used(); ++tile)
     copies.push_back(detail::receive_box(machine, operation, box, tile));
   machine.end_exchange();
-  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-    auto const& copy = copies[tile];
-    std::int64_t const written = clears ? mapping.elements_of(tile) : copy.size();
-    if (written == 0) continue;
-    tile_view const result = machine.home(output, tile);
-    machine.vertex("rearrange", tile, detail::rearrange_cycles(machine.target(), result.type(), written), [&] {
-      std::int64_t at = 0;
-      for (std::int64_t i = 0; i < result.size(); ++i)
-        if (box.source_of(mapping.first(tile) + i) >= 0)
-          result.set(i, copy[at++]);
-        else if (clears)
-          result.set(i, 0);
-    });
-  }
-  machine.end_compute_set();
+  machine.compute_set(
+      "rearrange", mapping.tiles_used(),
+      [&](int tile) {
+        std::int64_t const written = clears ? mapping.elements_of(tile) : copies[tile].size();
+        return vertex_work{detail::rearrange_cycles(machine.target(), machine.home(output, tile).type(), written), 0};
+      },
+      [&](int tile) {
+        auto const& result = machine.home(output, tile);
+        std::int64_t at = 0;
+        for (std::int64_t i = 0; i < result.size(); ++i)
+          if (box.source_of(mapping.first(tile) + i) >= 0)
+            result.set(i, copies[tile][at++]);
+          else if (clears)
+            result.set(i, 0);
+      });
 }
 
 }  // namespace stagecraft::tiles
@@ -50784,19 +51347,34 @@ class tile_reduction {
   tile_reduction(tile_machine& machine, tile_operation const& operation)
       : machine_(machine),
         operation_(operation),
-        function_(static_cast<reduce_function>(operation.function)),
+        function_(operation.what.as<axis_reduction>().function),
         plan_(plan_reduce(machine.step(), operation, machine.target())),
-        rows_(operation.sizes[3] == 0 ? plan_.reduced
-                                      : plan_.reduced / operation.sizes[3] * machine.values().valid_samples) {}
+        rows_(plan_.reduced) {
+    if (auto const samples = operation.what.as<axis_reduction>().samples; samples != 0)
+      rows_ = plan_.reduced / samples * machine.values().valid_samples;
+  }
 
   void run() {
     if (plan_.is_local) reduce_where_elements_lie();
-    if (plan_.parts > 1) reduce_shares();
-    reduce_where_results_lie();
+    if (plan_.parts > 1) {
+      auto shares = machine_.allocate_on(plan_.shares.tiles_used(), dtype::float32,
+                                         [&](int tile) { return plan_.shares.elements_of(tile); });
+      reduce_partials("reduce shares", share_reduction, plan_.shares, shares, plan_.parts, plan_.partials_of_part(), 1);
+      partials_ = std::move(shares);
+      from_ = source::shares;
+    }
+    std::vector<tile_view> results;
+    for (int tile = 0; tile < plan_.results.tiles_used(); ++tile)
+      results.push_back(machine_.home(operation_.outputs[0], tile));
+    float const scale = reduce_scale(operation_) *
+                        (rows_ == plan_.reduced ? 1.0F : static_cast<float>(plan_.reduced) / static_cast<float>(rows_));
+    reduce_partials("reduce", last_reduction, plan_.results, results, 1, plan_.last_partials(), scale);
   }
 
  private:
   static constexpr int most_operands = 2;
+  /// What partial results are: the elements themselves, what tiles have found in their own, or shares of these.
+  enum class source : unsigned char { elements, tiles, shares };
   /// What a tile has received: row after row, of all its columns.
   struct rows {
     tile_view operands[most_operands];
@@ -50819,25 +51397,23 @@ class tile_reduction {
 
   void reduce_where_elements_lie() {
     auto const& mapping = plan_.elements;
-    for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-      auto const piece = mapping.elements_of(tile);
-      auto const first = mapping.first(tile);
-      auto const count = plan_.local_partials(piece);
-      local_.push_back(machine_.allocate(tile, count, dtype::float32));
-      auto const work = local_reduction(operation_, plan_, piece, machine_.target());
-      machine_.count_flops(work.flops);
-      machine_.vertex("reduce elements", tile, work.cycles, [&] {
-        tile_view operands[most_operands];
-        for (int i = 0; i < plan_.operands; ++i) operands[i] = machine_.home(operation_.inputs[i], tile);
-        std::vector<double> sums(count, empty());
-        for (std::int64_t e = 0; e < piece && counts(first + e); ++e) {
-          auto& sum = sums[local_slot(tile, (first + e) / plan_.block(), (first + e) % plan_.inner)];
-          sum = joined(sum, term(operands, e));
-        }
-        for (std::int64_t i = 0; i < count; ++i) local_.back().set(i, static_cast<float>(sums[i]));
-      });
-    }
-    machine_.end_compute_set();
+    from_ = source::tiles;
+    partials_ = machine_.allocate_on(mapping.tiles_used(), dtype::float32,
+                                     [&](int tile) { return plan_.local_partials(mapping.elements_of(tile)); });
+    machine_.compute_set(
+        "reduce elements", mapping.tiles_used(),
+        [&](int tile) { return local_reduction(operation_, plan_, mapping.elements_of(tile), machine_.target()); },
+        [&](int tile) {
+          tile_view operands[most_operands];
+          for (int i = 0; i < plan_.operands; ++i) operands[i] = machine_.home(operation_.inputs[i], tile);
+          std::vector<double> sums(partials_[tile].size(), empty());
+          auto const first = mapping.first(tile);
+          for (std::int64_t e = 0; e < mapping.elements_of(tile) && counts(first + e); ++e) {
+            auto& sum = sums[local_slot(tile, (first + e) / plan_.block(), (first + e) % plan_.inner)];
+            sum = joined(sum, term(operands, e));
+          }
+          for (std::size_t i = 0; i < sums.size(); ++i) partials_[tile].set(i, static_cast<float>(sums[i]));
+        });
   }
   /// Whether an element belongs to a row that counts; those that do not are behind all that do.
   [[nodiscard]] bool counts(std::int64_t element) const {
@@ -50850,8 +51426,8 @@ class tile_reduction {
 
   /// Partial results that there are for the columns of an outer block.
   [[nodiscard]] std::int64_t partials_of(std::int64_t block) const {
-    if (!plan_.is_local) return rows_;
-    return last_tile(block) - first_tile(block) + 1;
+    if (from_ == source::elements) return rows_;
+    return from_ == source::shares ? plan_.parts : last_tile(block) - first_tile(block) + 1;
   }
   [[nodiscard]] int first_tile(std::int64_t block) const { return plan_.elements.tile_of(block * plan_.block()); }
   [[nodiscard]] int last_tile(std::int64_t block) const {
@@ -50860,35 +51436,44 @@ class tile_reduction {
   /// Partial result number `partial` for a column of a block comes; behind the last one, the last one again.
   void receive_partial(rows const& to, std::int64_t at, std::int64_t block, std::int64_t partial, std::int64_t column) {
     partial = smaller(partial, partials_of(block) - 1);
-    if (plan_.is_local) {
+    if (from_ == source::tiles) {
       int const tile = first_tile(block) + static_cast<int>(partial);
-      machine_.receive(to.operands[0], at, local_[tile], local_slot(tile, block, column), 1);
-      return;
+      machine_.receive(to.operands[0], at, partials_[tile], local_slot(tile, block, column), 1);
+    } else if (from_ == source::shares) {
+      std::int64_t const share = (block * plan_.parts + partial) * plan_.inner + column;
+      int const tile = plan_.shares.tile_of(share);
+      machine_.receive(to.operands[0], at, partials_[tile], share - plan_.shares.first(tile), 1);
+    } else {
+      for (int i = 0; i < plan_.operands; ++i)
+        machine_.receive(to.operands[i], at, operation_.inputs[i],
+                         (block * plan_.reduced + partial) * plan_.inner + column, 1);
     }
-    for (int i = 0; i < plan_.operands; ++i)
-      machine_.receive(to.operands[i], at, operation_.inputs[i],
-                       (block * plan_.reduced + partial) * plan_.inner + column, 1);
   }
   [[nodiscard]] rows allocate_rows(int tile, std::int64_t elements) {
     rows result;
-    int const count = plan_.is_local ? 1 : plan_.operands;
-    for (int i = 0; i < count; ++i)
+    bool const are_elements = from_ == source::elements;
+    for (int i = 0; i < (are_elements ? plan_.operands : 1); ++i)
       result.operands[i] = machine_.allocate(
-          tile, elements, plan_.is_local ? dtype::float32 : machine_.step().input_of(operation_, i).type);
+          tile, elements, are_elements ? machine_.step().input_of(operation_, i).type : dtype::float32);
     return result;
   }
   [[nodiscard]] double value_of(rows const& from, std::int64_t index) const {
-    return plan_.is_local ? static_cast<double>(from.operands[0][index]) : term(from.operands, index);
+    return from_ == source::elements ? term(from.operands, index) : static_cast<double>(from.operands[0][index]);
   }
 
-  void reduce_shares() {
-    auto const& mapping = plan_.shares;
-    auto const depth = plan_.partials_of_part();
+  /// The elements of (outer, parts, inner), each made of up to `depth` partial results, which come to where it lies.
+  void reduce_partials(char const* name, decltype(&last_reduction) work_of, tile_mapping const& mapping,
+                       std::vector<tile_view> const& results, std::int64_t parts, std::int64_t depth, float scale) {
+    struct place {
+      std::int64_t block, part, column;
+    };
+    auto const place_of = [&](std::int64_t element) -> place {
+      return {element / (parts * plan_.inner), element / plan_.inner % parts, element % plan_.inner};
+    };
     std::vector<rows> received;
     for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
       auto const count = mapping.elements_of(tile);
       received.push_back(allocate_rows(tile, count * depth));
-      shares_.push_back(machine_.allocate(tile, count, dtype::float32));
       for (std::int64_t k = 0; k < depth; ++k)
         for (std::int64_t e = 0; e < count; ++e) {
           auto const [block, part, column] = place_of(mapping.first(tile) + e);
@@ -50896,91 +51481,35 @@ class tile_reduction {
         }
     }
     machine_.end_exchange();
-    for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-      auto const count = mapping.elements_of(tile);
-      auto const work = share_reduction(operation_, plan_, count, machine_.target());
-      machine_.count_flops(work.flops);
-      machine_.vertex("reduce shares", tile, work.cycles, [&] {
-        for (std::int64_t e = 0; e < count; ++e) {
-          auto const [block, part, column] = place_of(mapping.first(tile) + e);
-          double sum = empty();
-          for (std::int64_t k = 0; k < smaller(depth, partials_of(block) - part * depth); ++k)
-            sum = joined(sum, value_of(received[tile], k * count + e));
-          shares_[tile].set(e, static_cast<float>(sum));
-        }
-      });
-    }
-    machine_.end_compute_set();
-  }
-  struct place {
-    std::int64_t block, part, column;
-  };
-  [[nodiscard]] place place_of(std::int64_t share) const {
-    return {share / (plan_.parts * plan_.inner), share / plan_.inner % plan_.parts, share % plan_.inner};
-  }
-
-  void reduce_where_results_lie() {
-    auto const& mapping = plan_.results;
-    auto const depth = plan_.last_partials();
-    bool const from_shares = plan_.parts > 1;
-    std::vector<rows> received;
-    for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-      auto const count = mapping.elements_of(tile);
-      if (from_shares)
-        received.push_back({{machine_.allocate(tile, count * depth, dtype::float32), {}}});
-      else
-        received.push_back(allocate_rows(tile, count * depth));
-      for (std::int64_t k = 0; k < depth; ++k)
-        for (std::int64_t e = 0; e < count; ++e) {
-          std::int64_t const block = (mapping.first(tile) + e) / plan_.inner;
-          std::int64_t const column = (mapping.first(tile) + e) % plan_.inner;
-          if (from_shares)
-            receive_share(received.back().operands[0], k * count + e, (block * plan_.parts + k) * plan_.inner + column);
-          else
-            receive_partial(received.back(), k * count + e, block, k, column);
-        }
-    }
-    machine_.end_exchange();
-    float const scale = reduce_scale(operation_) *
-                        (rows_ == plan_.reduced ? 1.0F : static_cast<float>(plan_.reduced) / static_cast<float>(rows_));
-    for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-      auto const count = mapping.elements_of(tile);
-      auto const work = last_reduction(operation_, plan_, count, machine_.target());
-      machine_.count_flops(work.flops);
-      machine_.vertex("reduce", tile, work.cycles, [&] {
-        auto const result = machine_.home(operation_.outputs[0], tile);
-        auto const& from = received[tile];
-        for (std::int64_t e = 0; e < count; ++e) {
-          double sum = empty();
-          auto const there = from_shares ? depth : partials_of((mapping.first(tile) + e) / plan_.inner);
-          for (std::int64_t k = 0; k < there; ++k)
-            sum = joined(sum, from_shares ? static_cast<double>(from.operands[0][k * count + e])
-                                          : value_of(from, k * count + e));
-          result.set(e, scale == 1 ? static_cast<float>(sum) : scale * static_cast<float>(sum));
-        }
-      });
-    }
-    machine_.end_compute_set();
-  }
-  void receive_share(tile_view const& to, std::int64_t at, std::int64_t share) {
-    int const tile = plan_.shares.tile_of(share);
-    machine_.receive(to, at, shares_[tile], share - plan_.shares.first(tile), 1);
+    machine_.compute_set(
+        name, mapping.tiles_used(),
+        [&](int tile) { return work_of(operation_, plan_, mapping.elements_of(tile), machine_.target()); },
+        [&](int tile) {
+          auto const count = mapping.elements_of(tile);
+          for (std::int64_t e = 0; e < count; ++e) {
+            auto const [block, part, column] = place_of(mapping.first(tile) + e);
+            double sum = empty();
+            for (std::int64_t k = 0; k < smaller(depth, partials_of(block) - part * depth); ++k)
+              sum = joined(sum, value_of(received[tile], k * count + e));
+            results[tile].set(e, scale == 1 ? static_cast<float>(sum) : scale * static_cast<float>(sum));
+          }
+        });
   }
 
   tile_machine& machine_;
   tile_operation const& operation_;
   reduce_function function_;
   reduce_plan plan_;
-  std::int64_t rows_;              ///< that count
-  std::vector<tile_view> local_;   ///< partial results of each tile
-  std::vector<tile_view> shares_;  ///< partial results on their way
+  std::int64_t rows_;  ///< that count
+  source from_ = source::elements;
+  std::vector<tile_view> partials_;  ///< of each tile, unless they are elements
 };
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::tiles {
 
-inline void run_reduce(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, axis_reduction const&) {
   detail::tile_reduction(machine, operation).run();
 }
 
@@ -51035,8 +51564,8 @@ class row_losses {
     float* const values = prediction + columns;
     std::array<float const*, 2> const given{target, prediction};
     std::array<float*, 2> const results{values, prediction};
-    kernels::formula_places(*rule_.formula, constants, given, std::span(results).first(with_gradient_ ? 2 : 1),
-                            columns);
+    kernels::formula_places(*rule_.formula, constants, given,
+                            tracing::array_view<float* const>(results).first(with_gradient_ ? 2 : 1), columns);
     float const factor = scale / static_cast<float>(columns);
     double sum = 0;
     for (std::int64_t c = 0; c < columns; ++c) {
@@ -51052,6 +51581,31 @@ class row_losses {
   std::vector<float*> addresses_;
   aligned_block memory_;
 };
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/ipu/tiles/codelets/sum_of_tiles.hpp
+// One number of what every tile has found: losses, penalties and norms.
+
+namespace stagecraft::detail {
+
+/// The numbers of all tiles come to tile 0, beside what else is on its way, and are added up: to the operation's first
+/// result, or its square root.
+inline void add_up_tiles(tile_machine& machine, tile_operation const& operation, std::vector<tile_view> const& sums,
+                         vertex_work const& work, bool is_root = false) {
+  if (sums.empty()) return machine.end_exchange();
+  int const tiles = static_cast<int>(sums.size());
+  auto const all = machine.allocate(0, tiles, dtype::float32);
+  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[tile], 0, 1);
+  machine.end_exchange();
+  machine.compute_set(
+      "ReduceAdd", 1, [&](int) { return work; },
+      [&](int) {
+        double sum = 0;
+        for (int tile = 0; tile < tiles; ++tile) sum += all[tile];
+        machine.home(operation.outputs[0], 0).set(0, static_cast<float>(is_root ? std::sqrt(sum) : sum));
+      });
+}
 
 }  // namespace stagecraft::detail
 
@@ -51094,11 +51648,12 @@ inline void softmax_gradient_of_row(tile_view const& dy, tile_view const& y, std
 inline float losses_of_rows(tile_operation const& operation, std::vector<tile_view> const& operands, std::int64_t rows,
                             std::int64_t valid_rows, step_values const& values) {
   auto const rule = loss_rule::of(operation);
-  auto const columns = operation.sizes[1];
-  bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
+  auto const& what = operation.what.as<row_operation>();
+  auto const columns = what.columns;
+  bool const with_gradient = what.function == rows_function::loss_gradient;
   std::int64_t const target_columns = rule.plan != nullptr ? rule.plan->nodes[0].shape[-1] : columns;
-  float factor = operation.scalars[1] * values.loss_scale;
-  if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(values.accumulated + 1);
+  float factor = static_cast<float>(what.factor) * values.loss_scale;
+  if (what.running_mean != 0) factor *= 1.0F / static_cast<float>(values.accumulated + 1);
   row_losses losses(rule, columns, with_gradient);
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -51116,12 +51671,11 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
 
 namespace stagecraft::tiles {
 
-inline void run_rows(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, row_operation const& what) {
   auto const& step = machine.step();
-  auto const function = static_cast<rows_function>(operation.function);
-  bool const is_loss = function == rows_function::loss || function == rows_function::loss_gradient;
-  auto const columns = operation.sizes[1], inner = operation.sizes[2];
-  detail::equal_shares const shares(operation.sizes[0] * inner, machine.target());
+  bool const is_loss = what.is_loss();
+  auto const columns = what.columns, inner = what.inner;
+  detail::equal_shares const shares(what.rows(), machine.target());
   int const tiles = shares.tiles_used();
   std::vector<std::vector<tile_view>> copies(tiles);
   std::vector<tile_view> sums;
@@ -51139,49 +51693,31 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
   }
   machine.end_exchange();
 
-  for (int tile = 0; tile < tiles; ++tile) {
-    auto const& operands = copies[tile];
-    auto const rows = shares.of(tile);
-    auto const work = detail::rows_work(step, operation, rows, machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex(is_loss ? "Loss" : "Softmax", tile, work.cycles, [&] {
-      if (is_loss) {
-        // Of all rows, unless it is said how many a sample has.
-        auto const valid =
-            operation.sizes[5] == 0 ? rows : operation.sizes[5] * machine.values().valid_samples - shares.first(tile);
-        return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
-      }
-      for (std::int64_t row = 0; row < rows; ++row)
-        if (function == rows_function::softmax_of_rows)
-          detail::softmax_of_row(operands[0], row * columns, columns);
-        else
-          detail::softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
-    });
-  }
-  machine.end_compute_set();
-
-  tile_view all_sums;
-  if (is_loss && tiles > 0) all_sums = machine.allocate(0, tiles, dtype::float32);
-  for (int tile = 0; tile < tiles; ++tile) {
-    if (function != rows_function::loss)
-      detail::for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
-                               [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-                                 machine.send(copies[tile][0], at, operation.outputs[is_loss ? 1 : 0], first, count);
-                               });
-    if (is_loss) machine.receive(all_sums, tile, sums[tile], 0, 1);
-  }
-  machine.end_exchange();
-  if (!is_loss || tiles == 0) return;
-
-  auto const work = detail::added_partials(tiles, machine.target());
-  machine.count_flops(work.flops);
-  auto const result = machine.home(operation.outputs[0], 0);
-  machine.vertex("ReduceAdd", 0, work.cycles, [&] {
-    double sum = 0;
-    for (int tile = 0; tile < tiles; ++tile) sum += all_sums[tile];
-    result.set(0, static_cast<float>(sum));
-  });
-  machine.end_compute_set();
+  machine.compute_set(
+      is_loss ? "Loss" : "Softmax", tiles,
+      [&](int tile) { return detail::rows_work(step, operation, shares.of(tile), machine.target()); },
+      [&](int tile) {
+        auto const& operands = copies[tile];
+        auto const rows = shares.of(tile);
+        if (is_loss) {
+          // Of all rows, unless it is said how many a sample has.
+          auto const valid = what.rows_per_sample == 0
+                                 ? rows
+                                 : what.rows_per_sample * machine.values().valid_samples - shares.first(tile);
+          return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
+        }
+        for (std::int64_t row = 0; row < rows; ++row)
+          if (what.function == rows_function::softmax_of_rows)
+            detail::softmax_of_row(operands[0], row * columns, columns);
+          else
+            detail::softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
+      });
+  for (int tile = 0; tile < tiles && what.function != rows_function::loss; ++tile)
+    detail::for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
+                             [&](std::int64_t at, std::int64_t first, std::int64_t count) {
+                               machine.send(copies[tile][0], at, operation.outputs[is_loss ? 1 : 0], first, count);
+                             });
+  detail::add_up_tiles(machine, operation, sums, detail::added_partials(tiles, machine.target()));
 }
 
 }  // namespace stagecraft::tiles
@@ -51200,10 +51736,9 @@ class tile_table {
     for (int tile = 0; tile < of_.tiles_used(); ++tile) receive(tile);
     machine_.end_exchange();
     if (!of_.is_gather()) machine_.count_flops(of_.numbers * of_.columns);
-    for (int tile = 0; tile < of_.tiles_used(); ++tile)
-      machine_.vertex(of_.is_gather() ? "MultiSlice" : "MultiUpdateAdd", tile, of_.cycles(machine_.target(), tile),
-                      [&] { work(tile); });
-    machine_.end_compute_set();
+    machine_.compute_set(
+        of_.is_gather() ? "MultiSlice" : "MultiUpdateAdd", of_.tiles_used(),
+        [&](int tile) { return vertex_work{of_.cycles(machine_.target(), tile), 0}; }, [&](int tile) { work(tile); });
     if (of_.adds_up()) return add_up();
     for (int tile = 0; tile < of_.tiles_used(); ++tile)
       for_each_row(tile, of_.is_gather() ? of_.numbers : of_.rows_of(tile), of_.is_gather() ? 0 : of_.first_row(tile),
@@ -51272,20 +51807,17 @@ class tile_table {
       }
     }
     machine_.end_exchange();
-    for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-      auto const count = mapping.elements_of(tile);
-      auto const work = of_.addition(machine_.target(), count);
-      machine_.count_flops(work.flops);
-      machine_.vertex("reduce", tile, work.cycles, [&] {
-        auto const result = machine_.home(output, tile);
-        for (std::int64_t e = 0; e < count; ++e) {
-          float sum = 0;
-          for (std::int64_t d = 0; d < depth; ++d) sum += received[tile][d * count + e];
-          result.set(e, sum);
-        }
-      });
-    }
-    machine_.end_compute_set();
+    machine_.compute_set(
+        "reduce", mapping.tiles_used(),
+        [&](int tile) { return of_.addition(machine_.target(), mapping.elements_of(tile)); },
+        [&](int tile) {
+          auto const count = mapping.elements_of(tile);
+          for (std::int64_t e = 0; e < count; ++e) {
+            float sum = 0;
+            for (std::int64_t d = 0; d < depth; ++d) sum += received[tile][d * count + e];
+            machine_.home(output, tile).set(e, sum);
+          }
+        });
   }
 
   tile_machine& machine_;
@@ -51298,7 +51830,7 @@ class tile_table {
 
 namespace stagecraft::tiles {
 
-inline void run_table(tile_machine& machine, tile_operation const& operation) {
+inline void run(tile_machine& machine, tile_operation const& operation, table_parts const&) {
   detail::tile_table(machine, operation).run();
 }
 
@@ -51348,8 +51880,8 @@ class program_on_tiles {
   }
   void run_one(int k) {
     auto operation = program_.operations[k];
-    if (auto const moving = moving_box::of(operation); moving.step != 0)
-      operation = moving.moved(operation, trips_[moving.loop]);
+    if (auto const* moving = operation.what.if_is<rearrangement>(); moving != nullptr && moving->step != 0)
+      operation.what = moving->moved(trips_[moving->loop]);
     auto const& own = one_.set(program_, operation);
     auto const tiles = static_cast<std::size_t>(machine_.tiles());
     own_homes_.clear();
@@ -51376,7 +51908,7 @@ namespace stagecraft::tiles {
 
 template <class Run>
 void run_traced(tile_machine& machine, tile_operation const& operation, Run const& run) {
-  if (operation.program != nullptr) detail::program_on_tiles(machine, operation, run).run();
+  detail::program_on_tiles(machine, operation, run).run();
 }
 
 }  // namespace stagecraft::tiles
@@ -51389,15 +51921,17 @@ namespace stagecraft::detail {
 /// moving = moving * momentum + statistic * (1 - momentum): ipu/operations/update.hpp.
 inline float moved_statistic(tile_operation const& operation, step_values const& values, float moving,
                              float statistic) {
-  float const momentum = operation.scalars[0], rest = operation.scalars[1];
-  auto const n = static_cast<float>(values.valid_samples) * static_cast<float>(operation.sizes[1]);
-  float const correction = operation.sizes[0] != 0 && n > 1 ? n / (n - 1) : 1.0F;
+  auto const& what = operation.what.as<update_operation>();
+  auto const momentum = static_cast<float>(what.momentum), rest = static_cast<float>(what.rest);
+  auto const n = static_cast<float>(values.valid_samples) * static_cast<float>(what.values_per_sample);
+  float const correction = what.unbiased != 0 && n > 1 ? n / (n - 1) : 1.0F;
   return statistic * (rest * correction) + moving * momentum;
 }
 
 /// What is added to a weight's gradient.
 inline float penalty_gradient(tile_operation const& operation, float w) {
-  float const l1 = operation.scalars[update_l1], twice_l2 = 2 * operation.scalars[update_l2];
+  auto const& what = operation.what.as<update_operation>();
+  auto const l1 = static_cast<float>(what.l1), twice_l2 = 2 * static_cast<float>(what.l2);
   if (l1 == 0 && twice_l2 == 0) return 0;
   return twice_l2 * w + (w > 0 ? l1 : w < 0 ? -l1 : 0.0F);
 }
@@ -51413,7 +51947,7 @@ inline auto given_everywhere(tile_operation const& operation, step_values const&
     given[update_tracer::first_norm + i] = static_cast<double>(values.norms[i]);
   int const first = weight_operands(operation);
   for (int i = first; i < operation.input_count; ++i)
-    given[operation.sizes[update_first_norm + i - first]] = static_cast<double>(operands[i][0]);
+    given[operation.what.as<update_operation>().number_of_norm[i - first]] = static_cast<double>(operands[i][0]);
   return given;
 }
 
@@ -51430,104 +51964,44 @@ inline void run_optimizer(tile_operation const& operation, step_values const& va
       });
 }
 
-/// Tile 0 adds up what all tiles have found.
-inline void add_tiles(tile_machine& machine, tile_operation const& operation, std::vector<tile_view> const& sums) {
-  int const tiles = static_cast<int>(sums.size());
-  auto const all = machine.allocate(0, tiles, dtype::float32);
-  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[tile], 0, 1);
-  machine.end_exchange();
-  auto const work = added_sums(operation, tiles, machine.target());
-  machine.count_flops(work.flops);
-  machine.vertex("ReduceAdd", 0, work.cycles, [&] {
-    double sum = 0;
-    for (int tile = 0; tile < tiles; ++tile) sum += all[tile];
-    bool const is_norm = static_cast<update_function>(operation.function) == update_function::norm;
-    if (is_norm && operation.sizes[update_is_square] == 0) sum = std::sqrt(sum);
-    machine.home(operation.outputs[0], 0).set(0, static_cast<float>(sum));
-  });
-  machine.end_compute_set();
-}
-
-/// Every tile finds the penalty of its piece; tile 0 adds these up.
-inline void run_penalty(tile_machine& machine, tile_operation const& operation) {
-  auto const mapping = machine.mapping(operation.inputs[0]);
-  int const tiles = mapping.tiles_used();
-  std::vector<tile_view> sums;
-  for (int tile = 0; tile < tiles; ++tile) {
-    sums.push_back(machine.allocate(tile, 1, dtype::float32));
-    auto const weight = machine.home(operation.inputs[0], tile);
-    auto const work = update_work(machine.step(), operation, weight.size(), machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex("Penalty", tile, work.cycles, [&] {
-      double l1 = 0, l2 = 0;
-      for (std::int64_t i = 0; i < weight.size(); ++i) {
-        l1 += std::fabs(weight[i]);
-        l2 += double{weight[i]} * double{weight[i]};
-      }
-      sums.back().set(0, static_cast<float>(operation.scalars[update_l1] * l1 + operation.scalars[update_l2] * l2));
-    });
+inline float penalty_of(tile_operation const& operation, tile_view const& weight) {
+  double l1 = 0, l2 = 0;
+  for (std::int64_t i = 0; i < weight.size(); ++i) {
+    l1 += std::fabs(weight[i]);
+    l2 += double{weight[i]} * double{weight[i]};
   }
-  machine.end_compute_set();
-  if (tiles > 0) add_tiles(machine, operation, sums);
+  auto const& what = operation.what.as<update_operation>();
+  return static_cast<float>(what.l1 * l1 + what.l2 * l2);
 }
-
-/// Every tile adds up squares of what the formula makes of its piece; tile 0 adds these up. `operands` of each tile.
-inline void run_norm(tile_machine& machine, tile_operation const& operation,
-                     std::vector<std::vector<tile_view>> const& operands) {
-  auto const mapping = machine.mapping(operation.inputs[0]);
-  auto const places = static_cast<std::size_t>(weight_operands(operation));
-  std::vector<tile_view> sums;
-  for (std::size_t tile = 0; tile < operands.size(); ++tile) {
-    auto const& own = operands[tile];
-    int const number = static_cast<int>(tile);
-    sums.push_back(machine.allocate(number, 1, dtype::float32));
-    bool const is_operand = is_norm_of_operand(operation);
-    auto const of = is_operand ? own[operation.formula->steps[operation.formula->results[0]].index]
-                               : machine.allocate(number, own[0].size(), dtype::float32);
-    auto const work = update_work(machine.step(), operation, own[0].size(), machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex("Norm", number, work.cycles, [&] {
-      if (!is_operand)
-        formula_codelet(*operation.formula, given_everywhere(operation, machine.values(), own))
-            .run(places, [&](std::size_t i, std::int64_t k) { return own[i][k]; }, std::vector{of});
-      double sum = 0;
-      for (std::int64_t i = 0; i < of.size(); ++i)
-        if (machine.element_at(operation.inputs[0], mapping.first(number) + i) >= 0)
-          sum += double{of[i]} * double{of[i]};
-      sums.back().set(0, static_cast<float>(sum));
-    });
-  }
-  machine.end_compute_set();
-  if (!sums.empty()) add_tiles(machine, operation, sums);
+/// The sum of squares of what the formula makes of a tile's piece; `room` for it, unless it is an operand.
+inline float squares_of(tile_machine& machine, tile_operation const& operation, int tile,
+                        std::vector<tile_view> const& operands, tile_view const& room) {
+  bool const is_operand = is_norm_of_operand(operation);
+  auto const& of = is_operand ? operands[operation.formula->steps[operation.formula->results[0]].index] : room;
+  if (!is_operand)
+    formula_codelet(*operation.formula, given_everywhere(operation, machine.values(), operands))
+        .run(
+            weight_operands(operation), [&](std::size_t i, std::int64_t k) { return operands[i][k]; }, std::vector{of});
+  auto const first = machine.mapping(operation.inputs[0]).first(tile);
+  double sum = 0;
+  for (std::int64_t i = 0; i < of.size(); ++i)
+    if (machine.element_at(operation.inputs[0], first + i) >= 0) sum += double{of[i]} * double{of[i]};
+  return static_cast<float>(sum);
 }
-
-/// valid_mean and clear_filling, elementwise where the elements lie.
-inline void run_of_valid_samples(tile_machine& machine, tile_operation const& operation) {
-  auto const mapping = machine.mapping(operation.inputs[0]);
-  std::int64_t const values = operation.sizes[1] * machine.values().valid_samples;
-  bool const is_mean = static_cast<update_function>(operation.function) == update_function::valid_mean;
-  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-    auto const from = machine.home(operation.inputs[0], tile), to = machine.home(operation.outputs[0], tile);
-    auto const work = update_work(machine.step(), operation, from.size(), machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex(is_mean ? "Multiply" : "Fill", tile, work.cycles, [&] {
-      auto const first = is_mean ? 0 : larger(0, smaller(values - mapping.first(tile), from.size()));
-      for (std::int64_t i = first; i < from.size(); ++i)
-        to.set(i, is_mean ? from[i] * (1.0F / static_cast<float>(values)) : 0.0F);
-    });
-  }
-  machine.end_compute_set();
+/// A mean over the valid samples of what begins with element `first`, or zeros behind them.
+inline void valid_samples_of(tile_operation const& operation, step_values const& values, bool is_mean,
+                             std::int64_t first, tile_view const& from, tile_view const& to) {
+  std::int64_t const count = operation.what.as<update_operation>().values_per_sample * values.valid_samples;
+  for (auto i = is_mean ? 0 : larger(0, smaller(count - first, from.size())); i < from.size(); ++i)
+    to.set(i, is_mean ? from[i] * (1.0F / static_cast<float>(count)) : 0.0F);
 }
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::tiles {
 
-inline void run_update(tile_machine& machine, tile_operation const& operation) {
-  auto const function = static_cast<update_function>(operation.function);
-  if (function == update_function::penalty) return detail::run_penalty(machine, operation);
-  if (function == update_function::valid_mean || function == update_function::clear_filling)
-    return detail::run_of_valid_samples(machine, operation);
+inline void run(tile_machine& machine, tile_operation const& operation, update_operation const& what) {
+  auto const function = what.function;
   auto const& step = machine.step();
   auto const mapping = machine.mapping(operation.inputs[0]);
   int const tiles = mapping.tiles_used();
@@ -51548,19 +52022,34 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
       machine.receive(own.back(), 0, operation.inputs[i], mapping.first(tile), mapping.elements_of(tile));
     }
   machine.end_exchange();
-  if (function == update_function::norm) return detail::run_norm(machine, operation, operands);
-
-  for (int tile = 0; tile < tiles; ++tile) {
-    auto const& own = operands[tile];
-    auto const work = detail::update_work(step, operation, mapping.elements_of(tile), machine.target());
-    machine.count_flops(work.flops);
-    machine.vertex("Update", tile, work.cycles, [&] {
-      if (function == update_function::optimizer) return detail::run_optimizer(operation, machine.values(), own);
-      for (std::int64_t i = 0; i < own[0].size(); ++i)
-        own[0].set(i, detail::moved_statistic(operation, machine.values(), own[0][i], own[1][i]));
-    });
-  }
-  machine.end_compute_set();
+  bool const is_norm = function == update_function::norm, gives_sum = is_norm || function == update_function::penalty;
+  auto const sums = machine.allocate_on(gives_sum ? tiles : 0, dtype::float32, [](int) { return 1; });
+  auto const rooms = machine.allocate_on(is_norm && !detail::is_norm_of_operand(operation) ? tiles : 0, dtype::float32,
+                                         [&](int tile) { return mapping.elements_of(tile); });
+  constexpr char const* names[]{"Update", "Penalty", "Norm", "Update", "Multiply", "Fill"};
+  machine.compute_set(
+      names[static_cast<int>(function)], tiles,
+      [&](int tile) { return detail::update_work(step, operation, mapping.elements_of(tile), machine.target()); },
+      [&](int tile) {
+        auto const& own = operands[tile];
+        switch (function) {
+          case update_function::optimizer: return detail::run_optimizer(operation, machine.values(), own);
+          case update_function::penalty: return sums[tile].set(0, detail::penalty_of(operation, own[0]));
+          case update_function::norm:
+            return sums[tile].set(
+                0, detail::squares_of(machine, operation, tile, own, rooms.empty() ? tile_view() : rooms[tile]));
+          case update_function::move_statistic:
+            for (std::int64_t i = 0; i < own[0].size(); ++i)
+              own[0].set(i, detail::moved_statistic(operation, machine.values(), own[0][i], own[1][i]));
+            return;
+          default:
+            return detail::valid_samples_of(operation, machine.values(), function == update_function::valid_mean,
+                                            mapping.first(tile), own[0], machine.home(operation.outputs[0], tile));
+        }
+      });
+  if (gives_sum)
+    detail::add_up_tiles(machine, operation, sums, detail::added_sums(operation, tiles, machine.target()),
+                         is_norm && what.is_square == 0);
 }
 
 }  // namespace stagecraft::tiles
@@ -51572,18 +52061,13 @@ namespace stagecraft::tiles {
 
 /// All families but `custom`, which needs the call of its layer.
 inline void run_operation(tile_machine& machine, tile_operation const& operation) {
-  switch (operation.kind) {
-    case operation_kind::map: return run_map(machine, operation);
-    case operation_kind::reduce: return run_reduce(machine, operation);
-    case operation_kind::rows: return run_rows(machine, operation);
-    case operation_kind::rearrange: return run_rearrange(machine, operation);
-    case operation_kind::pool: return run_pool(machine, operation);
-    case operation_kind::convolution: return run_convolution(machine, operation);
-    case operation_kind::update: return run_update(machine, operation);
-    case operation_kind::table: return run_table(machine, operation);
-    case operation_kind::traced: return run_traced(machine, operation, run_operation);
-    default: return;
-  }
+  operation.what.visit([&](auto const& what) {
+    using family = std::remove_cvref_t<decltype(what)>;
+    if constexpr (std::is_same_v<family, traced_program>)
+      run_traced(machine, operation, run_operation);
+    else if constexpr (!std::is_same_v<family, own_layer_step> && !std::is_same_v<family, tensor_names>)
+      run(machine, operation, what);
+  });
 }
 
 }  // namespace stagecraft::tiles
@@ -51602,12 +52086,11 @@ constexpr auto written_tensors(lowered_step const& step) {
   return written;
 }
 
-constexpr bool has_operation(lowered_step const& step, operation_kind kind) {
+constexpr bool runs_own_layer(lowered_step const& step) {
   for (int k = 0; k < step.operation_count; ++k)
-    if (step.operations[k].kind == kind) return true;
+    if (step.operations[k].what.is<own_layer_step>()) return true;
   return false;
 }
-
 /// Calls f<0>() ... f<Count - 1>() until one whose number is `index`.
 template <int Count, class Function>
 void with_constant(int index, Function const& function) {
@@ -51649,7 +52132,7 @@ operation_cost run_step(tile_machine& machine, lowered_step const& step, std::in
   }
   for (int k = 0; k < step.operation_count; ++k) {
     machine.begin_operation(step_offset + layout.copies[k]);
-    if (step.operations[k].kind == operation_kind::custom)
+    if (step.operations[k].what.is<own_layer_step>())
       custom(step.operations[k]);
     else
       run_operation(machine, step.operations[k]);
@@ -51697,7 +52180,7 @@ class tile_step {
   }
 
  private:
-  static constexpr bool runs_own_layer = detail::has_operation(step, operation_kind::custom);
+  static constexpr bool runs_own_layer = detail::runs_own_layer(step);
   static bool load(call_type const& call, tile_tensor const& tensor, float* to) {
     auto const count = tensor.elements;
     switch (tensor.role) {
@@ -52281,20 +52764,9 @@ struct update_tiles {
 
 namespace stagecraft::detail {
 
-/// The layers that the weights belong to, by their numbers.
-template <class M>
-inline constexpr auto layers_of_weights = [] {
-  constexpr auto const& graph = graph_of<M>;
-  std::array<int, graph.parameters.size() + 1> result{};
-  int number = 0;
-  for (auto const& layer : graph.layers) {
-    for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) result[i] = number;
-    ++number;
-  }
-  return result;
-}();
 template <class M, std::size_t Weight>
-inline constexpr layer_info const& layer_info_of_weight = graph_of<M>.layers[layers_of_weights<M>[Weight]];
+inline constexpr layer_info const& layer_info_of_weight =
+    graph_of<M>.layers[graph_of<M>.layer_of_parameter(static_cast<int>(Weight))];
 
 template <class Job, std::size_t Weight>
 constexpr auto place_update() {
@@ -52320,7 +52792,7 @@ constexpr auto place_update() {
   auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
   int calls = 0;
   for (auto i = static_cast<std::size_t>(layer.first_call); calls < layer.call_count; ++i) {
-    if (graph.calls[i].layer != layers_of_weights<typename Job::model>[Weight]) continue;
+    if (!graph.layers[graph.calls[i].layer].has_parameter(static_cast<int>(Weight))) continue;
     ++calls;
     if (!variables::program.calls[i].needs_gradient) continue;
     result.accumulators[result.accumulator_count++] = variables::remote_accumulator(weight)
@@ -52551,7 +53023,7 @@ inline constexpr tile_code_assumptions assumed_tile_code{};
 struct step_code {
   std::uint64_t identity =
       0;  ///< steps with the same number are alike: they differ in nothing but where their data lie
-  std::uint64_t codelets[operation_kinds]{};  ///< of each operation_kind: a bit for each function
+  std::uint64_t codelets[tile_work::kinds]{};  ///< of each family: a bit for each function
   std::int64_t compute_sets = 0;
   std::int64_t exchanges = 0;
 
@@ -52567,13 +53039,16 @@ struct step_code {
       if (step.tensors[i].planned != nullptr) mix(step.tensors[i].planned->elements_per_tile);
     }
     auto const add = [&](tile_operation const& operation) {
-      codelets[static_cast<int>(operation.kind)] |= std::uint64_t{1} << (operation.function % 64);
-      mix(operation.kind);
-      mix(operation.function);
+      mix(operation.what.index());
+      operation.what.visit([&](auto const& what) {
+        int function = 0;
+        if constexpr (requires { what.function; }) function = static_cast<int>(what.function);
+        codelets[operation.what.index()] |= std::uint64_t{1} << (function % 64);
+        for (auto const word : std::bit_cast<std::array<std::uint64_t, sizeof(what) / sizeof(std::uint64_t)>>(what))
+          mix(word);
+      });
       for (int k = 0; k < operation.input_count; ++k) mix(operation.inputs[k]);
       for (int k = 0; k < operation.output_count; ++k) mix(operation.outputs[k]);
-      for (auto const size : operation.sizes) mix(size);
-      for (auto const scalar : operation.scalars) mix(std::bit_cast<std::uint32_t>(scalar));
       if (operation.formula != nullptr)
         for (auto const& formula_step : operation.formula->steps) mix(formula_step.apply);
     };
@@ -52597,7 +53072,7 @@ struct step_code {
   /// Another step behind this one.
   constexpr step_code& operator+=(step_code const& next) {
     identity = (identity ^ next.identity) * 1099511628211U;
-    for (int i = 0; i < 8; ++i) codelets[i] |= next.codelets[i];
+    for (int i = 0; i < tile_work::kinds; ++i) codelets[i] |= next.codelets[i];
     compute_sets += next.compute_sets;
     exchanges += next.exchanges;
     return *this;
@@ -52615,7 +53090,7 @@ class tile_code {
   }
 
   constexpr void add(step_code const& step) {
-    for (int i = 0; i < operation_kinds; ++i) codelets_[i] |= step.codelets[i];
+    for (int i = 0; i < tile_work::kinds; ++i) codelets_[i] |= step.codelets[i];
     if (outlines_ && !is_new(step.identity)) return;
     compute_sets_ += step.compute_sets;
     exchanges_ += step.exchanges;
@@ -52644,7 +53119,7 @@ class tile_code {
   }
 
   bool outlines_;
-  std::uint64_t codelets_[operation_kinds]{};
+  std::uint64_t codelets_[tile_work::kinds]{};
   std::int64_t compute_sets_ = 0;
   std::int64_t exchanges_ = 0;
   growing_array<std::uint64_t> known_;
@@ -53015,7 +53490,7 @@ class pass_profiler {
 /// The profiled steps of all passes.
 template <class Job>
 inline constexpr auto profiled_steps = array_of_each<planning_timetable<Job>.passes()>(
-    []<int Pass>() { return std::span<profiled_step const>(profiled_steps_of<Job, Pass>); });
+    []<int Pass>() { return tracing::array_view<profiled_step const>(profiled_steps_of<Job, Pass>); });
 
 }  // namespace stagecraft::detail
 
@@ -54280,15 +54755,15 @@ namespace stagecraft::pipeline {
 /// exclusive part its weights and state, and whose temporaries include tensors that are carried along for later
 /// positions.
 struct partition_costs {
-  std::span<long long const> cycles = {};  ///< of each position, in any unit
-  std::span<long long const> transfer =
-      {};                             ///< of a cut right before each position, in the same unit; the first is not used
-  std::span<bool const> joined = {};  ///< whether a position is in the stage of the one before
-  std::span<long long const> exclusive = {};  ///< memory of each position
-  std::span<long long const> temporary = {};  ///< memory while a position is carried out
-  std::span<int const> kind = {};             ///< of each position, from 0; -1: shares nothing
-  std::span<long long const> shared = {};     ///< memory of each kind
-  long long capacity = -1;                    ///< memory of a stage; -1: any
+  tracing::array_view<long long const> cycles = {};  ///< of each position, in any unit
+  tracing::array_view<long long const> transfer =
+      {};  ///< of a cut right before each position, in the same unit; the first is not used
+  tracing::array_view<bool const> joined = {};          ///< whether a position is in the stage of the one before
+  tracing::array_view<long long const> exclusive = {};  ///< memory of each position
+  tracing::array_view<long long const> temporary = {};  ///< memory while a position is carried out
+  tracing::array_view<int const> kind = {};             ///< of each position, from 0; -1: shares nothing
+  tracing::array_view<long long const> shared = {};     ///< memory of each kind
+  long long capacity = -1;                              ///< memory of a stage; -1: any
 
   [[nodiscard]] constexpr int size() const { return static_cast<int>(cycles.size()); }
   [[nodiscard]] constexpr long long transfer_before(int position) const { return value(transfer, position); }
@@ -54318,7 +54793,7 @@ struct partition_costs {
   }
 
  private:
-  [[nodiscard]] static constexpr long long value(std::span<long long const> list, int position) {
+  [[nodiscard]] static constexpr long long value(tracing::array_view<long long const> list, int position) {
     return position < static_cast<int>(list.size()) ? list[position] : 0;
   }
   [[nodiscard]] constexpr int kind_of(int position) const {
@@ -54955,7 +55430,7 @@ inline constexpr partition least_partition_into =
 template <partition const& Partition>
 struct partition_stages {
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic&) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic&) {
     for (std::size_t i = 0; i < graph_of<M>.order.size(); ++i)
       of_call[graph_of<M>.order[i]] = Partition.stage_of(static_cast<int>(i));
   }
@@ -55054,7 +55529,7 @@ namespace stagecraft::detail {
 template <auto Training, class Machine, auto_pipeline_options Options>
 struct auto_stages {
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic& problem) {
     if constexpr (!is_ipu<Machine>) {
       problem = auto_pipeline_machine_problem<Machine>;
     } else if constexpr (fewest_stages<M, Options> > most_ipus<Machine, Options> || Options.max_ipus < 0) {
@@ -55269,7 +55744,7 @@ struct metric_call {
     requires(Metric.rules -> takes_ops)
   {
     auto const each = of.rules->call(of.options, ops, target, output);
-    return of.numbers.empty() ? each : each * of.numbers.as_tensor(ops);
+    return of.scales_columns ? each * of.numbers.as_tensor(ops) : each;
   }
 
   friend constexpr bool operator==(metric_call const&, metric_call const&) = default;
@@ -55288,7 +55763,7 @@ constexpr operations::trace trace_metric_sums(metrics::metric const& of, bool sp
   operations::extents const row_of_output{rows, columns};
   operations::extents const inputs[]{{rows, sparse_targets ? 1 : columns}, row_of_output, {rows, 1}};
   return operations::trace_call(
-      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+      [&](operations::tracer& ops, tracing::array_view<operations::tensor const> in) {
         ops.list().kind = "metric";
         auto const each = of.rules->call(of.options, ops, in[0], in[1]);
         if (each.rank() != 2 || each.length(0) != rows) {
@@ -55403,7 +55878,7 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
     if (each.output != Output) continue;
     if (each.metric.kind == metrics::metric_kind::confusion)
       check_numbers_of_metric(each.metric, Job::graph.layer_of(call).name, width, problem);
-    else if (!each.metric.numbers.empty() && each.metric.numbers.count != width)
+    else if (each.metric.scales_columns && each.metric.numbers.count != width)
       problem.report(1102, "metric '", each.metric.name(), "' has ", each.metric.numbers.count,
                      " numbers in its normalizer for the ", width, " values of output '",
                      Job::graph.layer_of(call).name, "'; give it one for each, or one for all");
@@ -55970,7 +56445,7 @@ class model_profile {
     return result;
   }
   /// The steps of a pass in their order; losses behind those of the last forward pass.
-  [[nodiscard]] static constexpr std::span<profiled_step const> steps(int number) {
+  [[nodiscard]] static constexpr tracing::array_view<profiled_step const> steps(int number) {
     return detail::profiled_steps<Job>[number];
   }
   [[nodiscard]] static constexpr std::string_view name_of(profiled_step const& step) {
@@ -56567,7 +57042,7 @@ struct idx_header {
 /// A whole IDX file in memory. `data` points into the bytes it was parsed from.
 struct idx_view {
   idx_header header;
-  std::span<unsigned char const> data;
+  tracing::array_view<unsigned char const> data;
 };
 
 /// IDX allows 255 dimensions; no data set has more than this.
@@ -56576,7 +57051,7 @@ inline constexpr std::size_t idx_max_header_bytes = 4 + 4 * idx_max_dimensions;
 
 /// Reads the header of an IDX file from the file's first bytes, `idx_max_header_bytes` of them or the whole file.
 /// `name` is what errors call the file. Throws file_error: E5002 if this is no IDX, E5003 if it ends too early.
-inline idx_header parse_idx_header(std::span<unsigned char const> bytes, std::string const& name) {
+inline idx_header parse_idx_header(tracing::array_view<unsigned char const> bytes, std::string const& name) {
   detail::complaint text(name);
   if (bytes.empty()) (text << "an IDX file, found an empty file").raise("E5003");
   for (std::size_t i = 0; i < bytes.size() && i < 2; ++i) {
@@ -56639,9 +57114,9 @@ inline void check_data_bytes(idx_header const& header, std::size_t found, std::s
 
 /// Reads a whole IDX file from memory; copies no data. `name` is what errors call the file. Throws file_error: E5002 if
 /// this is no IDX, E5003 if bytes are missing, E5004 if there are too many.
-inline idx_view parse_idx(std::span<unsigned char const> bytes, std::string const& name) {
+inline idx_view parse_idx(tracing::array_view<unsigned char const> bytes, std::string const& name) {
   idx_header header = parse_idx_header(bytes, name);
-  std::span<unsigned char const> const data = bytes.subspan(header.header_bytes);
+  tracing::array_view<unsigned char const> const data = bytes.subspan(header.header_bytes);
   check_data_bytes(header, data.size(), name);
   return {static_cast<idx_header&&>(header), data};
 }
@@ -56656,15 +57131,13 @@ namespace stagecraft::datasets {
 
 /// Replaces `bytes` by the first `limit` bytes, or all there are, of what `compressed` holds; asks for memory only as
 /// it fills. `name` is what errors call the file. Returns whether that was all.
-using decompressor = bool (*)(std::span<unsigned char const> compressed, std::vector<unsigned char>& bytes,
+using decompressor = bool (*)(tracing::array_view<unsigned char const> compressed, std::vector<unsigned char>& bytes,
                               std::size_t limit, std::string const& name);
 
 namespace detail {
 
 /// Set by <stagecraft/datasets/gzip.hpp>, before main; the library itself needs no zlib.
 inline constinit decompressor gzip_decompressor = nullptr;
-
-// Templates, so that only programs that read such files compile them.
 
 [[noreturn]] inline void refuse_unreadable(std::string const& path) {
   char const* const reason = std::strerror(errno);
@@ -56705,16 +57178,18 @@ class open_file {
   std::FILE* file_;
 };
 
-inline bool is_gzip(std::span<unsigned char const> bytes) {
+inline bool is_gzip(tracing::array_view<unsigned char const> bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
 /// The whole of an IDX file and one byte more, to notice a file that is too long.
 inline std::size_t bytes_to_read(idx_header const& header) { return header.header_bytes + header.data_bytes + 1; }
 
+// What reads whole files are templates, so that only programs that read some compile it.
+
 /// The IDX file inside a gzip file.
 template <class Bytes = std::vector<unsigned char>>
-Bytes gunzip_idx(std::span<unsigned char const> compressed, std::string const& name) {
+Bytes gunzip_idx(tracing::array_view<unsigned char const> compressed, std::string const& name) {
   if (gzip_decompressor == nullptr) {
     complaint text(name);
     text << "a plain IDX file, found a gzip file: include <stagecraft/datasets/gzip.hpp> in the program and link zlib "
@@ -57401,7 +57876,7 @@ struct functional : models::callable_model<Derived> {
     }
   }
 
-  static constexpr auto trace(tracing::model_builder& builder, std::span<symbolic_tensor const>) {
+  static constexpr auto trace(tracing::model_builder& builder, tracing::array_view<symbolic_tensor const>) {
     return Derived::build(builder);
   }
 };
@@ -57422,7 +57897,7 @@ namespace stagecraft::detail {
 
 /// Calls `model.call(builder, x...)` with the tensors of a span; the number of inputs is part of the type.
 template <std::size_t... Index>
-constexpr auto call_subclass(auto& model, model_builder& builder, std::span<symbolic_tensor const> tensors,
+constexpr auto call_subclass(auto& model, model_builder& builder, tracing::array_view<symbolic_tensor const> tensors,
                              std::index_sequence<Index...>) {
   return model.call(builder, tensors[Index]...);
 }
@@ -57437,12 +57912,13 @@ constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
                    type_name<Subclass>(), ", input{28, 28}>");
     return problem;
   }
-  constexpr bool callable = requires(Subclass& subclass, model_builder& builder, std::span<symbolic_tensor const> x) {
-    subclass.call(builder, x[Index]...);
-  };
+  constexpr bool callable =
+      requires(Subclass& subclass, model_builder& builder, tracing::array_view<symbolic_tensor const> x) {
+        subclass.call(builder, x[Index]...);
+      };
   if constexpr (callable) {
     using result = decltype(std::declval<Subclass&>().call(
-        std::declval<model_builder&>(), std::declval<std::span<symbolic_tensor const>&>()[Index]...));
+        std::declval<model_builder&>(), std::declval<tracing::array_view<symbolic_tensor const>&>()[Index]...));
     return check_result<Subclass, result>("call");
   } else {
     constexpr int count = sizeof...(Index);
@@ -57511,7 +57987,7 @@ struct built_model : model_base {
     return detail::check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
   }
 
-  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const>) {
+  static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const>) {
     Subclass subclass{};
     return call(builder, subclass);
   }
@@ -57644,7 +58120,7 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
   }
 
   /// Calls one layer after the other. Inside another model the input comes from there; an own `input` must agree.
-  static constexpr symbolic_tensor trace(model_builder& builder, std::span<symbolic_tensor const> bound) {
+  static constexpr symbolic_tensor trace(model_builder& builder, tracing::array_view<symbolic_tensor const> bound) {
     symbolic_tensor x{&builder, 0};
     bool has_input = false;
     if (!bound.empty() && !detail::begins_with_input<Layers...>()) {
@@ -57811,7 +58287,7 @@ class table_text {
 /// Prints the lines of one table. `widths` are the ends of the columns as fractions of a line.
 class table_printer {
  public:
-  table_printer(summary_options const& options, int default_length, std::span<double const> widths)
+  table_printer(summary_options const& options, int default_length, tracing::array_view<double const> widths)
       : length_(options.line_length > 0 ? options.line_length : default_length), print_(options.print_fn) {
     for (double const width : widths) ends_.push_back(static_cast<std::size_t>(length_ * width));
   }
@@ -57866,11 +58342,11 @@ struct summary_row {
   bool is_input = false;
   bool is_model = false;
   /// Its outputs' shapes, without the batch: one, but for a nested model or a layer with several outputs.
-  std::span<shape const> output_shapes;
+  tracing::array_view<shape const> output_shapes;
   /// Its calls give different shapes; `output_shapes` is the first call's.
   bool has_several_shapes = false;
   /// The inputs of all its calls; empty for an input.
-  std::span<summary_connection const> connected_to;
+  tracing::array_view<summary_connection const> connected_to;
 
   [[nodiscard]] constexpr shape const& output_shape() const { return output_shapes[0]; }
 };
@@ -58031,8 +58507,8 @@ template <Model M>
 inline constexpr auto summary_rows = [] {
   auto const& tables = detail::frozen<detail::make_summary<M>>;
   auto rows = tables.rows;
-  std::span<shape const> shapes(tables.shapes);
-  std::span<summary_connection const> connections(tables.connections);
+  tracing::array_view<shape const> shapes(tables.shapes);
+  tracing::array_view<summary_connection const> connections(tables.connections);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto const shape_count = static_cast<std::size_t>(tables.shape_counts[i]);
     auto const connection_count = static_cast<std::size_t>(tables.connection_counts[i]);
@@ -58096,13 +58572,14 @@ struct summary_totals {
   return text;
 }
 
-[[gnu::cold]] inline void print_summary(std::span<summary_row const> rows, summary_totals const& model,
+[[gnu::cold]] inline void print_summary(tracing::array_view<summary_row const> rows, summary_totals const& model,
                                         summary_options const& options) {
   static constexpr double chain_widths[]{0.45, 0.85, 1.0};
   static constexpr double graph_widths[]{0.33, 0.55, 0.67, 1.0};
   bool const chain = model.sequential_like;
-  table_printer const table(options, chain ? 65 : 98,
-                            chain ? std::span<double const>(chain_widths) : std::span<double const>(graph_widths));
+  table_printer const table(
+      options, chain ? 65 : 98,
+      chain ? tracing::array_view<double const>(chain_widths) : tracing::array_view<double const>(graph_widths));
   table.title("Model", model.name);
   table.rule('_');
   table.row({"Layer (type)", "Output Shape", "Param #", "Connected to"});
@@ -58195,7 +58672,7 @@ inline constexpr partition even_partition = find_even_partition<M, Stages>();
 template <int Stages>
 struct even_stages {
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic& problem) {
     if constexpr (Stages < 2 || Stages > partition::capacity) {
       problem.report(2054, "even_pipeline is to divide model '", graph_of<M>.name(), "' into ", Stages,
                      Stages == 1 ? " stage" : " stages", "; a pipeline has 2 to ", partition::capacity);
@@ -58712,7 +59189,7 @@ struct stage_pattern {
   std::string_view text;
   int stage = 0;
   name_pattern const* pattern = nullptr;
-  std::span<bool const> matched;  ///< by layer
+  tracing::array_view<bool const> matched;  ///< by layer
 
   [[nodiscard]] constexpr std::string_view shown() const { return text.substr(0, 80); }
 };
@@ -58733,8 +59210,8 @@ constexpr std::size_t size_of_list(name_pattern_list<Pattern...>) {
 }
 
 /// E2052: a pattern cannot be read. E2051: one matches no layer. E2050: a layer is matched by none.
-constexpr void assign_by_name(graph_view const& graph, std::span<stage_pattern const> patterns, int stages,
-                              std::span<int> of_call, diagnostic& problem) {
+constexpr void assign_by_name(graph_view const& graph, tracing::array_view<stage_pattern const> patterns, int stages,
+                              tracing::array_view<int> of_call, diagnostic& problem) {
   for (auto const& [text, stage, pattern, matched] : patterns)
     if (pattern->failed())
       problem.report(2052, "the pattern '", text.substr(0, 80), "' of pipeline stage ", stage,
@@ -58782,7 +59259,7 @@ struct stages_by_name {
   }();
 
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic& problem) {
     check_arguments(problem);
     if (problem.failed()) return;
     stage_patterns<M, (std::size_t{0} + ... + size_of_list(list_patterns<Argument>()))> all;
@@ -58795,7 +59272,7 @@ struct stages_by_name {
  private:
   /// The stage of unmatched layers is that of all, until a pattern says otherwise.
   template <stage_argument One>
-  static constexpr void start_with(graph_view const& graph, std::span<int> of_call) {
+  static constexpr void start_with(graph_view const& graph, tracing::array_view<int> of_call) {
     if constexpr (is_stage_of_unmatched<typename decltype(One)::type>)
       for (int const call : graph.order) of_call[call] = One.value.stage;
   }
@@ -59233,8 +59710,8 @@ struct named_call {
 
 /// Sets the stages of a model's calls. `of_call` begins with `unassigned`. E3042 a name that is no layer's; E3043 a
 /// layer without a stage; E3044 not as many devices as stages; E3045 a name that is there twice.
-constexpr void assign_by_solution(graph_view const& graph, solution_reader const& solution, std::span<int> of_call,
-                                  diagnostic& problem) {
+constexpr void assign_by_solution(graph_view const& graph, solution_reader const& solution,
+                                  tracing::array_view<int> of_call, diagnostic& problem) {
   if (solution.problem.failed()) {
     problem = solution.problem;
     return;
@@ -59312,7 +59789,7 @@ struct solution_devices {
 template <auto const& Text>
 struct stages_of_solution {
   template <class M>
-  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+  static constexpr void assign_stages(tracing::array_view<int> of_call, diagnostic& problem) {
     using text_type = std::remove_cvref_t<decltype(Text)>;
     if constexpr (std::is_convertible_v<text_type const&, std::string_view>)
       assign_by_solution(graph_of<M>, solution_reader(text_of_solution(Text)), of_call, problem);
@@ -59362,7 +59839,7 @@ struct pipeline_summary_row {
   int pipeline_stage = unassigned;
   int nested_model = 0;          ///< the number of the nested model's call that it belongs to; 0: the model itself
   fixed_name nested_model_name;  ///< empty for the model itself
-  std::span<fixed_name const> input_layers;  ///< the layers and nested models whose outputs it takes
+  tracing::array_view<fixed_name const> input_layers;  ///< the layers and nested models whose outputs it takes
 };
 
 }  // namespace stagecraft::pipeline
@@ -59407,7 +59884,7 @@ template <Model M>
 inline constexpr auto pipeline_summary_rows = [] {
   auto const& graph = graph_of<M>;
   std::array<pipeline_summary_row, graph_of<M>.order.size()> rows{};
-  std::span<fixed_name const> names(detail::input_names<M>);
+  tracing::array_view<fixed_name const> names(detail::input_names<M>);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     int const index = graph.order[i];
     auto const& call = graph.call(index);
@@ -59444,14 +59921,14 @@ inline void print_nested_titles(table_printer const& table, graph_view const& gr
   table.rule('-');
 }
 
-inline void print_pipeline_summary(graph_view const& graph, std::span<pipeline_summary_row const> rows,
+inline void print_pipeline_summary(graph_view const& graph, tracing::array_view<pipeline_summary_row const> rows,
                                    summary_options const& options) {
   static constexpr double sequential_widths[]{0.5, 1.0};
   static constexpr double graph_widths[]{0.4, 0.8, 1.0};
   bool const sequential = graph.kind() == model_kind::sequential;
-  table_printer const table(
-      options, sequential ? 60 : 89,
-      sequential ? std::span<double const>(sequential_widths) : std::span<double const>(graph_widths));
+  table_printer const table(options, sequential ? 60 : 89,
+                            sequential ? tracing::array_view<double const>(sequential_widths)
+                                       : tracing::array_view<double const>(graph_widths));
   table.title("Model", graph.name());
   table.rule('_');
   if (sequential)
@@ -59951,23 +60428,13 @@ class callback {
 
 namespace stagecraft::detail {
 
-/// Python's repr of a float, or, for float, numpy's text of a float32: the shortest digits that read back to the same
-/// value, in scientific notation below 1e-4 and from 1e16 on. Numpy compares the value itself with 1e-4, so that the
-/// float next to 1e-4, which is smaller, is 1e-04; Python compares the exponent of the digits.
-template <class Float>
-[[nodiscard, gnu::cold]] std::string python_repr(Float value) {
-  if (value != value) return "nan";
-  if (value - value != 0) return value > 0 ? "inf" : "-inf";
-  char buffer[40];
-  auto const end = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific).ptr;
-  std::string text(buffer, end);
+/// Digits in scientific notation as Python has them, those of small and very large numbers as they are.
+[[nodiscard, gnu::cold]] inline std::string spell_python_number(std::string text, bool is_tiny_float, bool is_float) {
   std::size_t const e = text.find('e');
   int exponent = 0;
   for (std::size_t i = e + 2; i < text.size(); ++i) exponent = exponent * 10 + (text[i] - '0');
   if (text[e + 1] == '-') exponent = -exponent;
-  auto const magnitude = static_cast<double>(value < 0 ? -value : value);
-  bool const tiny = sizeof(Float) == sizeof(float) ? magnitude != 0 && magnitude < 1e-4 : exponent < -4;
-  if (tiny || exponent >= 16) return text;
+  if ((is_float ? is_tiny_float : exponent < -4) || exponent >= 16) return text;
 
   std::string digits, plain;
   for (std::size_t i = 0; i < e; ++i)
@@ -59979,6 +60446,20 @@ template <class Float>
   auto const whole = static_cast<std::size_t>(exponent) + 1;
   if (digits.size() <= whole) return plain.append(digits).append(whole - digits.size(), '0').append(".0");
   return plain.append(digits, 0, whole).append(".").append(digits, whole);
+}
+
+/// Python's repr of a float, or, for float, numpy's text of a float32: the shortest digits that read back to the same
+/// value, in scientific notation below 1e-4 and from 1e16 on. Numpy compares the value itself with 1e-4, so that the
+/// float next to 1e-4, which is smaller, is 1e-04; Python compares the exponent of the digits.
+template <class Float>
+[[nodiscard, gnu::cold]] std::string python_repr(Float value) {
+  if (value != value) return "nan";
+  if (value - value != 0) return value > 0 ? "inf" : "-inf";
+  char buffer[40];
+  auto const end = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific).ptr;
+  auto const magnitude = static_cast<double>(value < 0 ? -value : value);
+  return spell_python_number(std::string(buffer, end), magnitude != 0 && magnitude < 1e-4,
+                             sizeof(Float) == sizeof(float));
 }
 
 }  // namespace stagecraft::detail
@@ -61040,7 +61521,7 @@ class sample_source {
   [[nodiscard]] int sample_size() const noexcept { return sample_size_; }
 
   /// Writes the samples with these numbers to `destination`, one after the other.
-  [[gnu::noinline]] void gather(std::span<std::int32_t const> rows, float* destination) const {
+  [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, float* destination) const {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (i + 1 < rows.size()) prefetch(rows[i + 1]);
       reader_->to_float(numbers_, offset(rows[i]), sample_size_, destination);
@@ -61052,7 +61533,7 @@ class sample_source {
     reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
   }
   /// The same as whole numbers; for class numbers.
-  [[gnu::noinline]] void gather(std::span<std::int32_t const> rows, std::int32_t* destination) const {
+  [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, std::int32_t* destination) const {
     for (std::int32_t const row : rows)
       for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));
   }
@@ -61366,9 +61847,9 @@ namespace stagecraft {
 struct export_options {
   /// Samples of a batch. 0: what the model's inputs say; if they do not, E5092.
   int batch_size = 0;
-  /// Sizes of batches, TensorFlow Serving's allowed_batch_sizes: increasing, up to the batch size (E5148), of a model
-  /// without stages. A batch has the least of them that holds the samples that wait; each is a program of its own.
-  /// None: the batch size alone.
+  /// Sizes of batches, TensorFlow Serving's allowed_batch_sizes: up to 16, increasing to the batch size (E5148), of a
+  /// model without stages. A batch has the least of them that holds the samples that wait; each is a program of its
+  /// own. None: the batch size alone.
   std::vector<int> allowed_batch_sizes = {};
   /// Names of the outputs; none: "output_0", "output_1" and so on. Another number than the outputs', and equal
   /// ones, are E5093.
@@ -61604,7 +62085,7 @@ class row_weights {
   [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
 
   /// Writes one weight per row.
-  [[gnu::noinline]] void gather(std::span<std::int32_t const> rows, float* destination) const {
+  [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, float* destination) const {
     if (sample_weight_.given()) {
       sample_weight_.gather(rows, destination);
     } else {
@@ -61707,7 +62188,8 @@ namespace stagecraft::trainers {
 /// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing
 /// or too many, as in Keras.
 /// \param argument the argument's name, for example "x", "y" or "validation_data.y"
-[[gnu::cold]] inline void check_shapes(char const* argument, sample_set const& found, std::span<shape const> expected) {
+[[gnu::cold]] inline void check_shapes(char const* argument, sample_set const& found,
+                                       tracing::array_view<shape const> expected) {
   int const count = static_cast<int>(expected.size());
   if (found.size() != count) {
     detail::throw_data_error("E4010", "%s: expected %d %s, found %d", argument, count, count == 1 ? "array" : "arrays",
@@ -62296,7 +62778,7 @@ class asynchronous_callbacks {
     std::atomic<bool> stops = false;
 
     call_hooks(trainable* of, callback_list* called) : model(of), callbacks(called) {}
-    void operator()(std::int64_t step, std::span<values_of_one const> results) {
+    void operator()(std::int64_t step, tracing::array_view<values_of_one const> results) {
       auto const batch = static_cast<int>(step);
       values_of_all all;
       std::copy(results.begin(), results.end(), all.begin());
@@ -62479,7 +62961,7 @@ class batch_supply {
   virtual void continue_epoch(int epoch, int batches) = 0;
   /// Fills the arrays with the batch of this number in its epoch, and tells which rows it has: numbers go up, and the
   /// last one may be asked for again.
-  [[nodiscard]] virtual std::span<std::int32_t const> batch(int number) = 0;
+  [[nodiscard]] virtual tracing::array_view<std::int32_t const> batch(int number) = 0;
   /// How many samples the epoch's batches before this one had, which has been filled.
   [[nodiscard]] virtual std::ptrdiff_t first_sample(int number) const = 0;
 };
@@ -62522,7 +63004,8 @@ class order_generator {
 namespace stagecraft::trainers {
 
 /// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
-constexpr void shuffle_order(std::span<std::int32_t> order, std::uint64_t seed, std::uint64_t epoch) noexcept {
+constexpr void shuffle_order(tracing::array_view<std::int32_t> order, std::uint64_t seed,
+                             std::uint64_t epoch) noexcept {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   detail::order_generator generator(seed, epoch);
   for (std::size_t i = order.size(); i > 1; --i) {
@@ -62574,13 +63057,14 @@ class epoch_order {
 
   /// The samples of one of the epoch's batches, of which the data have `batches`; fewer than `batch_size` in a last one
   /// that is not full.
-  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size, int batches) const {
+  [[nodiscard]] tracing::array_view<std::int32_t const> batch(int index, int batch_size, int batches) const {
     if (supply_ != nullptr) return supply_->batch(index);
     index += first_;
     auto const& order = index < batches || next_.empty() ? order_ : next_;
     std::size_t const first = static_cast<std::size_t>(index % batches) * static_cast<std::size_t>(batch_size);
     std::size_t const left = order.size() - first;
-    return std::span(order).subspan(first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
+    return tracing::array_view<std::int32_t const>(order).subspan(
+        first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
   }
   /// The number of the batch's first sample among those that the epoch visits.
   [[nodiscard]] std::ptrdiff_t first_sample(int index, int batch_size) const {
@@ -62656,8 +63140,9 @@ class batch_loader {
 
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
 
+  // One per kind of destination, whatever brings batches there.
   template <class Destination>
-  void load_inputs(Destination& to, std::span<std::int32_t const> rows) const {
+  [[gnu::noinline]] void load_inputs(Destination& to, tracing::array_view<std::int32_t const> rows) const {
     for (int i = 0; i < Session::input_count(); ++i) {
       float* const input = to.input(i);
       x_[i].gather(rows, input);
@@ -62669,7 +63154,7 @@ class batch_loader {
   }
 
   template <class Destination>
-  void load(Destination& to, std::span<std::int32_t const> rows) const {
+  void load(Destination& to, tracing::array_view<std::int32_t const> rows) const {
     load_inputs(to, rows);
     load_targets(to, rows, std::make_index_sequence<outputs>{});
   }
@@ -62679,9 +63164,9 @@ class batch_loader {
   void check_classes(std::vector<class_weight_entry> const& class_weight) const {
     if (outputs > 1)
       detail::throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
-    if (Session::rows_per_sample(0) > 1)
+    if (Session::class_numbers(0) > 1)
       detail::throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
-                               Session::rows_per_sample(0));
+                               Session::class_numbers(0));
     check_class_weight(class_weight, y_[0]);
   }
 
@@ -62689,11 +63174,12 @@ class batch_loader {
   static constexpr auto batch = static_cast<std::size_t>(Session::batch);
 
   template <class Destination, std::size_t... Output>
-  void load_targets(Destination& to, std::span<std::int32_t const> rows, std::index_sequence<Output...>) const {
+  void load_targets(Destination& to, tracing::array_view<std::int32_t const> rows,
+                    std::index_sequence<Output...>) const {
     (load_target<Output>(to, rows), ...);
   }
   template <std::size_t Output, class Destination>
-  void load_target(Destination& to, std::span<std::int32_t const> rows) const {
+  [[gnu::noinline]] void load_target(Destination& to, tracing::array_view<std::int32_t const> rows) const {
     auto* const target = to.template target<Output>();
     y_[static_cast<int>(Output)].gather(rows, target);
     constexpr auto per_sample = static_cast<std::size_t>(Session::scales_per_sample(Output));
@@ -63033,7 +63519,8 @@ struct mean_of_scores {
   static constexpr std::size_t size = 1;
 
   template <class Target>
-  static void add(float const* prediction, Target const* target, double weight, std::span<double, size> sums) noexcept {
+  static void add(float const* prediction, Target const* target, double weight,
+                  tracing::array_view<double> sums) noexcept {
     sums[0] += score(prediction, target) * weight;
   }
   [[nodiscard]] static double result(metric_sums const& sums) { return sums.mean(0); }
@@ -63106,7 +63593,8 @@ class confusion_counter {
   static constexpr std::size_t size = 2 * between * static_cast<std::size_t>(labels);
 
   template <class Target>
-  static void add(float const* prediction, Target const* target, double weight, std::span<double, size> sums) noexcept {
+  static void add(float const* prediction, Target const* target, double weight,
+                  tracing::array_view<double> sums) noexcept {
     std::array<bool, Width> is_in_top{};
     if constexpr (Metric.k > 0 && Metric.k < Width) find_top(prediction, is_in_top);
     for (int column = 0; column < Width; ++column) {
@@ -63185,7 +63673,8 @@ struct class_matrix_counter {
   static constexpr std::size_t size = static_cast<std::size_t>(classes) * static_cast<std::size_t>(classes);
 
   template <class Target>
-  static void add(float const* prediction, Target const* target, double weight, std::span<double, size> sums) noexcept {
+  static void add(float const* prediction, Target const* target, double weight,
+                  tracing::array_view<double> sums) noexcept {
     int const predicted = class_of(prediction);
     int wanted = 0;
     if constexpr (std::is_same_v<Target, float>)
@@ -63244,7 +63733,7 @@ class traced_sums {
 
   template <class Target, class Weight>
   static void add_rows(float const* predictions, Target const* targets, int count, Weight const& weight,
-                       std::span<double, size> sums) noexcept {
+                       tracing::array_view<double> sums) noexcept {
     std::array<float, static_cast<std::size_t>(rows) * Width> some_predictions;
     std::array<float, static_cast<std::size_t>(rows) * target_width> some_targets;
     std::array<float, rows> weights;
@@ -63263,7 +63752,7 @@ class traced_sums {
 
  private:
   static void add_some(float const* predictions, float const* targets, float const* weights,
-                       std::span<double, size> sums) noexcept {
+                       tracing::array_view<double> sums) noexcept {
     using runner = plan_runner<>;
     alignas(64) std::array<float, static_cast<std::size_t>(runner::floats(plan)) + 1> memory;
     std::array<float*, plan.nodes.size()> addresses;
@@ -63308,8 +63797,9 @@ class metric_state {
   /// \param weights null, or so many weights for so many rows, to be multiplied by `factor`: a row has the first one of
   /// its own, or shares one with its neighbours
   template <class Target>
-  void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr, int factor = 1,
-              int weights_per_sample = 1, int rows_per_sample = 1) noexcept {
+  [[gnu::noinline]] void update(float const* predictions, Target const* targets, int rows,
+                                float const* weights = nullptr, int factor = 1, int weights_per_sample = 1,
+                                int rows_per_sample = 1) noexcept {
     add(predictions, targets, rows, [&](int row) {
       return weights == nullptr
                  ? 1.0F
@@ -63345,14 +63835,16 @@ class metric_state {
       else
         return 1;
     }();
-    if constexpr (requires { counter::add_rows(predictions, targets, rows, weight, std::span(sums_)); }) {
-      counter::add_rows(predictions, targets, rows, weight, std::span(sums_));
+    if constexpr (requires {
+                    counter::add_rows(predictions, targets, rows, weight, tracing::array_view<double>(sums_));
+                  }) {
+      counter::add_rows(predictions, targets, rows, weight, tracing::array_view<double>(sums_));
       for (int row = 0; row < rows; ++row) weight_ += static_cast<double>(weight(row));
     } else {
       for (int row = 0; row < rows; ++row) {
         auto const weight_of_row = static_cast<double>(weight(row));
         counter::add(predictions + std::ptrdiff_t{row} * Width, targets + std::ptrdiff_t{row} * target_width,
-                     weight_of_row, std::span(sums_));
+                     weight_of_row, tracing::array_view<double>(sums_));
         weight_ += weight_of_row;
       }
     }
@@ -63838,7 +64330,7 @@ auto call_model(Session& session, sample_set const& x) {
   batch_loader<Session> const data(x);
   check_one_batch(data.count(), Session::batch);
   if constexpr (Session::graph.is_stateful()) check_full_batches("x", data.count(), Session::batch, Session::batch);
-  auto const rows = std::span(samples_of_batch<Session::batch>).first(data.count());
+  auto const rows = tracing::array_view<std::int32_t const>(samples_of_batch<Session::batch>).first(data.count());
   std::array<float const*, Session::output_count> results{};
   session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
                [&](auto const& step) {
@@ -64479,11 +64971,8 @@ class pass_weights {
 
   /// Whether a layer of this stage has a weight.
   [[nodiscard]] static constexpr bool uses_weight(std::size_t parameter) {
-    for (auto const& step : pass.steps) {
-      auto const& layer = graph.layer_of(step.call);
-      auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (index >= 0 && index < layer.parameter_count) return true;
-    }
+    for (auto const& step : pass.steps)
+      if (graph.layer_of(step.call).has_parameter(static_cast<int>(parameter))) return true;
     return false;
   }
 
@@ -66289,13 +66778,13 @@ template <int Rows, int Vectors, class Visit>
   }(std::make_integer_sequence<int, Rows * Vectors>());
 }
 
-/// Calls finish(i, j, sum) with, for every i in [0, Rows) and j in [0, Vectors), the sum over all steps of
-/// left[i][where the step's left factor lies] * right[where its right factor lies + j * lanes...]. With LeftStep or
+/// Calls finish(i, j, sum) with, for every i in [0, Rows) and j in [0, Vectors), the sum over all steps, as Terms says,
+/// of left[i][where the step's left factor lies] * right[where its right factor lies + j * lanes...]. With LeftStep or
 /// RightStep that is not 0, it is the distance between steps, known at compile time. A function of its own: then GCC
 /// keeps all sums in registers.
-template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Finish>
+template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Terms = float_terms, class Finish>
 [[gnu::noinline]] void gathered_tile(float const* const* left, float const* right, step_runs const& runs,
-                                     Finish finish) {
+                                     Finish const& finish) {
   constexpr int width = lanes<Arch>;
   float const* row[Rows];
   batch<Arch> sum[Rows][Vectors];
@@ -66326,17 +66815,19 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
         for (int i = 0; i < Rows; ++i) {
           batch<Arch> const element(row[i][at]);
 #pragma GCC unroll 4
-          for (int j = 0; j < Vectors; ++j) sum[i][j] = fused_multiply_add(element, factor[j], sum[i][j]);
+          for (int j = 0; j < Vectors; ++j) sum[i][j] = Terms::add(element, factor[j], sum[i][j]);
         }
       }
     }
+  // What it says stays in registers, too: it might lie where something is stored.
+  Finish const own = finish;
   for_each_sum<Rows, Vectors>([&](auto i, auto j)
-                                  __attribute__((always_inline)) { finish(i, j, batch<Arch>(sum[i][j])); });
+                                  __attribute__((always_inline)) { own(i, j, batch<Arch>(sum[i][j])); });
 }
 
 /// The same for runs that are known at compile time and short: without loops.
-template <int Rows, int Vectors, step_runs Runs, class Arch, class Finish>
-[[gnu::noinline]] void short_gathered_tile(float const* const* left, float const* right, Finish finish) {
+template <int Rows, int Vectors, step_runs Runs, class Arch, class Terms = float_terms, class Finish>
+[[gnu::noinline]] void short_gathered_tile(float const* const* left, float const* right, Finish const& finish) {
   constexpr int width = lanes<Arch>;
   batch<Arch> sum[Rows][Vectors];
   float const* row[Rows];
@@ -66360,11 +66851,13 @@ template <int Rows, int Vectors, step_runs Runs, class Arch, class Finish>
     for (int i = 0; i < Rows; ++i) {
       batch<Arch> const element(row[i][at]);
 #pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = fused_multiply_add(element, factor[j], sum[i][j]);
+      for (int j = 0; j < Vectors; ++j) sum[i][j] = Terms::add(element, factor[j], sum[i][j]);
     }
   }
+  // What it says stays in registers, too: it might lie where something is stored.
+  Finish const own = finish;
   for_each_sum<Rows, Vectors>([&](auto i, auto j)
-                                  __attribute__((always_inline)) { finish(i, j, batch<Arch>(sum[i][j])); });
+                                  __attribute__((always_inline)) { own(i, j, batch<Arch>(sum[i][j])); });
 }
 
 }  // namespace stagecraft::kernels::detail
@@ -66589,6 +67082,11 @@ struct tile_plan {
   bool direct = false;
   /// Runs of all taps, if they are short enough to be done without loops; else no rows.
   step_runs short_runs = {};
+  /// So many panels, which follow one another, are computed for so many tiles before the next ones: then what the tiles
+  /// read of the source is in the first-level cache for all panels, and is found once.
+  int panels = 1;
+  int tiles_at_once = 1;
+  std::ptrdiff_t panel_stride = 0;
 };
 
 /// The most steps of a tile that is worth the code of `direct`, and of `short_runs`.
@@ -66606,14 +67104,14 @@ struct correlation_output {
   bool last;
   Epilogue const& epilogue;
 
-  /// Stores `rows` rows of a tile that are kept in memory; row i begins at element[i].
+  /// Stores `rows` rows of a tile that are kept in memory; the result's row of row i begins at element[i].
   template <tile_plan Plan, class Arch>
   void store(float const* sums, std::int64_t const* element, int rows) const {
     constexpr int width = lanes<Arch>;
     for (int i = 0; i < rows; ++i)
       for (int j = 0; j < Plan.vectors; ++j, sums += width) {
         int const count = Plan.columns - j * width;
-        std::int64_t const at = element[i] + j * width;
+        std::int64_t const at = element[i] + first_column + j * width;
         batch<Arch> sum = batch<Arch>::load_aligned(sums);
         if (count >= width) {
           if (add) sum = sum + batch<Arch>::load_unaligned(result + at);
@@ -66641,20 +67139,22 @@ struct keep_sums {
 /// Stores complete sums, of which the first Columns columns count.
 template <int Columns, class Arch, class Epilogue>
 struct store_sums {
-  correlation_output<Epilogue> const& output;
+  float* result;
+  int first_column;
   std::int64_t const* element;
+  Epilogue epilogue;
 
   template <class Row, class Vector>
   [[gnu::always_inline]] void operator()(Row i, Vector j, batch<Arch> const& sum) const {
     constexpr int count = Columns - Vector::value * lanes<Arch>;
-    std::int64_t const at = element[i] + j * lanes<Arch>;
-    store_lanes<(count < lanes<Arch> ? count : lanes<Arch>)>(
-        output.epilogue(sum, output.first_column + j * lanes<Arch>, at), output.result + at);
+    std::int64_t const at = element[i] + first_column + j * lanes<Arch>;
+    store_lanes<(count < lanes<Arch> ? count : lanes<Arch>)>(epilogue(sum, first_column + j * lanes<Arch>, at),
+                                                             result + at);
   }
 };
 
 /// Tiles [first, last) of a class; only tap rows [from_row, to_row) are summed.
-template <tile_plan Plan, class Arch, class Epilogue>
+template <tile_plan Plan, class Arch, class Terms, class Epilogue>
 void correlate_class(correlation const& shape, tap_class const& row, tap_class const& column, int from_row, int to_row,
                      float const* source, float const* filter, std::int64_t first, std::int64_t last,
                      correlation_output<Epilogue> const& output) {
@@ -66677,39 +67177,48 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
 
   std::int64_t const pixels = static_cast<std::int64_t>(shape.samples) * row.count * column.count;
   pixel_cursor cursor(shape, row, column, first * Plan.height);
-  for (std::int64_t tile = first; tile < last; ++tile) {
+  for (std::int64_t tile = first; tile < last; tile += Plan.tiles_at_once) {
+    int const tiles = last - tile < Plan.tiles_at_once ? static_cast<int>(last - tile) : Plan.tiles_at_once;
     std::int64_t const pixels_left = pixels - tile * Plan.height;
-    int const height = pixels_left < Plan.height ? static_cast<int>(pixels_left) : Plan.height;
-    float const* left[Plan.height];
-    std::int64_t element[Plan.height];
-    for (int i = 0; i < Plan.height; ++i) {
+    int const rows = pixels_left < tiles * Plan.height ? static_cast<int>(pixels_left) : tiles * Plan.height;
+    float const* left[Plan.tiles_at_once * Plan.height];
+    std::int64_t element[Plan.tiles_at_once * Plan.height];
+    for (int i = 0; i < rows; ++i) {
       left[i] = source + cursor.source;
-      element[i] = cursor.result + output.first_column;
-      if (i + 1 < height) cursor.advance();
+      element[i] = cursor.result;
+      cursor.advance();
     }
-    cursor.advance();
-    if constexpr (Plan.direct) {
-      if (direct && height == Plan.height) {
-        store_sums<Plan.columns, Arch, Epilogue> const store{output, element};
-        if constexpr (Plan.short_runs.rows > 0) {
-          if (short_runs) {
-            short_gathered_tile<Plan.height, Plan.vectors, Plan.short_runs, Arch>(left, filter, store);
+    for (int i = rows; i < tiles * Plan.height; ++i) left[i] = left[rows - 1];
+    correlation_output<Epilogue> to = output;
+    float const* right = filter;
+    for (int panel = 0; panel < Plan.panels; ++panel, right += Plan.panel_stride, to.first_column += Plan.panel)
+      for (int first_row = 0; first_row < rows; first_row += Plan.height) {
+        int const height = rows - first_row < Plan.height ? rows - first_row : Plan.height;
+        if constexpr (Plan.direct) {
+          if (direct && height == Plan.height) {
+            store_sums<Plan.columns, Arch, Epilogue> const store{to.result, to.first_column, element + first_row,
+                                                                 to.epilogue};
+            if constexpr (Plan.short_runs.rows > 0) {
+              if (short_runs) {
+                short_gathered_tile<Plan.height, Plan.vectors, Plan.short_runs, Arch, Terms>(left + first_row, right,
+                                                                                             store);
+                continue;
+              }
+            }
+            gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs, store);
             continue;
           }
         }
-        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch>(left, filter, runs, store);
-        continue;
+        alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
+        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs,
+                                                                             keep_sums<Plan.vectors, Arch>{sums});
+        to.template store<Plan, Arch>(sums, element + first_row, height);
       }
-    }
-    alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
-    gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch>(left, filter, runs,
-                                                                  keep_sums<Plan.vectors, Arch>{sums});
-    output.template store<Plan, Arch>(sums, element, height);
   }
 }
 
-/// Tiles [first, last) of a panel; `filter` is the panel.
-template <tile_plan Plan, class Arch, class Epilogue>
+/// Tiles [first, last) of a panel, or of the plan's panels; `filter` is the first.
+template <tile_plan Plan, class Arch, class Terms = float_terms, class Epilogue>
 void correlate(correlation const& shape, float const* source, float const* filter, std::int64_t first,
                std::int64_t last, correlation_output<Epilogue> output) {
   int const row_steps = shape.columns.taps * shape.channels;
@@ -66728,7 +67237,7 @@ void correlate(correlation const& shape, float const* source, float const* filte
       std::int64_t const from = first > begin ? first - begin : 0;
       std::int64_t const to = last - begin < tiles ? last - begin : tiles;
       if (from < to)
-        correlate_class<Plan, Arch>(shape, row, column, from_row, to_row, source, filter, from, to, output);
+        correlate_class<Plan, Arch, Terms>(shape, row, column, from_row, to_row, source, filter, from, to, output);
       begin += tiles;
     });
     from_row = to_row;
@@ -66776,10 +67285,17 @@ struct forward_correlation {
   }};
 };
 
+/// The most weights of panels that are computed together; the least tiles; and about how many floats of the source are
+/// read by the tiles that go from panel to panel: what stays in the first-level cache beside one.
+inline constexpr int most_together_weights = 16384;
+inline constexpr int least_together_tiles = 32;
+inline constexpr int together_source = 3072;
+
 /// How a panel of which so many filters count is computed.
 template <int Batch, convolution_shape Shape, class Arch>
 [[nodiscard]] consteval tile_plan forward_plan(int columns) {
   using layout = packed_filter<Shape, Arch>;
+  constexpr int panels = Shape.group_filters() / layout::panel_columns;
   tile_plan plan;
   if (columns == 0) return plan;
   plan.vectors = (columns + lanes<Arch> - 1) / lanes<Arch>;
@@ -66787,6 +67303,15 @@ template <int Batch, convolution_shape Shape, class Arch>
   plan.panel = layout::panel_columns;
   plan.columns = columns;
   plan.direct = Shape.steps() <= most_direct_steps;
+  // The panels together stay in the caches, and there are enough tiles to be shared.
+  if (panels > 1 && Shape.group_filters() % layout::panel_columns == 0 &&
+      Shape.steps() * Shape.group_filters() <= most_together_weights &&
+      forward_correlation<Batch, Shape>::parts[0].tiles(plan.height) >= least_together_tiles) {
+    plan.panels = panels;
+    int const most = together_source / (plan.height * Shape.steps());
+    plan.tiles_at_once = most < 1 ? 1 : most < 8 ? most : 8;
+    plan.panel_stride = layout::panel_stride;
+  }
   if (Shape.steps() > most_short_steps) return plan;
   std::ptrdiff_t const right_column = static_cast<std::ptrdiff_t>(Shape.group_channels()) * plan.panel;
   plan.short_runs = {.rows = Shape.kernel_height,
@@ -66811,7 +67336,7 @@ inline constexpr long long convolution_workspace = 0;
 /// Batch x output of the shape, channels last; w: packed_filter<Shape, Arch>. Where a filter has more than 2048 steps,
 /// y holds partial sums before the epilogue is called.
 template <int Batch, convolution_shape Shape, bool Accumulate, class Arch = default_architecture,
-          class Epilogue = no_epilogue>
+          class Terms = detail::float_terms, class Epilogue = no_epilogue>
 void convolution(float const* x, float const* w, float* /*workspace*/, float* y, Epilogue const& epilogue = {},
                  share part = {}) {
   using layout = packed_filter<Shape, Arch>;
@@ -66821,24 +67346,25 @@ void convolution(float const* x, float const* w, float* /*workspace*/, float* y,
   constexpr int whole = filters / panel;
   constexpr detail::tile_plan whole_plan = detail::forward_plan<Batch, Shape, Arch>(panel);
   constexpr detail::tile_plan rest_plan = detail::forward_plan<Batch, Shape, Arch>(filters % panel);
+  constexpr int passes = whole / whole_plan.panels;
   constexpr std::int64_t whole_tiles = whole == 0 ? 0 : shape[0].tiles(whole_plan.height);
   constexpr std::int64_t rest_tiles = filters % panel == 0 ? 0 : shape[0].tiles(rest_plan.height);
 
-  share::range const range = part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
+  share::range const range = part.of(Shape.groups * (passes * whole_tiles + rest_tiles));
   std::int64_t begin = 0;
   auto const correlate = [&]<detail::tile_plan Plan>(int group, int p, std::int64_t tiles) {
     std::int64_t const first = range.first > begin ? range.first - begin : 0;
     std::int64_t const last = range.last - begin < tiles ? range.last - begin : tiles;
     begin += tiles;
     if (first >= last) return;
-    detail::correlate<Plan, Arch>(
+    detail::correlate<Plan, Arch, Terms>(
         shape[0], x + group * Shape.group_channels(),
         w + static_cast<std::int64_t>(group) * layout::size + static_cast<std::int64_t>(p) * layout::panel_stride,
         first, last, detail::correlation_output<Epilogue>{y, group * filters + p * panel, Accumulate, false, epilogue});
   };
   for (int group = 0; group < Shape.groups; ++group) {
     if constexpr (whole > 0)
-      for (int p = 0; p < whole; ++p) correlate.template operator()<whole_plan>(group, p, whole_tiles);
+      for (int p = 0; p < passes; ++p) correlate.template operator()<whole_plan>(group, p, whole_tiles);
     if constexpr (rest_tiles > 0) correlate.template operator()<rest_plan>(group, whole, rest_tiles);
   }
 }
@@ -66863,14 +67389,9 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// About how many outputs are summed before the sums go to memory, at most.
-inline constexpr int most_block_outputs = 576;
-
-/// The same for one shape. Where a step reads much of x, a panel's part of dy should stay in the first-level cache, if
-/// the gradient is small enough to be added to so often.
-template <convolution_shape Shape>
-inline constexpr int block_outputs =
-    Shape.group_channels() >= 64 && Shape.steps() * Shape.group_filters() <= 65536 ? 128 : most_block_outputs;
+/// About how many outputs are summed before the sums go to memory, at most: so many that each tile has long sums, and
+/// so few that a panel's part of dy stays in the first-level cache, beside what a tile reads of x.
+inline constexpr int most_block_outputs = 392;
 
 /// Taps by the outputs that they meet, and how the outputs are cut into blocks: some rows of a sample, or some samples.
 template <int Batch, convolution_shape Shape>
@@ -66900,13 +67421,15 @@ struct filter_correlation {
       .column_class_count = column_classes.count,
   }};
   static constexpr int outputs = Shape.output_height() * Shape.output_width();
-  static constexpr int most = block_outputs<Shape>;
-  static constexpr int row_blocks = outputs > most ? (outputs + most / 2) / most : 1;
+  static constexpr int row_blocks = outputs > most_block_outputs
+                                        ? (outputs + most_block_outputs / 2) / most_block_outputs
+                                        : 1;
   static constexpr int block_rows = (Shape.output_height() + row_blocks - 1) / row_blocks;
-  static constexpr int most_samples = outputs > most ? 1 : most / outputs;
+  static constexpr int most_samples = outputs > most_block_outputs ? 1 : most_block_outputs / outputs;
   static constexpr int block_samples = most_samples < Batch ? most_samples : Batch;
-  /// Whether the panel's part of dy is copied first: where it lies in pieces, and is read often.
-  static constexpr bool copies = Shape.filters > 64 && Shape.steps() >= 48;
+  /// Whether a panel's part of dy is copied first: where it lies in pieces, and is read often.
+  template <class Arch>
+  static constexpr bool copies = (Shape.filters > packed_filter<Shape, Arch>::panel_columns) && Shape.steps() >= 48;
 
   /// How a panel of which so many filters count is computed: in two tiles at least, for two threads.
   template <class Arch>
@@ -66953,8 +67476,8 @@ void copy_outputs(output_block const& block, pixel_grid const& distances, int wi
 }
 
 /// Tiles [first, last) of a class of taps, summed over a block of outputs. x and dy begin with the block's first
-/// sample.
-template <tile_plan Plan, class Arch>
+/// sample. DyStep: the floats between pixels of dy, or 0 if they are many.
+template <tile_plan Plan, int DyStep, class Arch, class Terms>
 void filter_gradient_class(correlation const& shape, filter_distances const& distances, tap_class const& row,
                            tap_class const& column, output_block const& block, float const* x, float const* dy,
                            std::int64_t first, std::int64_t last, correlation_output<no_epilogue> const& output) {
@@ -66990,7 +67513,6 @@ void filter_gradient_class(correlation const& shape, filter_distances const& dis
           (c * shape.columns.stride + shape.columns.origin + column.tap * shape.columns.dilation) * distances.x.pixel +
           channel;
       element[i] =
-          output.first_column +
           static_cast<std::int64_t>((r * distances.kernel_width + c) * distances.channels + channel) * Plan.panel;
       if (i + 1 >= height || ++channel < distances.channels) continue;
       channel = 0;
@@ -66999,13 +67521,14 @@ void filter_gradient_class(correlation const& shape, filter_distances const& dis
       ++r;
     }
     alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
-    gathered_tile<Plan.height, Plan.vectors, 0, 0, Arch>(left, dy, runs, keep_sums<Plan.vectors, Arch>{sums});
+    gathered_tile<Plan.height, Plan.vectors, 0, DyStep, Arch, Terms>(left, dy, runs,
+                                                                     keep_sums<Plan.vectors, Arch>{sums});
     output.template store<Plan, Arch>(sums, element, height);
   }
 }
 
 /// Tiles [first, last) of a panel, summed over a block.
-template <tile_plan Plan, class Arch>
+template <tile_plan Plan, int DyStep, class Arch, class Terms>
 void filter_gradient_panel(correlation const& shape, filter_distances const& distances, output_block const& block,
                            float const* x, float const* dy, std::int64_t first, std::int64_t last,
                            correlation_output<no_epilogue> const& output) {
@@ -67014,7 +67537,8 @@ void filter_gradient_panel(correlation const& shape, filter_distances const& dis
     std::int64_t const tiles = (rows + Plan.height - 1) / Plan.height;
     std::int64_t const from = first > begin ? first - begin : 0;
     std::int64_t const to = last - begin < tiles ? last - begin : tiles;
-    if (from < to) filter_gradient_class<Plan, Arch>(shape, distances, row, column, block, x, dy, from, to, output);
+    if (from < to)
+      filter_gradient_class<Plan, DyStep, Arch, Terms>(shape, distances, row, column, block, x, dy, from, to, output);
     begin += tiles;
   });
 }
@@ -67024,7 +67548,7 @@ void filter_gradient_panel(correlation const& shape, filter_distances const& dis
 /// Floats of workspace that `convolution_filter_gradient` needs, for each thread.
 template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long convolution_filter_gradient_workspace =
-    detail::filter_correlation<detail::most_block_outputs, Shape>::copies
+    detail::filter_correlation<detail::most_block_outputs, Shape>::template copies<Arch>
         ? static_cast<long long>(detail::filter_correlation<detail::most_block_outputs, Shape>::block_samples) *
               detail::filter_correlation<detail::most_block_outputs, Shape>::block_rows * Shape.output_width() *
               packed_filter<Shape, Arch>::panel_columns
@@ -67032,7 +67556,8 @@ inline constexpr long long convolution_filter_gradient_workspace =
 
 /// dw (+)= the gradient of the filters. x: Batch x input and dy: Batch x output of the shape, channels last; up to a
 /// register behind dy's end may be read. dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
-template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
+          class Terms = detail::float_terms>
 void convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused]] float* workspace, float* dw,
                                  share part = {}) {
   using layout = packed_filter<Shape, Arch>;
@@ -67062,16 +67587,17 @@ void convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused
       if (first >= last) return;
       float const* right = dy_block + group * filters + p * panel;
       detail::filter_distances at = distances;
-      if constexpr (shape::copies) {
-        constexpr int width = Plan.vectors * lanes<Arch>;
+      constexpr int width = Plan.vectors * lanes<Arch>;
+      if constexpr (shape::template copies<Arch>) {
         detail::copy_outputs<Plan.vectors, Plan.columns - width + lanes<Arch>, Arch>(
             block, distances.dy, Shape.output_width(), right, workspace);
         at.dy.pixel = width;
-        at.dy.row = Shape.output_width() * at.dy.pixel;
+        at.dy.row = Shape.output_width() * width;
         at.dy.sample = (block.row_end - block.row) * at.dy.row;
         right = workspace - block.row * at.dy.row;
       }
-      detail::filter_gradient_panel<Plan, Arch>(
+      constexpr bool in_one_piece = shape::template copies<Arch> || Shape.filters == width;
+      detail::filter_gradient_panel<Plan, in_one_piece ? width : 0, Arch, Terms>(
           shape::parts[0], at, block, x_block + group * channels, right, first, last,
           detail::correlation_output<no_epilogue>{dw + static_cast<std::int64_t>(group) * layout::size +
                                                       static_cast<std::int64_t>(p) * layout::panel_stride,
@@ -67244,7 +67770,7 @@ inline constexpr long long convolution_input_gradient_workspace =
 /// x input of the shape, channels last; w: packed_filter<Shape, Arch>. dx may hold partial sums before the epilogue is
 /// called.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
-          class Epilogue = no_epilogue>
+          class Terms = detail::float_terms, class Epilogue = no_epilogue>
 void convolution_input_gradient(float const* dy, float const* w, float* workspace, float* dx, Epilogue const& epilogue,
                                 share part = {}) {
   using layout = packed_filter<Shape, Arch>;
@@ -67276,7 +67802,7 @@ void convolution_input_gradient(float const* dy, float const* w, float* workspac
       std::int64_t const last = range.last - phase_begin < tiles ? range.last - phase_begin : tiles;
       phase_begin += tiles;
       if (first < last)
-        detail::correlate<Plan, Arch>(
+        detail::correlate<Plan, Arch, Terms>(
             all.part[i], dy + group * filters, taps, first, last,
             detail::correlation_output<Epilogue>{dx, group * channels + p * panel, Accumulate, false, epilogue});
     }
@@ -67362,6 +67888,97 @@ struct operation<layers::conv2d_transpose> {
 
 }  // namespace stagecraft::cpu
 
+// ---- stagecraft/kernels/convolution/bfloat16_convolution.hpp
+// Convolutions of bfloat16, where the processor multiplies pairs of them: those of floats, of which each is a pair of
+// channels, of filters or of samples. Keras counterpart: tf.nn.convolution of tf.bfloat16.
+
+namespace stagecraft::kernels {
+
+/// Whether the channels, or the filters, of each group make pairs.
+[[nodiscard]] constexpr bool has_channel_pairs(convolution_shape const& shape) {
+  return shape.group_channels() % 2 == 0;
+}
+[[nodiscard]] constexpr bool has_filter_pairs(convolution_shape const& shape) { return shape.group_filters() % 2 == 0; }
+
+namespace detail {
+
+/// The convolution of pairs of channels.
+[[nodiscard]] constexpr convolution_shape of_channel_pairs(convolution_shape shape) {
+  shape.channels /= 2;
+  return shape;
+}
+/// The one whose input gradient sums pairs of filters.
+[[nodiscard]] constexpr convolution_shape of_filter_pairs(convolution_shape shape) {
+  shape.filters /= 2;
+  return shape;
+}
+
+/// Whether it is a product of all pixels with one matrix.
+[[nodiscard]] constexpr bool is_product(convolution_shape const& shape) {
+  return shape.kernel_height == 1 && shape.kernel_width == 1 && shape.stride_height == 1 && shape.stride_width == 1 &&
+         shape.groups == 1 && !shape.has_padding();
+}
+
+}  // namespace detail
+
+/// Floats of the kernel as pairs of channels: `pack_row_pairs` of each group's matrix, one after the other. The shape
+/// has pairs of channels.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long filter_pair_floats = filter_floats<detail::of_channel_pairs(Shape), Arch>;
+
+/// y = epilogue(the convolution of x with w) in floats. x: Batch x input numbers of bfloat16; w: pairs of channels. See
+/// `convolution`.
+template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
+void convolution_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
+                          share part = {}) {
+  static_assert(has_channel_pairs(Shape));
+  if constexpr (detail::is_product(Shape))
+    matmul_of_pairs<Batch * Shape.height * Shape.width, Shape.channels, Shape.filters, Arch>(x, w, y, epilogue, part);
+  else
+    convolution<Batch, detail::of_channel_pairs(Shape), false, Arch, detail::bfloat16_pair_terms>(
+        reinterpret_cast<float const*>(x), w, nullptr, y, epilogue, part);
+}
+
+/// Floats of the kernel as pairs of filters.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long turned_filter_floats = filter_floats<detail::of_filter_pairs(Shape), Arch>;
+
+/// The kernel's pairs of channels as pairs of filters. Items of `part`: pairs of rows of each group's matrix.
+template <convolution_shape Shape, class Arch = default_architecture>
+void turn_filter_pairs(float const* w, float* turned, share part = {}) {
+  for (int group = 0; group < Shape.groups; ++group)
+    turn_row_pairs<Shape.steps(), Shape.group_filters(), Arch>(
+        w + group * (filter_pair_floats<Shape, Arch> / Shape.groups),
+        turned + group * (turned_filter_floats<Shape, Arch> / Shape.groups), part);
+}
+
+/// Floats of workspace that `convolution_input_gradient_of_pairs` needs, for each thread.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long input_gradient_of_pairs_workspace =
+    convolution_input_gradient_workspace<detail::of_filter_pairs(Shape), Arch>;
+
+/// dx (+)= the gradient of the input in floats, through the epilogue. dy: Batch x output numbers of bfloat16; w: pairs
+/// of filters. See `convolution_input_gradient`.
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
+          class Epilogue = no_epilogue>
+void convolution_input_gradient_of_pairs(std::uint16_t const* dy, float const* w, float* workspace, float* dx,
+                                         Epilogue const& epilogue = {}, share part = {}) {
+  static_assert(has_filter_pairs(Shape));
+  convolution_input_gradient<Batch, detail::of_filter_pairs(Shape), Accumulate, Arch, detail::bfloat16_pair_terms>(
+      reinterpret_cast<float const*>(dy), w, workspace, dx, epilogue, part);
+}
+
+/// dw (+)= the gradient of the filters in floats, of pairs of samples: `pair_rows` of Batch x input and Batch x output,
+/// up to a register behind whose ends may be read. `workspace` and dw: see `convolution_filter_gradient`.
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+void convolution_filter_gradient_of_pairs(float const* x, float const* dy, float* workspace, float* dw,
+                                          share part = {}) {
+  convolution_filter_gradient<pairs_of(Batch), Shape, Accumulate, Arch, detail::bfloat16_pair_terms>(x, dy, workspace,
+                                                                                                     dw, part);
+}
+
+}  // namespace stagecraft::kernels
+
 // ---- stagecraft/host/operations/convolution.hpp
 // The steps of conv1d and conv2d on the host.
 
@@ -67381,17 +67998,47 @@ struct convolution_operation {
     using arch = typename Call::architecture;
     using epilogue =
         activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
+    /// Products of pairs of bfloat16: of channels, of filters for the gradient of the input, and of samples for that of
+    /// the filters, if there are two. What is made of factors lies behind each other, and behind what each thread
+    /// needs.
+    static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
+                                          Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
+    static constexpr long long behind(long long floats) { return floats / 16 * 16 + 80; }
+    static constexpr long long own_floats = [] {
+      constexpr long long forward = kernels::convolution_workspace<convolution, arch>;
+      if constexpr (!Call::plan::trains)
+        return forward;
+      else
+        return std::max({forward, kernels::convolution_input_gradient_workspace<convolution, arch>,
+                         kernels::convolution_filter_gradient_workspace<convolution, arch>});
+    }();
+    static constexpr bool turns_filters = multiplies_pairs && Call::plan::trains && Call::wants_input_gradient(0);
+    static constexpr bool finds_filter_gradient_of_pairs = pairs_samples && Call::plan::trains && Call::layer.trainable;
+    static constexpr long long turned_floats = [] {
+      if constexpr (turns_filters)
+        return kernels::turned_filter_floats<convolution, arch>;
+      else
+        return 0LL;
+    }();
+    static constexpr long long batch_pairs = finds_filter_gradient_of_pairs ? kernels::pairs_of(batch) : 0;
+    static constexpr long long narrow_gradient = behind(own_floats),
+                               turned_filters =
+                                   narrow_gradient + behind(turns_filters ? rows * 1LL * convolution.filters / 2 : 0),
+                               gradient_pairs = turned_filters + behind(turned_floats),
+                               input_pairs = gradient_pairs + behind(batch_pairs * convolution.output_size()),
+                               all_floats = turns_filters || finds_filter_gradient_of_pairs
+                                                ? input_pairs + behind(batch_pairs * convolution.input_size())
+                                                : own_floats;
   };
+  template <class Call, bool Backward>
+  static constexpr bool widens_inputs =
+      Backward ? Call::applied_activation(0) != linear || (Call::layer.trainable && !shapes<Call>::pairs_samples)
+               : !shapes<Call>::multiplies_pairs;
 
   template <class Call>
   static constexpr long long workspace() {
-    using s = shapes<Call>;
-    constexpr long long forward = kernels::convolution_workspace<s::convolution, typename s::arch>;
-    if constexpr (!Call::plan::trains)
-      return forward;
-    else
-      return std::max({forward, kernels::convolution_input_gradient_workspace<s::convolution, typename s::arch>,
-                       kernels::convolution_filter_gradient_workspace<s::convolution, typename s::arch>});
+    return shapes<Call>::all_floats;
   }
 
   template <class Call>
@@ -67400,8 +68047,12 @@ struct convolution_operation {
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = keeps_sums<Call> ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
-      kernels::convolution<s::batch, s::convolution, typename s::arch>(
-          part.input(0), part.weight(0), part.memory.workspace, y, epilogue, part.share());
+      if constexpr (s::multiplies_pairs)
+        kernels::convolution_of_pairs<s::batch, s::convolution, typename s::arch>(part.stored_input(0), part.weight(0),
+                                                                                  y, epilogue, part.share());
+      else
+        kernels::convolution<s::batch, s::convolution, typename s::arch>(
+            part.input(0), part.weight(0), part.memory.workspace, y, epilogue, part.share());
     });
   }
 
@@ -67410,13 +68061,37 @@ struct convolution_operation {
     using s = shapes<Call>;
     using arch = typename s::arch;
     s::epilogue::backward(call);
-    call.divide([](Call const& part) {
+    float* const room = call.memory.shared_workspace();
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(room + s::narrow_gradient);
+    float *const turned = room + s::turned_filters, *const gradient_pairs = room + s::gradient_pairs,
+                 *const input_pairs = room + s::input_pairs;
+    if constexpr (s::turns_filters || s::finds_filter_gradient_of_pairs)
+      call.divide([=](Call const& part) {
+        float const* const dy = part.output_gradient();
+        if constexpr (s::turns_filters) {
+          auto const [first, last] = part.share().of(std::int64_t{s::batch} * s::convolution.output_size(), 32);
+          kernels::narrow<dtype::bfloat16, arch>(dy + first, narrow + first, last - first);
+          kernels::turn_filter_pairs<s::convolution, arch>(part.weight(0), turned, part.share());
+        }
+        if constexpr (s::finds_filter_gradient_of_pairs) {
+          kernels::pair_rows<s::batch, s::convolution.input_size(), arch>(part.stored_input(0), input_pairs,
+                                                                          part.share());
+          kernels::pair_rows<s::batch, s::convolution.output_size(), arch>(dy, gradient_pairs, part.share());
+        }
+      });
+    call.divide([=](Call const& part) {
       float* const dy = part.output_gradient();
       float* const workspace = part.memory.workspace;
-      if constexpr (Call::wants_input_gradient(0))
+      if constexpr (s::turns_filters)
+        kernels::convolution_input_gradient_of_pairs<s::batch, s::convolution, Call::adds_input_gradient(0), arch>(
+            narrow, turned, workspace, part.input_gradient(0), input_gradient_epilogue(part), part.share());
+      else if constexpr (Call::wants_input_gradient(0))
         kernels::convolution_input_gradient<s::batch, s::convolution, Call::adds_input_gradient(0), arch>(
             dy, part.weight(0), workspace, part.input_gradient(0), input_gradient_epilogue(part), part.share());
-      if constexpr (Call::layer.trainable)
+      if constexpr (s::finds_filter_gradient_of_pairs)
+        kernels::convolution_filter_gradient_of_pairs<s::batch, s::convolution, Call::adds_parameter_gradient, arch>(
+            input_pairs, gradient_pairs, workspace, part.parameter_gradient(0), part.share());
+      else if constexpr (Call::layer.trainable)
         kernels::convolution_filter_gradient<s::batch, s::convolution, Call::adds_parameter_gradient, arch>(
             part.input(0), dy, workspace, part.parameter_gradient(0), part.share());
       if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
@@ -67484,28 +68159,33 @@ struct operation<layers::dense> {
     static constexpr int rows = Call::batch * (Call::input_shape(0).size() / inputs);
     using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
                                                  typename Call::architecture>;
-    /// Products of pairs of bfloat16; for the gradient of the weights there are pairs of rows.
-    static constexpr bool multiplies_pairs = detail::bfloat16_weight<typename Call::plan, Call::call>::multiplies_pairs;
-    static constexpr bool pairs_rows = multiplies_pairs && rows % 2 == 0;
-    /// What the backward step makes of them lies behind each other, with room to read on.
-    static constexpr long long narrow_gradient = 0, gradient_pairs = (rows * units + 1) / 2 / 16 * 16 + 80,
-                               input_pairs = gradient_pairs + rows / 2 * units / 16 * 16 + 80,
-                               pair_floats = input_pairs + (pairs_rows ? rows / 2 * inputs / 16 * 16 + 80 : 0);
+    /// Products of pairs of bfloat16. What is made of factors lies behind each other in the workspace, with room to
+    /// read on: rows that may end with a zero, pairs of rows, and the kernel's pairs of columns.
+    static constexpr bool multiplies_pairs =
+        detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr bool pads_inputs = multiplies_pairs && inputs % 2 != 0;
+    static constexpr long long pairs_of_rows = kernels::pairs_of(rows);
+    static constexpr long long behind(long long floats) { return floats / 16 * 16 + 80; }
+    static constexpr long long
+        forward_floats = pads_inputs ? behind(1LL * rows * kernels::pairs_of(inputs)) : 0,
+        gradient_pairs = behind(1LL * rows * kernels::pairs_of(units)),
+        input_pairs = gradient_pairs + behind(pairs_of_rows * units),
+        column_pairs = input_pairs + behind(pairs_of_rows * inputs),
+        backward_floats =
+            column_pairs + kernels::packed_matrix<kernels::pairs_of(units), inputs, typename Call::architecture>::size;
   };
   template <class Call, bool Backward>
   static constexpr bool widens_inputs =
-      !shapes<Call>::multiplies_pairs ||
-      (Backward && (Call::applied_activation(0) != linear || !shapes<Call>::pairs_rows));
+      !shapes<Call>::multiplies_pairs || (Backward && Call::applied_activation(0) != linear);
 
   template <class Call>
   static constexpr long long workspace() {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
-    if constexpr (!Call::plan::trains)
+    if constexpr (s::multiplies_pairs)
+      return Call::plan::trains ? std::max(s::backward_floats, s::forward_floats) : s::forward_floats;
+    else if constexpr (!Call::plan::trains)
       return 0;
-    else if constexpr (s::multiplies_pairs)
-      return std::max<long long>(s::pair_floats,
-                                 kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
     else
       return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
                       kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
@@ -67516,10 +68196,15 @@ struct operation<layers::dense> {
     using s = shapes<Call>;
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = Call::has_saved ? call.saved() : nullptr;
+    if constexpr (s::multiplies_pairs && s::pads_inputs)
+      call.divide([](Call const& part) {
+        kernels::pad_rows<s::rows, s::inputs, typename Call::architecture>(part.stored_input(0), padded(part),
+                                                                           part.share());
+      });
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
       if constexpr (s::multiplies_pairs)
         kernels::matmul_of_pairs<s::rows, s::inputs, s::units, typename Call::architecture>(
-            part.stored_input(0), part.weight(0), y, epilogue, part.share());
+            s::pads_inputs ? padded(part) : part.stored_input(0), part.weight(0), y, epilogue, part.share());
       else
         kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
                                                                                    epilogue, part.share());
@@ -67560,32 +68245,36 @@ struct operation<layers::dense> {
 
  private:
   template <class Call>
+  static std::uint16_t* padded(Call const& call) {
+    return reinterpret_cast<std::uint16_t*>(call.memory.shared_workspace());
+  }
+  template <class Call>
   static void backward_in_pairs(Call const& call) {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
     float* const room = call.memory.shared_workspace();
-    auto* const narrow = reinterpret_cast<std::uint16_t*>(room + s::narrow_gradient);
-    float *const gradient_pairs = room + s::gradient_pairs, *const input_pairs = room + s::input_pairs;
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(room);
+    float *const gradient_pairs = room + s::gradient_pairs, *const input_pairs = room + s::input_pairs,
+                 *const column_pairs = room + s::column_pairs;
     call.divide([=](Call const& part) {
-      auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::units, 32);
-      kernels::narrow<dtype::bfloat16, arch>(part.output_gradient() + first, narrow + first, last - first);
-      if constexpr (s::pairs_rows)
-        kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
+      if constexpr (Call::wants_input_gradient(0))
+        kernels::transpose_row_pairs<s::inputs, s::units, arch>(part.weight(0), column_pairs, part.share());
+      if constexpr (!Call::wants_input_gradient(0)) {
+      } else if constexpr (s::units % 2 != 0) {
+        kernels::pad_rows<s::rows, s::units, arch>(part.output_gradient(), narrow, part.share());
+      } else {
+        auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::units, 32);
+        kernels::narrow<dtype::bfloat16, arch>(part.output_gradient() + first, narrow + first, last - first);
+      }
+      kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
+      kernels::pair_rows<s::rows, s::units, arch>(part.output_gradient(), gradient_pairs, part.share());
     });
-    if constexpr (s::pairs_rows)
-      call.divide(
-          [=](Call const& part) { kernels::pair_rows<s::rows, s::units, arch>(narrow, gradient_pairs, part.share()); });
     call.divide([=](Call const& part) {
       if constexpr (Call::wants_input_gradient(0))
         kernels::matmul_of_pairs<s::rows, s::units, s::inputs, arch>(
-            narrow, part.weight(0) + kernels::packed_matrix<s::inputs / 2, s::units, arch>::size,
-            part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
-      if constexpr (s::pairs_rows)
-        kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
-            input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
-      else
-        kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
-            part.input(0), part.output_gradient(), part.parameter_gradient(0), part.share());
+            narrow, column_pairs, part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
+      kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+          input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
       if constexpr (Call::layer.options.use_bias)
         kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(
             part.output_gradient(), part.parameter_gradient(1), part.share());
@@ -67862,12 +68551,13 @@ template <class Arch>
   return most * taps <= 98 ? most : taps < 98 / 2 ? 98 / taps : 2;
 }
 
-/// sums[o * lanes + lane] = the sum over all rows and taps of the source times the kernel, for the results of a tile.
+/// Calls finish(o, sum) with the sum over all rows and taps of the source times the kernel, for each result of a tile.
 /// `source` is the tile's register of channels, where column `moved(first result)` would lie in row 0; `Pixel` and
-/// `tap` are the floats between columns and taps.
-template <class Window, int Pixel, class Arch>
+/// `tap` are the floats between columns and taps. The sums go from their registers through `finish`: by way of memory
+/// they would take as many stores again, which is half of the time of the products.
+template <class Window, int Pixel, class Arch, class Finish>
 [[gnu::noinline]] void slide_window(float const* source, float const* kernel, std::ptrdiff_t tap, window_row const* row,
-                                    window_row const* end, float* sums) {
+                                    window_row const* end, Finish const& finish) {
   batch<Arch> sum[Window::results];
 #pragma GCC unroll 64
   for (int o = 0; o < Window::results; ++o) sum[o] = batch<Arch>(0.0F);
@@ -67885,8 +68575,7 @@ template <class Window, int Pixel, class Arch>
             if (int const o = Window::result(At, t); o >= 0) sum[o] = fused_multiply_add(pixel, factor[t], sum[o]);
         });
   }
-  for_constants<0, Window::results>(
-      [&](auto o) __attribute__((always_inline)) { batch<Arch>(sum[o]).store_aligned(sums + o * lanes<Arch>); });
+  for_constants<0, Window::results>([&](auto o) __attribute__((always_inline)) { finish(o, batch<Arch>(sum[o])); });
 }
 
 /// Rows of a kernel whose sums stay in registers, in its gradient: as equal in number as can be.
@@ -67976,8 +68665,9 @@ struct window_tail {
 }
 
 /// Items [first, last) of a pass over samples of Rows.results x Columns.axis.results pixels; an item is a tile of a row
-/// of a block of channels. Calls begin_sample(sample), which gives the source, and finish(sums, results, sample, pixel
-/// of the first result in the sample, channel, lanes that count) for each register of channels.
+/// of a block of channels. Calls begin_sample(sample), which gives the source, and, for each register of channels,
+/// finish(sample, pixel of the first result in the sample, channel, lanes that count), which gives what takes the sums:
+/// `slide_window`'s finish.
 template <window_axis Rows, window_cut Columns, int Channels, class Arch, class BeginSample, class Finish>
 void slide_windows(float const* kernel, std::int64_t first, std::int64_t last, BeginSample const& begin_sample,
                    Finish const& finish) {
@@ -68008,16 +68698,16 @@ void slide_windows(float const* kernel, std::int64_t first, std::int64_t last, B
       float const* const from = source + static_cast<std::ptrdiff_t>(Columns.axis.moved(column)) * Channels;
       std::int64_t const pixel = std::int64_t{row} * Columns.axis.results + column;
       with_window<Columns>(number, [&]<class Window>(Window) __attribute__((always_inline)) {
-        alignas(64) float sums[Window::results * width];
         for (int channel = first_channel; channel < whole_end; channel += width) {
           slide_window<Window, Channels, Arch>(from + channel, kernel + channel, Channels, rows.row,
-                                               rows.row + rows.count, sums);
-          finish(sums, Window::results, sample, pixel, channel, std::integral_constant<int, width>());
+                                               rows.row + rows.count,
+                                               finish(sample, pixel, channel, std::integral_constant<int, width>()));
         }
         if constexpr (whole < Channels) {
           if (end_channel < Channels) return;
-          slide_window<Window, Channels, Arch>(from + whole, tail.values, width, rows.row, rows.row + rows.count, sums);
-          finish(sums, Window::results, sample, pixel, whole, std::integral_constant<int, Channels - whole>());
+          slide_window<Window, Channels, Arch>(
+              from + whole, tail.values, width, rows.row, rows.row + rows.count,
+              finish(sample, pixel, whole, std::integral_constant<int, Channels - whole>()));
         }
       });
     }
@@ -68031,6 +68721,24 @@ void slide_windows(float const* kernel, std::int64_t first, std::int64_t last, B
 // DepthwiseConv2D. All shapes are known at compile time; nothing is allocated.
 
 namespace stagecraft::kernels {
+
+namespace detail {
+
+/// Stores Count lanes of a tile's sums, which are `Pixel` floats apart, from y[element] on.
+template <int Count, int Pixel, class Arch, class Epilogue>
+struct window_output {
+  Epilogue const& epilogue;
+  float* y;
+  std::int64_t element;
+  int channel;
+
+  [[gnu::always_inline]] void operator()(int o, batch<Arch> const& sum) const {
+    std::int64_t const at = element + o * Pixel;
+    store_lanes<Count>(epilogue(sum, channel, at), y + at);
+  }
+};
+
+}  // namespace detail
 
 /// Floats of workspace that `depthwise_convolution` needs, for each thread: a sample whose channels are repeated.
 template <convolution_shape Shape, class Arch = default_architecture>
@@ -68061,10 +68769,9 @@ void depthwise_convolution(float const* x, float const* w, [[maybe_unused]] floa
           return static_cast<float const*>(workspace);
         }
       },
-      [&](float const* sums, int results, std::int64_t sample, std::int64_t pixel, int channel, auto count) {
-        std::int64_t at = sample * Shape.output_size() + pixel * filters + channel;
-        for (int o = 0; o < results; ++o, at += filters)
-          store_lanes<count>(epilogue(batch<Arch>::load_aligned(sums + o * lanes<Arch>), channel, at), y + at);
+      [&](std::int64_t sample, std::int64_t pixel, int channel, auto count) {
+        std::int64_t const at = sample * Shape.output_size() + pixel * filters + channel;
+        return detail::window_output<decltype(count)::value, filters, Arch, Epilogue>{epilogue, y, at, channel};
       });
 }
 
@@ -68084,6 +68791,17 @@ inline constexpr long long depthwise_convolution_input_gradient_workspace =
 
 namespace detail {
 
+/// Stores, or adds, Count lanes of a tile's sums, which are `Pixel` floats apart.
+template <int Count, int Pixel, bool Accumulate, class Arch>
+struct window_gradient {
+  float* to;
+
+  [[gnu::always_inline]] void operator()(int o, batch<Arch> sum) const {
+    if constexpr (Accumulate) sum = sum + load_lanes<Count, Arch>(to + o * Pixel);
+    store_lanes<Count>(sum, to + o * Pixel);
+  }
+};
+
 /// dx (+)= the gradient of the input, where there is one kernel for each channel.
 template <int Batch, convolution_shape Shape, bool Accumulate, class Arch>
 void slide_input_gradient(float const* dy, float const* w, float* dx, share part) {
@@ -68097,13 +68815,9 @@ void slide_input_gradient(float const* dy, float const* w, float* dx, share part
   share::range const range = part.of(Batch * window_items(rows, columns, channels));
   slide_windows<rows, columns, channels, Arch>(
       w, range.first, range.last, [&](std::int64_t sample) { return dy + sample * Shape.output_size(); },
-      [&](float const* sums, int results, std::int64_t sample, std::int64_t pixel, int channel, auto count) {
-        float* to = dx + sample * Shape.input_size() + pixel * channels + channel;
-        for (int o = 0; o < results; ++o, to += channels) {
-          batch<Arch> sum = batch<Arch>::load_aligned(sums + o * lanes<Arch>);
-          if constexpr (Accumulate) sum = sum + load_lanes<count, Arch>(to);
-          store_lanes<count>(sum, to);
-        }
+      [&](std::int64_t sample, std::int64_t pixel, int channel, auto count) {
+        return window_gradient<decltype(count)::value, channels, Accumulate, Arch>{dx + sample * Shape.input_size() +
+                                                                                   pixel * channels + channel};
       });
 }
 
@@ -69778,58 +70492,40 @@ class pipeline_pass {
 
 namespace stagecraft::engine {
 
-/// The passes of a device: slot after slot, in each backward passes first, then forward passes, each in ascending order
-/// of stages. The timetable outlives it.
+/// The passes of a device, slot after slot, in the order of the timetable's steps. The timetable outlives it.
 class device_cursor {
  public:
   device_cursor() = default;
-  device_cursor(timetable const& table, int device) : table_(&table), device_(device), slots_(table.slots()) {
-    begin_slot();
-    find();
+  constexpr device_cursor(timetable const& table, int device)
+      : table_(&table), device_(device), slots_(table.first_stage_on(device) < table.stages() ? table.slots() : 0) {
+    if (!at_end()) find();
   }
 
-  [[nodiscard]] bool at_end() const { return slot_ >= slots_; }
-  [[nodiscard]] int slot() const { return slot_; }
-  [[nodiscard]] int pass() const { return backward_ ? table_->backward_pass(stage_) : table_->forward_pass(stage_); }
-  [[nodiscard]] int micro_batch() const { return micro_batch_; }
+  [[nodiscard]] constexpr bool at_end() const { return slot_ >= slots_; }
+  [[nodiscard]] constexpr int slot() const { return slot_; }
+  [[nodiscard]] constexpr int pass() const { return step_->pass; }
+  [[nodiscard]] constexpr int micro_batch() const { return step_->micro_batch; }
 
-  void advance() {
-    stage_ = table_->next_stage_on_device(stage_);
+  constexpr void advance() {
+    if (++step_ != passes::iterator()) return;
+    ++slot_;
     find();
   }
 
  private:
-  void begin_slot() {
-    backward_ = table_->trains();
-    stage_ = table_->first_stage_on(device_);
-    if (stage_ == table_->stages()) slot_ = slots_;  // it has no stage
-  }
-  /// From here to the next pass that has a micro-batch.
-  void find() {
-    while (!at_end()) {
-      if (stage_ == table_->stages()) {
-        if (backward_) {
-          backward_ = false;
-          stage_ = table_->first_stage_on(device_);
-        } else {
-          ++slot_;
-          begin_slot();
-        }
-        continue;
-      }
-      micro_batch_ = table_->micro_batch_at(pass(), slot_);
-      if (micro_batch_ >= 0) return;
-      stage_ = table_->next_stage_on_device(stage_);
-    }
+  using passes = pipeline::timetable_steps<timetable, pipeline::steps_of_slot::passes>;
+
+  /// The first pass from this slot on.
+  constexpr void find() {
+    for (; !at_end(); ++slot_)
+      if (step_ = passes(*table_, slot_, device_).begin(); step_ != passes::iterator()) return;
   }
 
   timetable const* table_ = nullptr;
   int device_ = 0;
   int slots_ = 0;
   int slot_ = 0;
-  int stage_ = 0;
-  int micro_batch_ = -1;
-  bool backward_ = false;
+  passes::iterator step_;
 };
 
 }  // namespace stagecraft::engine
@@ -70108,7 +70804,7 @@ class weight_functions {
     }
     std::array<float*, most_operations> addresses;
     plan_runner<architecture> runner(plan, workspace + 3 * room<Parameter>,
-                                     std::span(addresses).first(plan.nodes.size()));
+                                     tracing::array_view<float*>(addresses).first(plan.nodes.size()));
     float const* const inputs[]{whole};
     runner.forward({inputs, workspace + room<Parameter>});
     return runner.address(plan.output);
@@ -70383,12 +71079,7 @@ class pipeline_update {
 
   /// The first call of the layer that a weight belongs to.
   static constexpr int call_of(std::size_t parameter) {
-    for (int i = 0; i < static_cast<int>(Plan::graph.calls.size()); ++i) {
-      auto const& layer = Plan::graph.layer_of(i);
-      auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (index >= 0 && index < layer.parameter_count) return i;
-    }
-    return 0;
+    return Plan::graph.layer(Plan::graph.layer_of_parameter(static_cast<int>(parameter))).first_call;
   }
   /// Its device.
   static constexpr int device_of(std::size_t parameter) {
@@ -70538,16 +71229,27 @@ class pipeline_run {
   bool operator()(device_thread const& self) const {
     // Without stages, a weight update may have its micro-batches in several executions.
     int const round = !trains ? steps_ : sizes::stages == 1 ? 1 : accumulation_steps;
-    timetable const table =
-        trains && sizes::stages > 1
-            ? sizes::template table<Mode>()
-            : timetable(sizes::options.schedule, detail::devices_of_stages<typename sizes::model>, round, trains);
+    if constexpr (sizes::stages == 1 && most_units == 1) {
+      return run_rounds(round, self, [&](int first) { return run_only_stage(first, round, self); });
+    } else {
+      timetable const table =
+          trains && sizes::stages > 1
+              ? sizes::template table<Mode>()
+              : timetable(sizes::options.schedule, detail::devices_of_stages<typename sizes::model>, round, trains);
+      return run_rounds(round, self, [&](int first) { return run_passes(table, first, self); });
+    }
+  }
+
+ private:
+  /// `passes_of(first)`, one round after the other, each but those of inference with its part of a weight update.
+  template <class OfRound>
+  bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
-      if (!run_passes(table, first, self)) return false;
+      if (!passes_of(first)) return false;
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -70558,7 +71260,20 @@ class pipeline_run {
     return true;
   }
 
- private:
+  /// The passes of a thread's only device, which has all of the model: one micro-batch after the other, in each its
+  /// passes in their order, as the timetable of a single stage has them too.
+  bool run_only_stage(int first, int round, device_thread const& self) const {
+    return for_each_device(self.worker, [&](int replica, int) {
+      return [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
+        for (int i = first; i < first + round; ++i)
+          if (!(pipeline_pass<Session, Mode, static_cast<int>(Pass)>::run(all_, *(*memories_)[replica], i, self) &&
+                ...))
+            return false;
+        return true;
+      }(std::make_index_sequence<passes>{});
+    });
+  }
+
   /// A device of a replica, and what it does next.
   struct unit {
     memory_type* replica = nullptr;
@@ -71162,8 +71877,8 @@ template <class Source>
   std::vector<std::size_t> slot(size, 0);  // whose mean and variance an element belongs to
   std::vector<int> lengths;
   std::size_t slots = 1;
-  for (int axis : layer.options.axis) {
-    axis += axis < 0 ? sample.rank() : -1;
+  for (int axis : layer.ascending_axes(sample.rank() + 1)) {
+    --axis;  // of a sample
     std::size_t behind = 1;
     for (int i = axis + 1; i < sample.rank(); ++i) behind *= static_cast<std::size_t>(sample[i]);
     auto const length = static_cast<std::size_t>(sample[axis]);
@@ -71293,7 +72008,7 @@ std::vector<weight_array> adapted_weights(sample_set const& data) {
     return {};
   } else {
     constexpr auto const& sample = output_shape_of<M, inputs_of<M, Call>[0]>;
-    check_shapes("data", data, std::span<shape const>(&sample, 1));
+    check_shapes("data", data, tracing::array_view<shape const>(&sample, 1));
     check_count("data", data[0].count());
     return adapt_layer(layer_of<M, Call>, sample, data[0]);
   }
@@ -71357,16 +72072,6 @@ constexpr auto order_weights() {
 template <class M>
 inline constexpr auto weight_order = order_weights<M>();
 
-/// The layer that a weight belongs to.
-template <class M>
-constexpr int layer_of_weight(int weight) {
-  int layer = 0;
-  while (layer + 1 < static_cast<int>(graph_of<M>.layers.size()) &&
-         weight >= graph_of<M>.layer(layer).first_parameter + graph_of<M>.layer(layer).parameter_count)
-    ++layer;
-  return layer;
-}
-
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string name_in_layer(std::string_view layer,
                                                                          std::string_view weight) {
   std::string name(layer);
@@ -71376,7 +72081,8 @@ constexpr int layer_of_weight(int weight) {
 /// Keras's name of a weight, such as "dense/kernel:0".
 template <class M>
 [[gnu::cold]] std::string weight_name(int weight) {
-  return name_in_layer(graph_of<M>.layer(layer_of_weight<M>(weight)).name, graph_of<M>.parameters[weight].name);
+  return name_in_layer(graph_of<M>.layer(graph_of<M>.layer_of_parameter(weight)).name,
+                       graph_of<M>.parameters[weight].name);
 }
 
 /// visit<Weight>(session, index) for each weight of a list, such as weight_order<M>.
@@ -71409,7 +72115,8 @@ template <class M, auto const& Weights, class Session>
 }
 
 /// "(2, 3)".
-[[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_dimensions(std::span<int const> dimensions) {
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_dimensions(
+    tracing::array_view<int const> dimensions) {
   std::string list = "(";
   for (int const dimension : dimensions) {
     if (list.size() > 1) list.append(", ");
@@ -71421,7 +72128,7 @@ template <class M, auto const& Weights, class Session>
 [[gnu::cold]] inline void check_weight(weight_array const& found, std::string const& name, shape const& expected) {
   if (!found.name.empty() && found.name != name)
     throw_data_error("E4009", "set_weights: expected weight '%s', found '%s'", name.c_str(), found.name.c_str());
-  std::span<int const> const dimensions(expected.begin(), expected.end());
+  tracing::array_view<int const> const dimensions(expected.begin(), expected.end());
   bool same = found.shape.size() == dimensions.size();
   for (std::size_t i = 0; same && i < dimensions.size(); ++i) same = found.shape[i] == dimensions[i];
   if (!same)
@@ -71510,7 +72217,7 @@ constexpr bool is_name_of_weight(std::string_view name, int weight) {
     name.remove_suffix(1);
     return !name.empty();
   };
-  auto const& layer = graph.layer(layer_of_weight<M>(weight));
+  auto const& layer = graph.layer(graph_of<M>.layer_of_parameter(weight));
   if (!strip(graph.parameters[weight].name) || name.empty()) return false;
   if (!strip(layer.name)) return false;
   for (int at = graph.call(layer.first_call).nested_model; at > 0 && !name.empty();) {
@@ -71550,7 +72257,8 @@ inline constexpr diagnostic weight_name_problem = [] {
   }
   message names;
   for (int const weight : weight_order<M>) {
-    names.append(names.empty() ? "" : ", ").append(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view());
+    names.append(names.empty() ? "" : ", ")
+        .append(graph_of<M>.layer(graph_of<M>.layer_of_parameter(weight)).name.view());
     names.append('/').append(graph_of<M>.parameters[weight].name.view());
     if (names.length > 200) {
       names.append(", ...");
@@ -72776,7 +73484,8 @@ class model_trainer
   batch_values<Kind> run_single(loader const& data) {
     detail::check_one_batch(data.count(), training.batch_size);
     if constexpr (keeps_states) check_full_batches("x", data.count(), training.batch_size, training.batch_size);
-    auto const rows = std::span(detail::samples_of_batch<training.batch_size>).first(data.count());
+    auto const rows =
+        tracing::array_view<std::int32_t const>(detail::samples_of_batch<training.batch_size>).first(data.count());
     typename results<Kind>::results_of_one means;
     means.begin_execution(1);
     this->session().begin_run();
