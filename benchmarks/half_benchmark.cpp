@@ -43,6 +43,14 @@ void add(std::string const& name, double operations, Body body) {
   });
 }
 
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+/// oneDNN multiplies bfloat16 from AVX-512 on.
+bool onednn_has_bfloat16() {
+  auto const least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & least) == least;
+}
+#endif
+
 template <int M, int K, int N>
 struct operands {
   aligned_floats x{M * K}, w{kernels::packed_matrix<K, N>::size}, y{M * N};
@@ -70,6 +78,7 @@ void add_products() {
     return [b = std::make_shared<buffers>()] { kernels::matmul<M, K, N>(b->x.data(), b->w.data(), b->y.data()); };
   });
 #if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+  if (!onednn_has_bfloat16()) return;
   add(group + "onednn", operations, [] {
     using namespace dnnl;
     using type = memory::data_type;
@@ -141,6 +150,7 @@ void add_convolution() {
     kernels::convolution_filter_gradient<Batch, Shape>(b.x.data(), b.y.data(), b.workspace.data(), b.w.data());
   });
 #if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+  if (!onednn_has_bfloat16()) return;
   using peer = onednn_convolution;
   for (auto const& [name, product] :
        {std::pair{"conv2d", peer::product::forward}, std::pair{"input_gradient", peer::product::input_gradient},
