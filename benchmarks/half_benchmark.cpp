@@ -69,7 +69,7 @@ void add_products() {
   constexpr double operations = 2.0 * M * K * N;
   using buffers = operands<M, K, N>;
   if constexpr (kernels::multiplies_bfloat16_pairs<kernels::default_architecture>)
-    add(group + "kernels", operations, [] {
+    add(group + "stagecraft", operations, [] {
       return [b = std::make_shared<buffers>()] {
         kernels::matmul_of_pairs<M, K, N>(b->stored(), b->pairs.data(), b->y.data());
       };
@@ -124,16 +124,16 @@ void add_convolution() {
         operations, [run] { return [run, b = std::make_shared<buffers>()] { run(*b); }; });
   };
   if constexpr (kernels::multiplies_bfloat16_pairs<kernels::default_architecture>) {
-    add_one("conv2d", "kernels", [](buffers& b) {
+    add_one("conv2d", "stagecraft", [](buffers& b) {
       kernels::convolution_of_pairs<Batch, Shape>(buffers::stored(b.narrow_x), b.pairs.data(), b.y.data());
     });
-    add_one("input_gradient", "kernels", [](buffers& b) {
+    add_one("input_gradient", "stagecraft", [](buffers& b) {
       kernels::narrow<dtype::bfloat16>(b.y.data(), buffers::stored(b.narrow_y), buffers::outputs);
       kernels::turn_filter_pairs<Shape>(b.pairs.data(), b.turned.data());
       kernels::convolution_input_gradient_of_pairs<Batch, Shape>(buffers::stored(b.narrow_y), b.turned.data(),
                                                                  b.workspace.data(), b.x.data());
     });
-    add_one("filter_gradient", "kernels", [](buffers& b) {
+    add_one("filter_gradient", "stagecraft", [](buffers& b) {
       kernels::pair_rows<Batch, Shape.input_size()>(buffers::stored(b.narrow_x), b.x_pairs.data());
       kernels::pair_rows<Batch, Shape.output_size()>(b.y.data(), b.y_pairs.data());
       kernels::convolution_filter_gradient_of_pairs<Batch, Shape>(b.x_pairs.data(), b.y_pairs.data(),
@@ -218,7 +218,6 @@ void add_perceptron(std::string const& library) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  add_fma_peak();
   add_products<128, 784, 256>();
   add_products<128, 256, 128>();
   add_products<1, 784, 256>();

@@ -23,6 +23,7 @@ NAMES = {
     "fma_peak": "FMA peak",
     "mutex": "std::mutex",
     "floats": "float32",
+    "host": "on the host",
     "onnxruntime": "ONNX Runtime",
     "none": "",
 }
@@ -68,6 +69,8 @@ WIDE = r"(32x32x32|64x64x64|128x128x128|256x256x256|512x512x512|(?:32|128)x784x2
 NARROW = r"((?:32|128)x128x10)"
 LIMITED_BY_MEMORY = r"(1x784x256|1x256x128|1024x1024x1024)"
 
+PASS = "(conv2d|input_gradient|filter_gradient)"
+
 # Fractions of the machine's limit that a row, and a matrix product, should reach.
 LEAST_OF_LIMIT = 0.85
 LEAST_OF_PRODUCTS = 0.9
@@ -103,6 +106,8 @@ ROWS = [
     Row(INFERENCE, r"cnn/predict/batch:1/threads:2", f"{CNN}, batch 1, 2 threads", "time"),
     Row(INFERENCE, r"cnn/predict/batch:128/threads:1", f"{CNN}, batch 128, 1 thread", "samples/s"),
     Row(INFERENCE, r"cnn/predict/batch:128/threads:2", f"{CNN}, batch 128, 2 threads", "samples/s"),
+    Row(TRAINING, r"ipu_(mlp|cnn)/rmsprop/batch:(\d+)/threads:1", r"on an emulated IPU: \1, RMSprop, batch \2, 1 thread",
+        "samples/s"),
     # Of resnet50.py, where Keras has made the model: not among the programs that run.py runs.
     Row(INFERENCE, r"resnet50/predict/batch:1/threads:1", "ResNet-50 imported from Keras, batch 1, 1 thread", "time"),
 
@@ -118,11 +123,13 @@ ROWS = [
     Row(PRODUCTS, rf"forward/{LIMITED_BY_MEMORY}", r"matmul \1", "FLOP/s"),
     Row(PRODUCTS, r"bfloat16_forward/(.*)", r"bfloat16 matmul \1", "FLOP/s", peers=("onednn",)),
     Row(PRODUCTS, r"bfloat16_forward/(.*)", r"bfloat16 matmul \1 over floats", "FLOP/s", peers=("floats",)),
-    Row(PRODUCTS, r"bfloat16_((?:conv2d|input_gradient|filter_gradient)/.*)", r"bfloat16 \1", "FLOP/s", peers=("onednn",)),
-    Row(PRODUCTS, r"bfloat16_((?:conv2d|input_gradient|filter_gradient)/.*)", r"bfloat16 \1 over floats", "FLOP/s", peers=("floats",)),
+    Row(CONVOLUTIONS, rf"bfloat16_{PASS}/(.*)/batch:(\d+)", r"bfloat16 \1 \2, batch \3", "FLOP/s", peers=("onednn",)),
+    Row(CONVOLUTIONS, rf"bfloat16_{PASS}/(.*)/batch:(\d+)", r"bfloat16 \1 \2, batch \3, over floats", "FLOP/s",
+        peers=("floats",)),
     Row(TRAINING, r"lstm_bfloat16/train", "LSTM, mixed_bfloat16 over float32", "FLOP/s"),
     Row(INFERENCE, r"lstm_bfloat16/predict", "LSTM, mixed_bfloat16 over float32", "FLOP/s"),
-    Row(TRAINING, r"mlp_bfloat16/(rmsprop)/batch:(\d+)", r"perceptron, \1, batch \2, mixed_bfloat16 over float32", "FLOP/s"),
+    Row(TRAINING, r"mlp_bfloat16/(rmsprop)/batch:(\d+)", r"perceptron, \1, batch \2, mixed_bfloat16 over float32",
+        "FLOP/s"),
     Row(INFERENCE, r"mlp_bfloat16/predict/batch:(\d+)", r"perceptron, batch \1, mixed_bfloat16 over float32", "FLOP/s"),
     Row(PRODUCTS, r"weight_gradient/(.*)", r"weight gradient \1", "FLOP/s"),
     Row(PRODUCTS, r"input_gradient/(.*)", r"input gradient \1", "FLOP/s"),
