@@ -64,29 +64,19 @@ struct layer : tracing::layer_base {
   /// Calls the layer: a symbolic tensor, or layer_outputs of one that may have several. E1001 and the codes of its own
   /// rules.
   template <std::derived_from<symbolic_tensor>... More>
-  constexpr auto operator()(detail::first_tensor first, More... more) & {
-    symbolic_tensor const given[]{first.tensor, more...};
-    return tracing::layer_call<Derived>::outputs_of(static_cast<Derived&>(*this), given, first.where);
-  }
-  template <std::derived_from<symbolic_tensor>... More>
-  constexpr auto operator()(detail::first_tensor first, More... more) && {
+  constexpr auto operator()(detail::first_tensor first, More... more) {
     symbolic_tensor const given[]{first.tensor, more...};
     return tracing::layer_call<Derived>::outputs_of(static_cast<Derived&>(*this), given, first.where);
   }
   /// A const layer cannot remember which weights are its own from one call to the next.
   template <std::derived_from<symbolic_tensor>... More>
-  constexpr symbolic_tensor operator()(detail::first_tensor, More...) const& {
+  constexpr symbolic_tensor operator()(detail::first_tensor, More...) const {
     static_assert(detail::report<const_call_problem<Derived>>());
     return {};
   }
   /// Keras's spelling with a list: `add{}({a, b})`.
   constexpr auto operator()(std::initializer_list<symbolic_tensor> inputs, char const* file = __builtin_FILE(),
-                            int line = __builtin_LINE()) & {
-    return tracing::layer_call<Derived>::outputs_of(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()},
-                                                    {file, line});
-  }
-  constexpr auto operator()(std::initializer_list<symbolic_tensor> inputs, char const* file = __builtin_FILE(),
-                            int line = __builtin_LINE()) && {
+                            int line = __builtin_LINE()) {
     return tracing::layer_call<Derived>::outputs_of(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()},
                                                     {file, line});
   }
