@@ -83,12 +83,19 @@ void for_each_convolution(Test const& test) {
   test.template
   operator()<1, convolution_shape{
                     .height = 9, .width = 3, .channels = 4, .filters = 10, .kernel_height = 2, .kernel_width = 3}>();
-  // The small CNN's layers, smaller: several panels at once, and several blocks of outputs.
+  // The small CNN's layers, smaller: several panels at once, and several blocks of outputs, of samples and of rows.
   test.template
   operator()<4, convolution_shape{.height = 13, .width = 12, .filters = 128, .kernel_height = 3, .kernel_width = 3}>();
-  test.template
-  operator()<1, convolution_shape{
-                    .height = 30, .width = 26, .channels = 8, .filters = 64, .kernel_height = 3, .kernel_width = 3}>();
+  test.template operator()<1, convolution_shape{.height = 30,
+                                                .width = 26,
+                                                .channels = 8,
+                                                .filters = 64,
+                                                .kernel_height = 3,
+                                                .kernel_width = 3,
+                                                .top = 1,
+                                                .left = 1,
+                                                .bottom = 1,
+                                                .right = 1}>();
   // 1 x 1 kernels, with and without strides.
   test.template operator()<2, convolution_shape{.height = 5, .width = 7, .channels = 19, .filters = 33}>();
   test.template
@@ -278,8 +285,10 @@ void for_each_depthwise_convolution(Test const& test) {
                                                 .stride_height = 3,
                                                 .stride_width = 4,
                                                 .groups = 64}>();
-  test.template operator()<
-      1, convolution_shape{.width = 31, .channels = 20, .filters = 20, .kernel_width = 4, .groups = 20, .left = 3}>();
+  // Channels in two blocks, the last of which ends within a register.
+  test.template
+  operator()<2, convolution_shape{
+                    .width = 31, .channels = 210, .filters = 210, .kernel_width = 4, .groups = 210, .left = 3}>();
 }
 
 }  // namespace convolution_cases

@@ -116,11 +116,12 @@ TEST_CASE("epilogues of convolutions and of their input gradients") {
   on_architectures<
       2, convolution_shape{.height = 3, .width = 3, .channels = 2, .filters = 5, .kernel_height = 3, .kernel_width = 3},
       MATMUL_ARCHITECTURES>();
-  // Sums with loops, of whole registers.
-  on_architectures<1,
-                   convolution_shape{
-                       .height = 9, .width = 10, .channels = 32, .filters = 64, .kernel_height = 3, .kernel_width = 3},
-                   MATMUL_ARCHITECTURES>();
+  // Sums with loops, of whole registers, and several panels at once.
+  on_architectures<
+      1,
+      convolution_shape{
+          .height = 14, .width = 18, .channels = 32, .filters = 128, .kernel_height = 2, .kernel_width = 2},
+      MATMUL_ARCHITECTURES>();
   // Padding on all sides, several samples, and filters that fill a panel and begin another.
   on_architectures<3,
                    convolution_shape{.height = 7,

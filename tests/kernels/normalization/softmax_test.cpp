@@ -126,7 +126,7 @@ TEST_CASE("softmax of rows of every length") {
   check_architectures<3, 127, MATMUL_ARCHITECTURES>();
   check_architectures<17, 128, MATMUL_ARCHITECTURES>();
   check_architectures<5, 129, MATMUL_ARCHITECTURES>();
-  check_architectures<4, 1000, MATMUL_ARCHITECTURES>();
+  check_architectures<23, 1000, MATMUL_ARCHITECTURES>();  // too large to ask for the next row
 }
 
 TEST_CASE("NaN and infinity stay in their rows of a softmax") {

@@ -91,5 +91,5 @@ TEST_CASE("the gradients and products of several threads have the bits of one") 
   check_architectures<13, 129, 200, MATMUL_ARCHITECTURES>();
   check_architectures<29, 50, 33, MATMUL_ARCHITECTURES>();
   check_architectures<3, 2049, 70, MATMUL_ARCHITECTURES>();
-  check_architectures<300, 7, 17, MATMUL_ARCHITECTURES>();
+  check_architectures<1030, 7, 17, MATMUL_ARCHITECTURES>();
 }

@@ -90,6 +90,16 @@ void check_matmul(product_kernels const& tested) {
   CHECK(y.guard_is_intact());
 }
 
+/// Whether the tiles of so many rows end behind the last one, for few rows and for many.
+template <int Rows, class... Arch>
+constexpr bool cuts_all_rows = ([] {
+  constexpr kernels::detail::row_blocks cut = kernels::detail::cut_rows<Arch>(Rows, 2);
+  return cut.row(cut.tiles()) == Rows && cut.height <= kernels::detail::most_tile_rows<Arch>(2);
+}() && ...);
+static_assert(cuts_all_rows<1, MATMUL_ARCHITECTURES> && cuts_all_rows<13, MATMUL_ARCHITECTURES> &&
+              cuts_all_rows<1020, MATMUL_ARCHITECTURES> && cuts_all_rows<1025, MATMUL_ARCHITECTURES> &&
+              cuts_all_rows<1200, MATMUL_ARCHITECTURES>);
+
 template <int M, int K, int N, class... Arch>
 void check_matmuls() {
   (check_matmul(products_of<M, K, N, Arch>), ...);
