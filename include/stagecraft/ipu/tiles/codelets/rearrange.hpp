@@ -108,10 +108,12 @@ inline void run(tile_machine& machine, tile_operation const& operation, rearrang
       },
       [&](int tile) {
         auto const& result = machine.home(output, tile);
+        auto const& copy = copies[tile];
         std::int64_t at = 0;
-        for (std::int64_t i = 0; i < result.size(); ++i)
+        // Without what is cleared, nothing is looked for where the box is not: a loop's steps have a box each.
+        for (std::int64_t i = 0; i < result.size() && (clears || at < copy.size()); ++i)
           if (box.source_of(mapping.first(tile) + i) >= 0)
-            result.set(i, copies[tile][at++]);
+            result.set(i, copy[at++]);
           else if (clears)
             result.set(i, 0);
       });
