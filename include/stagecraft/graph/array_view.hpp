@@ -4,14 +4,14 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 
-#include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 namespace stagecraft::tracing {
 
 /// A part of an array that something else holds, as std::span is, with its names. std::span asks the concepts of ranges
-/// and iterators of each type of element, which takes GCC 14 ms; this one asks for `data()` and `size()`. Either
-/// converts to the other.
+/// and iterators of each type of element, which takes GCC 14 ms; this one asks for `data()` and `size()`. A
+/// std::span converts to it, and it, by name or with const elements, to a std::span.
 template <class T>
 class array_view {
  public:
@@ -26,8 +26,8 @@ class array_view {
   /// Of a std::array, a std::vector, a growing_array, another view.
   template <class List>
     requires requires(List& list) {
-      { list.data() } -> std::convertible_to<T*>;
       list.size();
+      requires std::is_convertible_v<std::remove_pointer_t<decltype(list.data())>(*)[], T(*)[]>;  // no derived ones
     }
   constexpr array_view(List&& list) noexcept : data_(list.data()), size_(list.size()) {}  // NOLINT: as std::span
 

@@ -201,7 +201,9 @@ class tile_work {
   STAGECRAFT_FAMILIES(STAGECRAFT_EACH)
 #undef STAGECRAFT_EACH
 
-  static constexpr int kinds = static_cast<int>(kind::traced_program) + 1;
+#define STAGECRAFT_EACH(name) +1
+  static constexpr int kinds = 0 STAGECRAFT_FAMILIES(STAGECRAFT_EACH);
+#undef STAGECRAFT_EACH
   /// Which of the families it is, counted from 0.
   [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
   template <class What>
