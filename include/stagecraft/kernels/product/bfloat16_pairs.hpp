@@ -149,7 +149,7 @@ namespace detail {
 /// Pairs of rows, each of Columns numbers: floats or, as std::uint16_t, bfloat16.
 template <int Rows, int Columns, class Arch, class Number>
 inline void pair_rows_of(Number const* x, float* pairs, share part) {
-  constexpr int width = lanes<Arch>, whole = Columns / width * width;
+  constexpr int width = lanes<Arch>, rest = Columns % width, whole = Columns - rest;
   constexpr bool is_narrow = std::is_same_v<Number, std::uint16_t>;
   auto const load = [](Number const* from) {
     if constexpr (is_narrow)
@@ -159,9 +159,9 @@ inline void pair_rows_of(Number const* x, float* pairs, share part) {
   };
   auto const load_rest = [](Number const* from) {
     if constexpr (is_narrow)
-      return load_first_narrow<dtype::bfloat16, Arch>(from, Columns - whole);
+      return load_first_narrow<dtype::bfloat16, Arch>(from, rest);
     else
-      return load_lanes < whole<Columns ? Columns - whole : 1, Arch>(from);
+      return load_first<Arch>(from, rest);
   };
   auto const [first, last] = part.of(pairs_of(Rows));
   for (std::int64_t row = first; row < last; ++row) {
@@ -171,8 +171,8 @@ inline void pair_rows_of(Number const* x, float* pairs, share part) {
     for (int column = 0; column < whole; column += width)
       pair_up<Arch>(load(upper + column), is_single ? batch<Arch>(0.0F) : load(upper + Columns + column))
           .store_unaligned(to + column);
-    if constexpr (whole < Columns)
-      store_lanes<Columns - whole>(
+    if constexpr (rest > 0)
+      store_lanes<rest>(
           pair_up<Arch>(load_rest(upper + whole), is_single ? batch<Arch>(0.0F) : load_rest(upper + Columns + whole)),
           to + whole);
   }
