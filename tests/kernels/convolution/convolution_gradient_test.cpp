@@ -3,6 +3,7 @@
 #include <stagecraft/kernels/convolution/bfloat16_convolution.hpp>
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
+#include <cmath>
 #include <doctest/doctest.h>
 
 #include "convolution_cases.hpp"
@@ -165,7 +166,7 @@ void check_pairs() {
                                       kernels::convolution_input_gradient_workspace<Shape>));
     if constexpr (kernels::has_channel_pairs(Shape) && kernels::has_filter_pairs(Shape)) {
       buffer pairs(static_cast<int>(kernels::filter_pair_floats<Shape>));
-      buffer turned(static_cast<int>(kernels::turned_filter_floats<Shape>));
+      buffer turned(static_cast<int>(kernels::turned_filter_floats<Shape>), NAN);  // padding that is not written
       for (int group = 0; group < Shape.groups; ++group)
         kernels::pack_row_pairs<Shape.steps(), Shape.group_filters()>(
             packed.data() + group * group_floats, pairs.data() + group * (pairs.size() / Shape.groups));

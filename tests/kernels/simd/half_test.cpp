@@ -9,6 +9,7 @@
 #include "../product/matmul_cases.hpp"
 #include "../product/reference_tiles.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -223,6 +224,9 @@ void check_pairs() {
   kernels::matmul<M, K, N>(x.data(), packed.data(), y.data());
   kernels::matmul_input_gradient<M, K, N>(dy.data(), packed.data(), workspace.data(), dx.data(), kernels::share{});
   kernels::matmul_weight_gradient<M, K, N>(x.data(), dy.data(), dw.data());
+  for (int i = 0; i < layout::size; i += kernels::lanes<>)  // padding, as updates without an epsilon leave it
+    std::fill(packed.begin() + i + layout::elements_from(i, kernels::lanes<>), packed.begin() + i + kernels::lanes<>,
+              NAN);
   constexpr int rows_of_pairs = kernels::pairs_of(M), k_pairs = kernels::pairs_of(K), n_pairs = kernels::pairs_of(N);
   auto const narrow_x = narrow(x), narrow_dy = narrow(dy);
   std::vector<std::uint16_t> left(2UL * M * k_pairs), left_dy(2UL * M * n_pairs);  // as many in a row as pairs have

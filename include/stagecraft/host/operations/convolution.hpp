@@ -39,7 +39,6 @@ struct convolution_operation {
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
                                           Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
-    static constexpr long long behind(long long floats) { return floats / 16 * 16 + 80; }
     static constexpr long long own_floats = [] {
       constexpr long long forward = kernels::convolution_workspace<convolution, arch>;
       if constexpr (!Call::plan::trains)
@@ -57,13 +56,13 @@ struct convolution_operation {
         return 0LL;
     }();
     static constexpr long long batch_pairs = finds_filter_gradient_of_pairs ? kernels::pairs_of(batch) : 0;
-    static constexpr long long narrow_gradient = behind(own_floats),
-                               turned_filters =
-                                   narrow_gradient + behind(turns_filters ? rows * 1LL * convolution.filters / 2 : 0),
-                               gradient_pairs = turned_filters + behind(turned_floats),
-                               input_pairs = gradient_pairs + behind(batch_pairs * convolution.output_size()),
+    static constexpr long long narrow_gradient = behind_factor(own_floats),
+                               turned_filters = narrow_gradient +
+                                                behind_factor(turns_filters ? rows * 1LL * convolution.filters / 2 : 0),
+                               gradient_pairs = turned_filters + behind_factor(turned_floats),
+                               input_pairs = gradient_pairs + behind_factor(batch_pairs * convolution.output_size()),
                                all_floats = turns_filters || finds_filter_gradient_of_pairs
-                                                ? input_pairs + behind(batch_pairs * convolution.input_size())
+                                                ? input_pairs + behind_factor(batch_pairs * convolution.input_size())
                                                 : own_floats;
   };
   template <class Call, bool Backward>

@@ -32,12 +32,11 @@ struct operation<layers::dense> {
         detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && inputs % 2 != 0;
     static constexpr long long pairs_of_rows = kernels::pairs_of(rows);
-    static constexpr long long behind(long long floats) { return floats / 16 * 16 + 80; }
     static constexpr long long
-        forward_floats = pads_inputs ? behind(1LL * rows * kernels::pairs_of(inputs)) : 0,
-        gradient_pairs = behind(1LL * rows * kernels::pairs_of(units)),
-        input_pairs = gradient_pairs + behind(pairs_of_rows * units),
-        column_pairs = input_pairs + behind(pairs_of_rows * inputs),
+        forward_floats = pads_inputs ? detail::behind_factor(1LL * rows * kernels::pairs_of(inputs)) : 0,
+        gradient_pairs = detail::behind_factor(1LL * rows * kernels::pairs_of(units)),
+        input_pairs = gradient_pairs + detail::behind_factor(pairs_of_rows * units),
+        column_pairs = input_pairs + detail::behind_factor(pairs_of_rows * inputs),
         backward_floats =
             column_pairs + kernels::packed_matrix<kernels::pairs_of(units), inputs, typename Call::architecture>::size;
   };

@@ -14,6 +14,10 @@
 
 namespace stagecraft::detail {
 
+/// Where the next of what a step makes of factors begins, behind so many floats: in a cache line of its own, with room
+/// to read on.
+[[nodiscard]] constexpr long long behind_factor(long long floats) { return floats / 16 * 16 + 80; }
+
 /// Whether a call computes in bfloat16 on a processor that multiplies pairs of them.
 template <class Call>
 inline constexpr bool multiplies_bfloat16 = [] {

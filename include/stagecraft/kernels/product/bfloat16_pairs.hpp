@@ -119,8 +119,8 @@ inline void turn_row_pairs(float const* rows, float* columns, share part = {}) {
 }
 
 /// From a packed_matrix<pairs_of(K), N, Arch> of pairs of rows to the transposed in pairs of the matrix's columns, a
-/// packed_matrix<pairs_of(N), K, Arch> whose padding is not defined. Items of `part`: as many pairs of rows as a
-/// register has lanes.
+/// packed_matrix<pairs_of(N), K, Arch> whose padding is not defined. The padding of `rows` may be NaN, as updates
+/// without an epsilon leave it. Items of `part`: as many pairs of rows as a register has lanes.
 template <int K, int N, class Arch = default_architecture>
 inline void transpose_row_pairs(float const* rows, float* columns, share part = {}) {
   using from = packed_matrix<pairs_of(K), N, Arch>;
@@ -135,7 +135,9 @@ inline void transpose_row_pairs(float const* rows, float* columns, share part = 
       for (int i = 0; i < width && column + i < N; i += 2)
         for (int k = 2 * row, half = 0; half < 2 && k < K; ++half, k += width) {
           auto const* const numbers = reinterpret_cast<std::uint16_t const*>(turned + i * width) + half * width;
-          detail::pair_up<Arch>(load_bfloat16<Arch>(numbers), load_bfloat16<Arch>(numbers + 2 * width))
+          bool const is_single = N % 2 != 0 && column + i + 1 == N;
+          detail::pair_up<Arch>(load_bfloat16<Arch>(numbers),
+                                is_single ? batch<Arch>(0.0F) : load_bfloat16<Arch>(numbers + 2 * width))
               .store_unaligned(columns + to::index((column + i) / 2, k));
         }
     }
@@ -144,10 +146,10 @@ inline void transpose_row_pairs(float const* rows, float* columns, share part = 
 
 namespace detail {
 
-/// Pairs of rows, each of Columns numbers: `load(row, column)` gives a register of them as floats, and `number` one.
+/// Pairs of rows, each of Columns numbers: floats or, as std::uint16_t, bfloat16.
 template <int Rows, int Columns, class Arch, class Number>
 inline void pair_rows_of(Number const* x, float* pairs, share part) {
-  constexpr int width = lanes<Arch>, whole = Columns / width * width;
+  constexpr int width = lanes<Arch>, rest = Columns % width, whole = Columns - rest;
   constexpr bool is_narrow = std::is_same_v<Number, std::uint16_t>;
   auto const load = [](Number const* from) {
     if constexpr (is_narrow)
@@ -157,9 +159,9 @@ inline void pair_rows_of(Number const* x, float* pairs, share part) {
   };
   auto const load_rest = [](Number const* from) {
     if constexpr (is_narrow)
-      return load_first_narrow<dtype::bfloat16, Arch>(from, Columns - whole);
+      return load_first_narrow<dtype::bfloat16, Arch>(from, rest);
     else
-      return load_lanes < whole<Columns ? Columns - whole : 1, Arch>(from);
+      return load_first<Arch>(from, rest);
   };
   auto const [first, last] = part.of(pairs_of(Rows));
   for (std::int64_t row = first; row < last; ++row) {
@@ -169,8 +171,8 @@ inline void pair_rows_of(Number const* x, float* pairs, share part) {
     for (int column = 0; column < whole; column += width)
       pair_up<Arch>(load(upper + column), is_single ? batch<Arch>(0.0F) : load(upper + Columns + column))
           .store_unaligned(to + column);
-    if constexpr (whole < Columns)
-      store_lanes<Columns - whole>(
+    if constexpr (rest > 0)
+      store_lanes<rest>(
           pair_up<Arch>(load_rest(upper + whole), is_single ? batch<Arch>(0.0F) : load_rest(upper + Columns + whole)),
           to + whole);
   }
@@ -195,7 +197,7 @@ inline void pad_rows(std::uint16_t const* x, std::uint16_t* padded, share part =
   auto const [first, last] = part.of(Rows);
   for (std::int64_t row = first; row < last; ++row) {
     std::memcpy(padded + row * (Columns + 1), x + row * Columns, Columns * sizeof(std::uint16_t));
-    padded[row * (Columns + 1) + Columns] = 0;
+    std::memset(padded + row * (Columns + 1) + Columns, 0, sizeof(std::uint16_t));  // read as a part of a float
   }
 }
 template <int Rows, int Columns, class Arch = default_architecture>
@@ -203,7 +205,7 @@ inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
   auto const [first, last] = part.of(Rows);
   for (std::int64_t row = first; row < last; ++row) {
     narrow<dtype::bfloat16, Arch>(x + row * Columns, padded + row * (Columns + 1), Columns);
-    padded[row * (Columns + 1) + Columns] = 0;
+    std::memset(padded + row * (Columns + 1) + Columns, 0, sizeof(std::uint16_t));  // read as a part of a float
   }
 }
 

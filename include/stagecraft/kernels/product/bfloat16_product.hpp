@@ -29,9 +29,8 @@ namespace detail {
 template <class Arch>
 inline void pair_terms(float const* from, std::int64_t distance, int rows, int terms, int depth, float* to) {
   for (int row = 0; row < rows; ++row, from += distance, to += depth) {
-    auto* const numbers = reinterpret_cast<std::uint16_t*>(to);
-    numbers[2 * depth - 1] = 0;
-    narrow<dtype::bfloat16, Arch>(from, numbers, terms);
+    to[depth - 1] = 0.0F;
+    narrow<dtype::bfloat16, Arch>(from, reinterpret_cast<std::uint16_t*>(to), terms);
   }
 }
 
@@ -111,6 +110,7 @@ inline constexpr int pairs_of_rows_floats =
 template <class Arch, class Fill>
 inline void product_of_pair_panels(product_shape const& shape, float const* a, float* y, share const& columns,
                                    product_finish const& finish, Fill const& fill) {
+  static_assert(multiplies_bfloat16_pairs<Arch>);
   alignas(64) float left[pairs_of_rows_floats<Arch>];
   product_of_panels<Arch, bfloat16_pair_terms>(
       of_pairs(shape), y, columns, finish,
