@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the gradient of a convolution's output means for its filters. All shapes are known at compile time; nothing is
-// allocated, nor copied.
+// allocated.
 //
 // It is a correlation, too, whose result's pixels are the kernel's taps and whose taps are the outputs. A tile is a few
 // (tap, channel) rows of a panel of filters, summed over a block of outputs that stays in the second-level cache.
@@ -17,7 +17,8 @@ namespace stagecraft::kernels {
 namespace detail {
 
 /// About how many outputs are summed before the sums go to memory, at most: so many that each tile has long sums, and
-/// so few that a panel's part of dy stays in the first-level cache, beside what a tile reads of x.
+/// so few that a panel's part of dy stays in the first-level cache, beside what a tile reads of x. (The widest panels
+/// of AVX-512 have four times as much, for the second-level cache.)
 inline constexpr int most_block_outputs = 392;
 
 /// Taps by the outputs that they meet, and how the outputs are cut into blocks: some rows of a sample, or some samples.
@@ -103,7 +104,7 @@ void copy_outputs(output_block const& block, pixel_grid const& distances, int wi
 }
 
 /// Tiles [first, last) of a class of taps, summed over a block of outputs. x and dy begin with the block's first
-/// sample. DyStep: the floats between pixels of dy, or 0 if they are many.
+/// sample. DyStep: the floats between pixels of dy if there are only those of the panel's registers, else 0.
 template <tile_plan Plan, int DyStep, class Arch, class Terms>
 void filter_gradient_class(correlation const& shape, filter_distances const& distances, tap_class const& row,
                            tap_class const& column, output_block const& block, float const* x, float const* dy,
