@@ -52,10 +52,11 @@ DECLARES = {
     "vector": r"vector\b",
 }
 DECLARES = {header: re.compile(rf"\bstd::{names}") for header, names in DECLARES.items()}
+DECLARES["nlohmann/json.hpp"] = re.compile(r"\bnlohmann::")
 
 
 def names_without_include(name):
-    """What a header names of the standard library, though neither it nor an own header that it includes says where from."""
+    """What a header names of the standard library or of JSON's, though neither it nor an own header that it includes says where from."""
     included = {other for own in house.closure(ROOT, name) for _, other in house.includes_of(ROOT / own)}
     code = re.sub(r"//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", "", (ROOT / name).read_text(encoding="utf-8"))
     for header, names in DECLARES.items():

@@ -284,15 +284,15 @@ def check_onnx_refusals():
     refused("length.onnx", onnx([("Slice", ["k", "s", "s"], ["y"])], [("k", (1 << 40, 0), []), ("s", (1,), [0.0])]), "E5064")
     unit = [("k", (0,), []), ("u", (1, 1), [0.0]), ("i", (), [0.0])]
     refused("none.onnx", onnx([("Add", ["k", "u"], ["a"]), ("Squeeze", ["a"], ["b"]), ("Gather", ["b", "i"], ["y"])], unit), "E5064")
-    refused("samples.onnx", onnx([("ReduceMean", ["x"], ["y"], message((1, "axes"), (8, 0), (8, 1)))], shape=(None, 4, 3)),
-            "E5064", "over samples")
+    refused("samples.onnx", onnx([("ReduceMean", ["x"], ["y"], message((1, "axes"), (8, 0), (8, 1)))], shape=(None, 4, 3)), "E5064", "over samples")
     turned = [("Transpose", ["x"], ["t"], message((1, "perm"), *((8, i) for i in (1, 0, 2)))), ("Reshape", ["t", "s"], ["y"])]
     refused("divided.onnx", onnx(turned, [("s", (4,), [4.0, -1.0, 4.0, 2.0**62])], shape=(None, 4, 4)), "E5064", "Reshape")
-    diagonal = [("Trilu", ["k", "d"], ["m"]), ("MatMul", ["x", "m"], ["y"])]
-    refused("diagonal.onnx", onnx(diagonal, [("k", (4, 4), [1.0] * 16)], inputs=("x", "d")), "E5064", "Trilu")
+    # Steps and samples, whose numbers change places without a Transpose.
+    swapped = [turned[0], ("Shape", ["x"], ["l"], message((1, "end"), (3, 1))), ("Concat", ["l", "s"], ["r"]), ("Reshape", ["t", "r"], ["y"])]
+    refused("swapped.onnx", onnx(swapped, [("s", (2,), [-1.0, 3.0])], shape=(None, 4, 3)), "E5064", "Reshape")
+    refused("diagonal.onnx", onnx([("Trilu", ["k", "d"], ["m"]), ("MatMul", ["x", "m"], ["y"])], [("k", (4, 4), [1.0] * 16)], inputs=("x", "d")), "E5064", "Trilu")
     floor = [message((1, name), (4, text)) for name, text in (("mode", "nearest"), ("nearest_mode", "floor"))]
-    refused("floor.onnx", onnx([("Resize", ["x", "", "k"], ["y"], *floor)], [("k", (4,), [1.0, 1.0, 2.0, 2.0])],
-                               shape=(None, 3, 4, 4)), "E5064", "half_pixel")
+    refused("floor.onnx", onnx([("Resize", ["x", "", "k"], ["y"], *floor)], [("k", (4,), [1.0, 1.0, 2.0, 2.0])], shape=(None, 3, 4, 4)), "E5064", "half_pixel")
 
 
 def check_constants_of_onnx():

@@ -3,6 +3,8 @@
 #include <stagecraft/operations/flops.hpp>
 #include <doctest/doctest.h>
 
+#include <span>
+
 namespace stagecraft::operations {
 
 namespace {

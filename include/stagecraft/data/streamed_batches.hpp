@@ -4,6 +4,7 @@
 
 #include <stagecraft/data/cardinality.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/training/data/batch_supply.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
@@ -15,7 +16,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,7 +79,7 @@ class streamed_batches : public trainers::batch_supply {
     expected_ = batches;
     for (; left > 0; --left) static_cast<void>(next());
   }
-  [[nodiscard]] std::span<std::int32_t const> batch(int number) final {
+  [[nodiscard]] tracing::array_view<std::int32_t const> batch(int number) final {
     if (number != number_) {
       count_ = next();
       number_ = number;
@@ -88,7 +88,7 @@ class streamed_batches : public trainers::batch_supply {
       if (at + 1 < firsts_.size()) firsts_[at + 1] = firsts_[at] + count_;
       check_classes();
     }
-    return std::span(rows_).first(static_cast<std::size_t>(count_));
+    return {rows_.data(), static_cast<std::size_t>(count_)};
   }
   [[nodiscard]] std::ptrdiff_t first_sample(int number) const final {
     return firsts_[static_cast<std::size_t>(number)];

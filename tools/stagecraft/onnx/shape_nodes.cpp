@@ -128,6 +128,8 @@ bool moves_unit_axes(trace& to, onnx_node const& node, traced_tensor const& x,
                      std::vector<std::int64_t> const& wanted) {
   if (x.order.empty() || x.order[0] == 0 || !x.flat_order.empty() || x.fused_axis >= 0 || wanted.size() > 8)
     return false;
+  if (auto const given = to.constant(node, 1); given && !given->values.empty() && given->values[0] == batch_marker)
+    return false;  // samples are to be the first: `wanted` begins with 0 as where the first axis is to stay
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(x.rank), 1);
   for (std::size_t i = 1; i < x.order.size(); ++i) lengths[static_cast<std::size_t>(x.order[i])] = x.lengths[i - 1];
   std::vector<int> place(lengths.size(), -1);

@@ -6,6 +6,7 @@
 #include <stagecraft/ipu/operations/pool.hpp>
 #include <stagecraft/ipu/tiles/codelets/pool_copy.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>

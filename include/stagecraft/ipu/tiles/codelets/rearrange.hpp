@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/rearrange.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
