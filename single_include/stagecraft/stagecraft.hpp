@@ -2440,8 +2440,8 @@ inline constexpr auto frozen = typename decltype(Make{}())::template frozen<froz
 namespace stagecraft::tracing {
 
 /// A part of an array that something else holds, as std::span is, with its names. std::span asks the concepts of ranges
-/// and iterators of each type of element, which takes GCC 14 ms; this one asks for `data()` and `size()`. Either
-/// converts to the other.
+/// and iterators of each type of element, which takes GCC 14 ms; this one asks for `data()` and `size()`. A
+/// std::span converts to it, and it, by name or with const elements, to a std::span.
 template <class T>
 class array_view {
  public:
@@ -2456,8 +2456,8 @@ class array_view {
   /// Of a std::array, a std::vector, a growing_array, another view.
   template <class List>
     requires requires(List& list) {
-      { list.data() } -> std::convertible_to<T*>;
       list.size();
+      requires std::is_convertible_v<std::remove_pointer_t<decltype(list.data())>(*)[], T(*)[]>;  // no derived ones
     }
   constexpr array_view(List&& list) noexcept : data_(list.data()), size_(list.size()) {}  // NOLINT: as std::span
 
@@ -7543,9 +7543,8 @@ struct rules_of_layer : rules_of_trace {
 
 }  // namespace stagecraft
 
-// ---- stagecraft/layers/layer.hpp
-// What makes a struct a layer: the base that lets it be called on symbolic tensors, and the concept that says what its
-// rules are. Keras counterpart: tf.keras.layers.Layer.
+// ---- stagecraft/layers/layer_call.hpp
+// What a struct says to be a layer, and what its call adds to a model.
 
 namespace stagecraft {
 
@@ -7611,6 +7610,191 @@ constexpr diagnostic check_layer() {
 
 }  // namespace detail
 
+namespace tracing {
+
+/// The call of a layer of type L, which finds its mask, shape, weights and cost. Apart from the base of layers, since
+/// compilers read members of a base anew for each layer that there is, and these for those that are called.
+template <class L>
+struct layer_call {
+  /// One symbolic tensor, or layer_outputs of several.
+  static constexpr auto outputs_of(L& self, tracing::array_view<symbolic_tensor const> given,
+                                   diagnostics::source_line const& where) {
+    symbolic_tensor const packed = trace(self, given, where);
+    constexpr int most = [] {
+      if constexpr (requires { L::most_outputs; })
+        return int{L::most_outputs};
+      else
+        return 1;
+    }();
+    constexpr int names = [] {
+      if constexpr (requires { L::named_outputs; })
+        return int{L::named_outputs};
+      else
+        return most;
+    }();
+    layer_outputs<most, names> result(packed);
+    if (packed.model != nullptr && !packed.model->problem.failed()) find_parts(self, result, where);
+    if constexpr (most > 1)
+      return result;
+    else
+      return static_cast<symbolic_tensor>(result);
+  }
+
+ private:
+  static constexpr diagnostics::diagnostic incomplete_problem = detail::check_layer<L>();
+
+  template <int Most, int Names>
+  static constexpr void find_parts(L const& self, layer_outputs<Most, Names>& result,
+                                   diagnostics::source_line const& where) {
+    if constexpr (Most > 1) result.count = self.output_count();
+    if (result.count > 1 || result.model->calls[result.call].loss_count > 0) {
+      int masked = 1;
+      if constexpr (requires { self.masked_outputs(); }) masked = self.masked_outputs();
+      detail::split_call<layers::output_part>(result, result.count, masked, self.pipeline_stage, where, result.all);
+      static_cast<symbolic_tensor&>(result) = result.all[0];
+    }
+    if (auto const rule = detail::activity_regularizer_of(self); !rule.empty())
+      for (int i = 0; i < result.count; ++i)
+        detail::penalize<layers::activity_penalty>(result.all[i], rule, self.pipeline_stage, where);
+  }
+  static constexpr symbolic_tensor trace(L& self, tracing::array_view<symbolic_tensor const> given,
+                                         diagnostics::source_line const& where) {
+    if constexpr (Layer<L>) {
+      for (auto const& tensor : given)
+        if (tensor.model == nullptr) return {};
+      if (given.empty()) return {};
+      auto& model = *given[0].model;
+      auto const output = trace_call(self, model, given);
+      model.problem.locate(where);
+      return output;
+    } else {
+      static_assert(detail::report<incomplete_problem>());
+      return {};
+    }
+  }
+
+  /// Finds the mask of the output, and of the input if the layer looks at it, which it then remembers.
+  static constexpr detail::traced_mask trace_mask(L& self, tracing::model_builder& model,
+                                                  tracing::array_view<symbolic_tensor const> given) {
+    detail::traced_mask mask;
+    if constexpr (requires { self.masks; }) {
+      auto const all = model.mask_of(given.first(count_masked(given.size())), true);
+      model.masks.check_length(all);
+      if (self.layer_id >= 0) model.masks.check_same(self.masks, all, L::class_name);
+      self.masks = all.masks;
+      mask = model.mask_of(given.first(1));  // its output's steps are those of its first input
+    } else {
+      mask = model.mask_of(given);
+    }
+    if constexpr (requires { self.takes_no_mask(); })
+      if (self.takes_no_mask()) model.masks.check_none(mask, L::class_name);
+    if constexpr (requires { self.compute_mask(); })
+      return detail::traced_mask(self.compute_mask(), given[0].call);
+    else if constexpr (requires { self.passes_mask(); })
+      return self.passes_mask() ? mask : detail::traced_mask();
+    else
+      return mask;
+  }
+
+  /// A call of a layer that looks at masks has no more inputs than these, its masks' sources among them.
+  static constexpr std::size_t most_inputs = 28;
+  /// How many of its inputs' masks a layer looks at.
+  static constexpr std::size_t count_masked(std::size_t given) {
+    std::size_t most = 1;
+    if constexpr (requires { L::masked_inputs; }) most = L::masked_inputs;
+    return given < most ? given : most;
+  }
+  /// Shape, weights and cost. Those of layers that are alike are found once.
+  static constexpr void find_rules(L const& self, tracing::model_builder& model, layer_inputs const& in,
+                                   detail::call_record& record, parameter_list& weights) {
+    if constexpr (requires { self.rules_key(); })
+      if (auto const* known = model.rules.find(record.type, self.rules_key(), in); known != nullptr)
+        return record.take(known->output, known->flops, known->moves_only);
+    detail::rules_of_layer<L> const rules(self, in, in.layer_name(), weights, model.problem);
+    if (!rules.is_valid) return;
+    record.take(rules.output, rules.flops, rules.moves_only);
+    model.parts_of_call = rules.parts;
+    model.losses_of_call = rules.losses;
+    if constexpr (requires { self.rules_key(); })
+      model.rules.add({.type = record.type,
+                       .key = self.rules_key(),
+                       .output = rules.output,
+                       .flops = rules.flops,
+                       .moves_only = rules.moves_only},
+                      in);
+  }
+
+  static constexpr symbolic_tensor trace_call(L& self, tracing::model_builder& model,
+                                              tracing::array_view<symbolic_tensor const> given) {
+    detail::call_record record{};
+    record.layer = &self;
+    [[maybe_unused]] std::array<symbolic_tensor, most_inputs + tracing::step_masks::most> with_mask;
+    if constexpr (detail::KnowsMasks<L>) record.mask = trace_mask(self, model, given);
+    if constexpr (requires { self.masks; }) {
+      auto const mask = model.mask_of(given.first(count_masked(given.size())), true);
+      record.mask_inputs = given.size() > most_inputs ? 0 : mask.masks.count;
+      if (record.mask_inputs > 0) {
+        std::size_t count = 0;
+        for (auto const& own : given) with_mask[count++] = own;
+        for (int i = 0; i < record.mask_inputs; ++i) with_mask[count++] = {&model, mask.sources[i]};
+        given = {with_mask.data(), count};
+      }
+    }
+    tracing::growing_array<shape> shapes;
+    if (given.size() > 1) {
+      shapes.reserve(given.size());
+      for (auto const& tensor : given) shapes.push_back(tensor.shape());
+    }
+    model.parts_of_call.clear();
+    model.losses_of_call = 0;
+    if constexpr (requires { self.is_penalty; }) {
+      record.output_index = self.index;
+      record.is_penalty = self.is_penalty;
+    }
+    record.class_name = L::class_name;
+    record.default_name = detail::default_name_of<L>;
+    detail::add_wrapped_names(self, record.wrapped);
+    record.type = tracing::tag_of<L>;
+    record.inputs = given;
+    record.shape = given[0].shape();
+    record.type_of_output = given[0].type();
+    auto const layer_id = model.layer_of(record);
+    layer_inputs const in(given.size() > 1 ? shapes.data() : &given[0].shape(), static_cast<int>(given.size()),
+                          model.name_of(layer_id), model.problem);
+    parameter_list& weights = model.weights_of_call;
+    weights.count = 0;
+    if (auto const* known = model.known_shape(); known != nullptr) {
+      record.shape = *known;
+      record.parameters = &weights;
+      return model.add_call(record);
+    }
+    // After a broken rule shapes may be anything: no further rule is asked.
+    if (!model.problem.failed()) find_rules(self, model, in, record, weights);
+    if (!model.problem.failed()) {
+      if (weights.count > parameter_list::most)
+        in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::most);
+      if constexpr (requires { L::is_view; }) {
+        if (L::is_view && (given.size() != 1 || record.shape.size() != given[0].shape().size() || weights.count > 0))
+          in.error(1027,
+                   "says that it is a view, but a view takes one tensor, keeps its number of elements and has no "
+                   "weights");
+      }
+      if (model.problem.failed()) weights.count = 0;
+    }
+    record.parameters = &weights;
+    return model.add_call(record);
+  }
+};
+
+}  // namespace tracing
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/layer.hpp
+// The base that makes a struct a layer, which can be called on symbolic tensors.
+// Keras counterpart: tf.keras.layers.Layer.
+
+namespace stagecraft {
+
 /// Base of every layer. A layer of your own says what it computes in the words of keras.ops; shapes, weights, cost,
 /// gradient and steps on each machine follow from that (operations/tracer.hpp has the words):
 ///
@@ -7659,29 +7843,21 @@ struct layer : tracing::layer_base {
   /// Calls the layer: a symbolic tensor, or layer_outputs of one that may have several. E1001 and the codes of its own
   /// rules.
   template <std::derived_from<symbolic_tensor>... More>
-  constexpr auto operator()(detail::first_tensor first, More... more) & {
+  constexpr auto operator()(detail::first_tensor first, More... more) {
     symbolic_tensor const given[]{first.tensor, more...};
-    return outputs_of(static_cast<Derived&>(*this), given, first.where);
-  }
-  template <std::derived_from<symbolic_tensor>... More>
-  constexpr auto operator()(detail::first_tensor first, More... more) && {
-    symbolic_tensor const given[]{first.tensor, more...};
-    return outputs_of(static_cast<Derived&>(*this), given, first.where);
+    return tracing::layer_call<Derived>::outputs_of(static_cast<Derived&>(*this), given, first.where);
   }
   /// A const layer cannot remember which weights are its own from one call to the next.
   template <std::derived_from<symbolic_tensor>... More>
-  constexpr symbolic_tensor operator()(detail::first_tensor, More...) const& {
+  constexpr symbolic_tensor operator()(detail::first_tensor, More...) const {
     static_assert(detail::report<const_call_problem<Derived>>());
     return {};
   }
   /// Keras's spelling with a list: `add{}({a, b})`.
   constexpr auto operator()(std::initializer_list<symbolic_tensor> inputs, char const* file = __builtin_FILE(),
-                            int line = __builtin_LINE()) & {
-    return outputs_of(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
-  }
-  constexpr auto operator()(std::initializer_list<symbolic_tensor> inputs, char const* file = __builtin_FILE(),
-                            int line = __builtin_LINE()) && {
-    return outputs_of(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
+                            int line = __builtin_LINE()) {
+    return tracing::layer_call<Derived>::outputs_of(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()},
+                                                    {file, line});
   }
   /// Called with anything else: E1018.
   template <class... Arguments>
@@ -7735,173 +7911,6 @@ struct layer : tracing::layer_base {
                    "; call it with the output of model.input(...) or of another layer");
     return problem;
   }();
-  template <class L>
-  static constexpr diagnostics::diagnostic incomplete_problem = detail::check_layer<L>();
-
-  static constexpr auto outputs_of(Derived& self, tracing::array_view<symbolic_tensor const> given,
-                                   diagnostics::source_line const& where) {
-    symbolic_tensor const packed = trace(self, given, where);
-    constexpr int most = [] {
-      if constexpr (requires { Derived::most_outputs; })
-        return int{Derived::most_outputs};
-      else
-        return 1;
-    }();
-    constexpr int names = [] {
-      if constexpr (requires { Derived::named_outputs; })
-        return int{Derived::named_outputs};
-      else
-        return most;
-    }();
-    layer_outputs<most, names> result(packed);
-    if (packed.model != nullptr && !packed.model->problem.failed()) find_parts(self, result, where);
-    if constexpr (most > 1)
-      return result;
-    else
-      return static_cast<symbolic_tensor>(result);
-  }
-  template <int Most, int Names>
-  static constexpr void find_parts(Derived const& self, layer_outputs<Most, Names>& result,
-                                   diagnostics::source_line const& where) {
-    if constexpr (Most > 1) result.count = self.output_count();
-    if (result.count > 1 || result.model->calls[result.call].loss_count > 0) {
-      int masked = 1;
-      if constexpr (requires { self.masked_outputs(); }) masked = self.masked_outputs();
-      detail::split_call<layers::output_part>(result, result.count, masked, self.pipeline_stage, where, result.all);
-      static_cast<symbolic_tensor&>(result) = result.all[0];
-    }
-    if (auto const rule = detail::activity_regularizer_of(self); !rule.empty())
-      for (int i = 0; i < result.count; ++i)
-        detail::penalize<layers::activity_penalty>(result.all[i], rule, self.pipeline_stage, where);
-  }
-  static constexpr symbolic_tensor trace(Derived& self, tracing::array_view<symbolic_tensor const> given,
-                                         diagnostics::source_line const& where) {
-    if constexpr (Layer<Derived>) {
-      for (auto const& tensor : given)
-        if (tensor.model == nullptr) return {};
-      if (given.empty()) return {};
-      auto& model = *given[0].model;
-      auto const output = trace_call(self, model, given);
-      model.problem.locate(where);
-      return output;
-    } else {
-      static_assert(detail::report<incomplete_problem<Derived>>());
-      return {};
-    }
-  }
-
-  /// Finds the mask of the output, and of the input if the layer looks at it, which it then remembers.
-  static constexpr detail::traced_mask trace_mask(Derived& self, tracing::model_builder& model,
-                                                  tracing::array_view<symbolic_tensor const> given) {
-    detail::traced_mask mask;
-    if constexpr (requires { self.masks; }) {
-      auto const all = model.mask_of(given.first(count_masked(given.size())), true);
-      model.masks.check_length(all);
-      if (self.layer_id >= 0) model.masks.check_same(self.masks, all, Derived::class_name);
-      self.masks = all.masks;
-      mask = model.mask_of(given.first(1));  // its output's steps are those of its first input
-    } else {
-      mask = model.mask_of(given);
-    }
-    if constexpr (requires { self.takes_no_mask(); })
-      if (self.takes_no_mask()) model.masks.check_none(mask, Derived::class_name);
-    if constexpr (requires { self.compute_mask(); })
-      return detail::traced_mask(self.compute_mask(), given[0].call);
-    else if constexpr (requires { self.passes_mask(); })
-      return self.passes_mask() ? mask : detail::traced_mask();
-    else
-      return mask;
-  }
-
-  /// A call of a layer that looks at masks has no more inputs than these, its masks' sources among them.
-  static constexpr std::size_t most_inputs = 28;
-  /// How many of its inputs' masks a layer looks at.
-  static constexpr std::size_t count_masked(std::size_t given) {
-    std::size_t most = 1;
-    if constexpr (requires { Derived::masked_inputs; }) most = Derived::masked_inputs;
-    return given < most ? given : most;
-  }
-  /// Shape, weights and cost. Those of layers that are alike are found once.
-  static constexpr void find_rules(Derived const& self, tracing::model_builder& model, layer_inputs const& in,
-                                   detail::call_record& record, parameter_list& weights) {
-    if constexpr (requires { self.rules_key(); })
-      if (auto const* known = model.rules.find(record.type, self.rules_key(), in); known != nullptr)
-        return record.take(known->output, known->flops, known->moves_only);
-    detail::rules_of_layer<Derived> const rules(self, in, in.layer_name(), weights, model.problem);
-    if (!rules.is_valid) return;
-    record.take(rules.output, rules.flops, rules.moves_only);
-    model.parts_of_call = rules.parts;
-    model.losses_of_call = rules.losses;
-    if constexpr (requires { self.rules_key(); })
-      model.rules.add({.type = record.type,
-                       .key = self.rules_key(),
-                       .output = rules.output,
-                       .flops = rules.flops,
-                       .moves_only = rules.moves_only},
-                      in);
-  }
-
-  static constexpr symbolic_tensor trace_call(Derived& self, tracing::model_builder& model,
-                                              tracing::array_view<symbolic_tensor const> given) {
-    detail::call_record record{};
-    record.layer = &self;
-    [[maybe_unused]] std::array<symbolic_tensor, most_inputs + tracing::step_masks::most> with_mask;
-    if constexpr (detail::KnowsMasks<Derived>) record.mask = trace_mask(self, model, given);
-    if constexpr (requires { self.masks; }) {
-      auto const mask = model.mask_of(given.first(count_masked(given.size())), true);
-      record.mask_inputs = given.size() > most_inputs ? 0 : mask.masks.count;
-      if (record.mask_inputs > 0) {
-        std::size_t count = 0;
-        for (auto const& own : given) with_mask[count++] = own;
-        for (int i = 0; i < record.mask_inputs; ++i) with_mask[count++] = {&model, mask.sources[i]};
-        given = {with_mask.data(), count};
-      }
-    }
-    tracing::growing_array<shape> shapes;
-    if (given.size() > 1) {
-      shapes.reserve(given.size());
-      for (auto const& tensor : given) shapes.push_back(tensor.shape());
-    }
-    model.parts_of_call.clear();
-    model.losses_of_call = 0;
-    if constexpr (requires { self.is_penalty; }) {
-      record.output_index = self.index;
-      record.is_penalty = self.is_penalty;
-    }
-    record.class_name = Derived::class_name;
-    record.default_name = detail::default_name_of<Derived>;
-    detail::add_wrapped_names(self, record.wrapped);
-    record.type = tracing::tag_of<Derived>;
-    record.inputs = given;
-    record.shape = given[0].shape();
-    record.type_of_output = given[0].type();
-    auto const layer_id = model.layer_of(record);
-    layer_inputs const in(given.size() > 1 ? shapes.data() : &given[0].shape(), static_cast<int>(given.size()),
-                          model.name_of(layer_id), model.problem);
-    parameter_list& weights = model.weights_of_call;
-    weights.count = 0;
-    if (auto const* known = model.known_shape(); known != nullptr) {
-      record.shape = *known;
-      record.parameters = &weights;
-      return model.add_call(record);
-    }
-    // After a broken rule shapes may be anything: no further rule is asked.
-    if (!model.problem.failed()) find_rules(self, model, in, record, weights);
-    if (!model.problem.failed()) {
-      if (weights.count > parameter_list::most)
-        in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::most);
-      if constexpr (requires { Derived::is_view; }) {
-        if (Derived::is_view &&
-            (given.size() != 1 || record.shape.size() != given[0].shape().size() || weights.count > 0))
-          in.error(1027,
-                   "says that it is a view, but a view takes one tensor, keeps its number of elements and has no "
-                   "weights");
-      }
-      if (model.problem.failed()) weights.count = 0;
-    }
-    record.parameters = &weights;
-    return model.add_call(record);
-  }
 };
 
 }  // namespace stagecraft
@@ -27633,8 +27642,8 @@ inline void turn_row_pairs(float const* rows, float* columns, share part = {}) {
 }
 
 /// From a packed_matrix<pairs_of(K), N, Arch> of pairs of rows to the transposed in pairs of the matrix's columns, a
-/// packed_matrix<pairs_of(N), K, Arch> whose padding is not defined. Items of `part`: as many pairs of rows as a
-/// register has lanes.
+/// packed_matrix<pairs_of(N), K, Arch> whose padding is not defined. The padding of `rows` may be NaN, as updates
+/// without an epsilon leave it. Items of `part`: as many pairs of rows as a register has lanes.
 template <int K, int N, class Arch = default_architecture>
 inline void transpose_row_pairs(float const* rows, float* columns, share part = {}) {
   using from = packed_matrix<pairs_of(K), N, Arch>;
@@ -27649,7 +27658,9 @@ inline void transpose_row_pairs(float const* rows, float* columns, share part = 
       for (int i = 0; i < width && column + i < N; i += 2)
         for (int k = 2 * row, half = 0; half < 2 && k < K; ++half, k += width) {
           auto const* const numbers = reinterpret_cast<std::uint16_t const*>(turned + i * width) + half * width;
-          detail::pair_up<Arch>(load_bfloat16<Arch>(numbers), load_bfloat16<Arch>(numbers + 2 * width))
+          bool const is_single = N % 2 != 0 && column + i + 1 == N;
+          detail::pair_up<Arch>(load_bfloat16<Arch>(numbers),
+                                is_single ? batch<Arch>(0.0F) : load_bfloat16<Arch>(numbers + 2 * width))
               .store_unaligned(columns + to::index((column + i) / 2, k));
         }
     }
@@ -27658,10 +27669,10 @@ inline void transpose_row_pairs(float const* rows, float* columns, share part = 
 
 namespace detail {
 
-/// Pairs of rows, each of Columns numbers: `load(row, column)` gives a register of them as floats, and `number` one.
+/// Pairs of rows, each of Columns numbers: floats or, as std::uint16_t, bfloat16.
 template <int Rows, int Columns, class Arch, class Number>
 inline void pair_rows_of(Number const* x, float* pairs, share part) {
-  constexpr int width = lanes<Arch>, whole = Columns / width * width;
+  constexpr int width = lanes<Arch>, rest = Columns % width, whole = Columns - rest;
   constexpr bool is_narrow = std::is_same_v<Number, std::uint16_t>;
   auto const load = [](Number const* from) {
     if constexpr (is_narrow)
@@ -27671,9 +27682,9 @@ inline void pair_rows_of(Number const* x, float* pairs, share part) {
   };
   auto const load_rest = [](Number const* from) {
     if constexpr (is_narrow)
-      return load_first_narrow<dtype::bfloat16, Arch>(from, Columns - whole);
+      return load_first_narrow<dtype::bfloat16, Arch>(from, rest);
     else
-      return load_lanes < whole<Columns ? Columns - whole : 1, Arch>(from);
+      return load_first<Arch>(from, rest);
   };
   auto const [first, last] = part.of(pairs_of(Rows));
   for (std::int64_t row = first; row < last; ++row) {
@@ -27683,8 +27694,8 @@ inline void pair_rows_of(Number const* x, float* pairs, share part) {
     for (int column = 0; column < whole; column += width)
       pair_up<Arch>(load(upper + column), is_single ? batch<Arch>(0.0F) : load(upper + Columns + column))
           .store_unaligned(to + column);
-    if constexpr (whole < Columns)
-      store_lanes<Columns - whole>(
+    if constexpr (rest > 0)
+      store_lanes<rest>(
           pair_up<Arch>(load_rest(upper + whole), is_single ? batch<Arch>(0.0F) : load_rest(upper + Columns + whole)),
           to + whole);
   }
@@ -27709,7 +27720,7 @@ inline void pad_rows(std::uint16_t const* x, std::uint16_t* padded, share part =
   auto const [first, last] = part.of(Rows);
   for (std::int64_t row = first; row < last; ++row) {
     std::memcpy(padded + row * (Columns + 1), x + row * Columns, Columns * sizeof(std::uint16_t));
-    padded[row * (Columns + 1) + Columns] = 0;
+    std::memset(padded + row * (Columns + 1) + Columns, 0, sizeof(std::uint16_t));  // read as a part of a float
   }
 }
 template <int Rows, int Columns, class Arch = default_architecture>
@@ -27717,7 +27728,7 @@ inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
   auto const [first, last] = part.of(Rows);
   for (std::int64_t row = first; row < last; ++row) {
     narrow<dtype::bfloat16, Arch>(x + row * Columns, padded + row * (Columns + 1), Columns);
-    padded[row * (Columns + 1) + Columns] = 0;
+    std::memset(padded + row * (Columns + 1) + Columns, 0, sizeof(std::uint16_t));  // read as a part of a float
   }
 }
 
@@ -27763,6 +27774,10 @@ inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw,
 // Which calls and weights steps multiply in pairs of bfloat16, and where these lie in a pass's copy of the weight.
 
 namespace stagecraft::detail {
+
+/// Where the next of what a step makes of factors begins, behind so many floats: in a cache line of its own, with room
+/// to read on.
+[[nodiscard]] constexpr long long behind_factor(long long floats) { return floats / 16 * 16 + 80; }
 
 /// Whether a call computes in bfloat16 on a processor that multiplies pairs of them.
 template <class Call>
@@ -38800,7 +38815,9 @@ class tile_work {
   STAGECRAFT_FAMILIES(STAGECRAFT_EACH)
 #undef STAGECRAFT_EACH
 
-  static constexpr int kinds = static_cast<int>(kind::traced_program) + 1;
+#define STAGECRAFT_EACH(name) +1
+  static constexpr int kinds = 0 STAGECRAFT_FAMILIES(STAGECRAFT_EACH);
+#undef STAGECRAFT_EACH
   /// Which of the families it is, counted from 0.
   [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
   template <class What>
@@ -49016,9 +49033,8 @@ namespace detail {
 template <class Arch>
 inline void pair_terms(float const* from, std::int64_t distance, int rows, int terms, int depth, float* to) {
   for (int row = 0; row < rows; ++row, from += distance, to += depth) {
-    auto* const numbers = reinterpret_cast<std::uint16_t*>(to);
-    numbers[2 * depth - 1] = 0;
-    narrow<dtype::bfloat16, Arch>(from, numbers, terms);
+    to[depth - 1] = 0.0F;
+    narrow<dtype::bfloat16, Arch>(from, reinterpret_cast<std::uint16_t*>(to), terms);
   }
 }
 
@@ -49098,6 +49114,7 @@ inline constexpr int pairs_of_rows_floats =
 template <class Arch, class Fill>
 inline void product_of_pair_panels(product_shape const& shape, float const* a, float* y, share const& columns,
                                    product_finish const& finish, Fill const& fill) {
+  static_assert(multiplies_bfloat16_pairs<Arch>);
   alignas(64) float left[pairs_of_rows_floats<Arch>];
   product_of_panels<Arch, bfloat16_pair_terms>(
       of_pairs(shape), y, columns, finish,
@@ -51325,10 +51342,12 @@ inline void run(tile_machine& machine, tile_operation const& operation, rearrang
       },
       [&](int tile) {
         auto const& result = machine.home(output, tile);
+        auto const& copy = copies[tile];
         std::int64_t at = 0;
-        for (std::int64_t i = 0; i < result.size(); ++i)
+        // Without what is cleared, nothing is looked for where the box is not: a loop's steps have a box each.
+        for (std::int64_t i = 0; i < result.size() && (clears || at < copy.size()); ++i)
           if (box.source_of(mapping.first(tile) + i) >= 0)
-            result.set(i, copies[tile][at++]);
+            result.set(i, copy[at++]);
           else if (clears)
             result.set(i, 0);
       });
@@ -67380,7 +67399,7 @@ void convolution(float const* x, float const* w, float* workspace, float* y, Epi
 
 // ---- stagecraft/kernels/convolution/convolution_filter_gradient.hpp
 // What the gradient of a convolution's output means for its filters. All shapes are known at compile time; nothing is
-// allocated, nor copied.
+// allocated.
 //
 // It is a correlation, too, whose result's pixels are the kernel's taps and whose taps are the outputs. A tile is a few
 // (tap, channel) rows of a panel of filters, summed over a block of outputs that stays in the second-level cache.
@@ -67390,7 +67409,8 @@ namespace stagecraft::kernels {
 namespace detail {
 
 /// About how many outputs are summed before the sums go to memory, at most: so many that each tile has long sums, and
-/// so few that a panel's part of dy stays in the first-level cache, beside what a tile reads of x.
+/// so few that a panel's part of dy stays in the first-level cache, beside what a tile reads of x. (The widest panels
+/// of AVX-512 have four times as much, for the second-level cache.)
 inline constexpr int most_block_outputs = 392;
 
 /// Taps by the outputs that they meet, and how the outputs are cut into blocks: some rows of a sample, or some samples.
@@ -67476,7 +67496,7 @@ void copy_outputs(output_block const& block, pixel_grid const& distances, int wi
 }
 
 /// Tiles [first, last) of a class of taps, summed over a block of outputs. x and dy begin with the block's first
-/// sample. DyStep: the floats between pixels of dy, or 0 if they are many.
+/// sample. DyStep: the floats between pixels of dy if there are only those of the panel's registers, else 0.
 template <tile_plan Plan, int DyStep, class Arch, class Terms>
 void filter_gradient_class(correlation const& shape, filter_distances const& distances, tap_class const& row,
                            tap_class const& column, output_block const& block, float const* x, float const* dy,
@@ -68004,7 +68024,6 @@ struct convolution_operation {
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
                                           Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
-    static constexpr long long behind(long long floats) { return floats / 16 * 16 + 80; }
     static constexpr long long own_floats = [] {
       constexpr long long forward = kernels::convolution_workspace<convolution, arch>;
       if constexpr (!Call::plan::trains)
@@ -68022,13 +68041,13 @@ struct convolution_operation {
         return 0LL;
     }();
     static constexpr long long batch_pairs = finds_filter_gradient_of_pairs ? kernels::pairs_of(batch) : 0;
-    static constexpr long long narrow_gradient = behind(own_floats),
-                               turned_filters =
-                                   narrow_gradient + behind(turns_filters ? rows * 1LL * convolution.filters / 2 : 0),
-                               gradient_pairs = turned_filters + behind(turned_floats),
-                               input_pairs = gradient_pairs + behind(batch_pairs * convolution.output_size()),
+    static constexpr long long narrow_gradient = behind_factor(own_floats),
+                               turned_filters = narrow_gradient +
+                                                behind_factor(turns_filters ? rows * 1LL * convolution.filters / 2 : 0),
+                               gradient_pairs = turned_filters + behind_factor(turned_floats),
+                               input_pairs = gradient_pairs + behind_factor(batch_pairs * convolution.output_size()),
                                all_floats = turns_filters || finds_filter_gradient_of_pairs
-                                                ? input_pairs + behind(batch_pairs * convolution.input_size())
+                                                ? input_pairs + behind_factor(batch_pairs * convolution.input_size())
                                                 : own_floats;
   };
   template <class Call, bool Backward>
@@ -68165,12 +68184,11 @@ struct operation<layers::dense> {
         detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && inputs % 2 != 0;
     static constexpr long long pairs_of_rows = kernels::pairs_of(rows);
-    static constexpr long long behind(long long floats) { return floats / 16 * 16 + 80; }
     static constexpr long long
-        forward_floats = pads_inputs ? behind(1LL * rows * kernels::pairs_of(inputs)) : 0,
-        gradient_pairs = behind(1LL * rows * kernels::pairs_of(units)),
-        input_pairs = gradient_pairs + behind(pairs_of_rows * units),
-        column_pairs = input_pairs + behind(pairs_of_rows * inputs),
+        forward_floats = pads_inputs ? detail::behind_factor(1LL * rows * kernels::pairs_of(inputs)) : 0,
+        gradient_pairs = detail::behind_factor(1LL * rows * kernels::pairs_of(units)),
+        input_pairs = gradient_pairs + detail::behind_factor(pairs_of_rows * units),
+        column_pairs = input_pairs + detail::behind_factor(pairs_of_rows * inputs),
         backward_floats =
             column_pairs + kernels::packed_matrix<kernels::pairs_of(units), inputs, typename Call::architecture>::size;
   };
