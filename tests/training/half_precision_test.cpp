@@ -125,74 +125,7 @@ void check_golden(std::string const& prefix, std::string const& policy, double t
   CHECK(predictor.predict(x) == outputs);
 }
 
-/// Convolutions that make pairs of channels, of filters, or of samples alone, in groups, with strides and dilation;
-/// layers that are called twice; dense layers of odd sizes.
-struct windows : sc::functional<windows> {
-  static constexpr auto build(auto& model) {
-    constexpr auto same = sc::padding::same;
-    auto again = conv2d(8, 3, {.padding = same, .dilation_rate = 2});
-    auto x = conv2d(6, 3, sc::tanh)(model.input(9, 8, 4));
-    x = again(again(conv2d(8, 3, sc::tanh, {.strides = 2, .padding = same, .groups = 2})(x)));
-    x = conv2d(6, 1, sc::tanh)(conv2d(4, 1)(conv2d(7, 1, sc::tanh)(x)));
-    x = conv1d(8, 3, sc::tanh, {.groups = 2})(reshape(12, 6)(x));
-    auto hidden = dense(33, sc::tanh);
-    return dense(5)(hidden(hidden(dense(33, sc::tanh)(flatten()(x)))));
-  }
-};
-
-/// What a step of gradient descent from the same weights adds to them.
-template <sc::dtype_policy Policy, class Machine>
-std::vector<std::vector<float>> changes_of_weights() {
-  constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 1},
-                                         .loss = sc::losses::mean_squared_error{},
-                                         .batch_size = 7,
-                                         .dtype_policy = Policy};
-  sc::trainer<windows, training, Machine> model;
-  unsigned state = 1;
-  auto const fill = [&](auto& values) {
-    for (float& value : values) {
-      state = state * 1664525U + 1013904223U;
-      value = static_cast<float>(state >> 8U) * 0x1p-23F - 1;
-    }
-  };
-  xt::xtensor<float, 4> x = xt::xtensor<float, 4>::from_shape({7, 9, 8, 4});
-  xt::xtensor<float, 2> y = xt::xtensor<float, 2>::from_shape({7, 5});
-  fill(x);
-  fill(y);
-  auto weights = model.get_weights();
-  for (auto& weight : weights) {
-    fill(weight.values);
-    for (float& value : weight.values) value *= 0.3F;
-  }
-  model.set_weights(weights);
-  model.train_on_batch(x, y);
-  auto const trained = model.get_weights();
-  std::vector<std::vector<float>> changes;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    auto& change = changes.emplace_back();
-    for (std::size_t k = 0; k < weights[i].values.size(); ++k)
-      change.push_back(trained[i].values[k] - weights[i].values[k]);
-  }
-  return changes;
-}
-
 }  // namespace
-
-TEST_CASE("gradients of pairs of bfloat16 are those of floats but for their rounding, on threads") {
-  using sc::dtype_policies::float32, sc::dtype_policies::mixed_bfloat16;
-  auto const expected = changes_of_weights<float32, sc::host<>>(),
-             found = changes_of_weights<mixed_bfloat16, sc::host<3>>();
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    CAPTURE(i);
-    double difference = 0, all = 0;
-    for (std::size_t k = 0; k < expected[i].size(); ++k) {
-      double const change = static_cast<double>(expected[i][k]), error = static_cast<double>(found[i][k]) - change;
-      difference += error * error;
-      all += change * change;
-    }
-    CHECK(std::sqrt(difference / all) < 0.03);
-  }
-}
 
 TEST_CASE("the host trains as Keras in half precision") {
   using namespace sc::dtype_policies;
