@@ -20,6 +20,7 @@ WITHOUT = {
     "recomputation_checkpoint": "computes nothing",
     "tf_op_lambda": "is an operator, whose layers have entries",
     "layer": "is a base",
+    "layer_call": "is what the call of a layer does",
     "slicing_op_lambda": "is an operator: golden_functional_test.cpp",
     "acc": "is another name",
     "kld": "is another name",
