@@ -38,8 +38,8 @@ struct small_resnet : sc::functional<small_resnet> {
 };
 static_assert(sc::pipeline_stages<small_resnet> == 4);
 
-// 128 weight updates in an epoch. The rate falls to nothing in the fourth: at a fixed one, the accuracy of a test depends
-// on the last few batches, and on roundings.
+// 128 weight updates in an epoch. The rate falls to nothing in the fourth: at a fixed one, the accuracy of a test
+// depends on the last few batches, and on roundings.
 inline constexpr auto training = sc::training{
     .optimizer =
         sc::optimizers::adam{.learning_rate = sc::optimizers::schedules::cosine_decay{.initial_learning_rate = 0.01F,
