@@ -123,7 +123,7 @@ TEST_CASE("the first operand may be one for many, too") {
     int const b = step.tensor(sc::tiles::tensor_role::input, 1, sc::dtype::float32, 30);
     int const c = step.tensor(sc::tiles::tensor_role::input, 2, sc::dtype::float32, 3);
     int const y = step.tensor(sc::tiles::tensor_role::output, 0, sc::dtype::float32, 30);
-    sc::tiles::append_map(step, map_function::multiply_add, y, {{a, 1, 5}, {b}, {c, 10, 3}});
+    sc::tiles::append_map(step, map_function::multiply_add, y, {{a, {1, 5}}, {b}, {c, {10, 3}}});
     numbers random(2);
     auto const u = random.some(5), v = random.some(30), w = random.some(3);
     auto const result = run(step, tiles, {u, v, w});
