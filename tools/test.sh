@@ -5,7 +5,7 @@
 # sanitizers, threads under the thread sanitizer, and the rest, the program `stagecraft` too, without.
 # tests/CMakeLists.txt says which test is where.
 #
-#     tools/test.sh              all steps, about 45 minutes on two cores
+#     tools/test.sh              all steps, about 38 minutes on two cores
 #     tools/test.sh asan tsan    these
 set -euo pipefail
 exec </dev/null
