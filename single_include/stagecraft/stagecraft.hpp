@@ -15008,7 +15008,7 @@ struct number_list {
   }
   /// How many there are.
   [[nodiscard]] constexpr int kept() const noexcept { return count < capacity ? count : capacity; }
-  /// In a `call`: a tensor of (kept()).
+  /// The numbers as a tensor of shape (kept()), for use in a `call`.
   [[nodiscard]] constexpr auto as_tensor(auto& ops) const {
     decltype(ops.full({1}, 0.0F)) each[capacity]{};
     for (int i = 0; i < kept(); ++i) each[i] = ops.full({1}, numbers[i]);
@@ -27844,7 +27844,7 @@ struct bfloat16_kernel {
   }
 };
 
-/// That of the layer of a call.
+/// The bfloat16_kernel of the layer that a call is of.
 template <class Plan, int Call>
 using bfloat16_kernel_of_call = bfloat16_kernel<Plan, Plan::graph.call(Call).layer>;
 
@@ -38824,7 +38824,7 @@ class tile_work {
   [[nodiscard]] constexpr bool is() const {
     return kind_ == kind_of(tag<What>);
   }
-  /// It as one of the family, which it must be.
+  /// What is worked, as one of the family, which it must be.
   template <class What>
   [[nodiscard]] constexpr What const& as() const {
     return of(*this, tag<What>);
@@ -38833,7 +38833,7 @@ class tile_work {
   [[nodiscard]] constexpr What& as() {
     return of(*this, tag<What>);
   }
-  /// The same, or null.
+  /// What is worked, if it is one of the family; else null.
   template <class What>
   [[nodiscard]] constexpr What const* if_is() const {
     return is<What>() ? &as<What>() : nullptr;

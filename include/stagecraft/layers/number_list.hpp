@@ -38,7 +38,7 @@ struct number_list {
   }
   /// How many there are.
   [[nodiscard]] constexpr int kept() const noexcept { return count < capacity ? count : capacity; }
-  /// In a `call`: a tensor of (kept()).
+  /// The numbers as a tensor of shape (kept()), for use in a `call`.
   [[nodiscard]] constexpr auto as_tensor(auto& ops) const {
     decltype(ops.full({1}, 0.0F)) each[capacity]{};
     for (int i = 0; i < kept(); ++i) each[i] = ops.full({1}, numbers[i]);

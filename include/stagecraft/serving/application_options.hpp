@@ -25,7 +25,7 @@ struct batch_size_list {
       ++count;
     }
   }
-  /// Those that there is room for.
+  /// The sizes that there is room for: at most `capacity`, the first ones. More are E5148.
   [[nodiscard]] constexpr std::span<int const> kept() const noexcept {
     auto const given = static_cast<std::size_t>(count);
     return std::span(sizes, given < capacity ? given : capacity);

@@ -209,7 +209,4 @@ TEST_CASE("where elements lie") {
   CHECK(filter.inputs(1, 4, 2, 3, 1) == forward.inputs(1, 1, 2, 3, 4));
   CHECK(filter.weights(1, 0, 2, 1, 6) == forward.outputs(1, 1, 0, 2, 6));
   CHECK(filter.outputs(1, 4, 2, 1, 6) == forward.weights(1, 2, 1, 4, 6));
-  sc::tiles::tile_operation const operation{sc::tiles::planned_product{.strides = filter}};
-  CHECK(operation.what.as<sc::tiles::planned_product>().strides.outputs(1, 4, 2, 1, 6) ==
-        filter.outputs(1, 4, 2, 1, 6));
 }

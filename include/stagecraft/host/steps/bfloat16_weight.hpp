@@ -83,7 +83,7 @@ struct bfloat16_kernel {
   }
 };
 
-/// That of the layer of a call.
+/// The bfloat16_kernel of the layer that a call is of.
 template <class Plan, int Call>
 using bfloat16_kernel_of_call = bfloat16_kernel<Plan, Plan::graph.call(Call).layer>;
 

@@ -210,7 +210,7 @@ class tile_work {
   [[nodiscard]] constexpr bool is() const {
     return kind_ == kind_of(tag<What>);
   }
-  /// It as one of the family, which it must be.
+  /// What is worked, as one of the family, which it must be.
   template <class What>
   [[nodiscard]] constexpr What const& as() const {
     return of(*this, tag<What>);
@@ -219,7 +219,7 @@ class tile_work {
   [[nodiscard]] constexpr What& as() {
     return of(*this, tag<What>);
   }
-  /// The same, or null.
+  /// What is worked, if it is one of the family; else null.
   template <class What>
   [[nodiscard]] constexpr What const* if_is() const {
     return is<What>() ? &as<What>() : nullptr;
