@@ -37,6 +37,11 @@ using model_type = sc::predictor<applications::staged, inference>;
 
 inline constexpr auto equal_names = serving::application_options{.output_names = {"one", "one"}};
 static_assert(serving::detail::application_problem<model_type::session_type, equal_names>.code == 5093);
+inline constexpr auto many_names = []<std::size_t... I>(std::index_sequence<I...>) {
+  return serving::application_options{.output_names = {(static_cast<void>(I), "one")...}};
+}(std::make_index_sequence<65>{});
+static_assert(serving::detail::application_problem<model_type::session_type, many_names>.text.view() ==
+              "output_names has 65 names, of which there may be 64 [E5093]");
 
 std::string const folder = STAGECRAFT_APPLICATION;
 
