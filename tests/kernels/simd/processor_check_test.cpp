@@ -4,6 +4,8 @@
 #include <stagecraft/kernels/simd/processor_check.hpp>
 #include <string_view>
 
+#include "flags_of_cpuinfo.hpp"
+
 namespace {
 
 namespace kernels = stagecraft::kernels;
@@ -68,6 +70,7 @@ TEST_CASE("what these tests are compiled for") {
 #if defined(__x86_64__)
   // The tests run, so the processor has all of it.
   CHECK((kernels::compiled_instruction_sets & ~kernels::detail::instruction_sets_of_processor()) == 0);
+  CHECK(kernels::detail::instruction_sets_of_processor() == tests::instruction_sets_of_cpuinfo());
 #else
   CHECK(kernels::compiled_instruction_sets == 0);
 #endif
