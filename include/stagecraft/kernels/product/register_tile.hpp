@@ -69,7 +69,7 @@ struct row_blocks {
 };
 
 /// From so many rows on, tiles are as high as can be, whatever remains: there are enough of them that what a thin
-/// remainder loses is little beside what equal, but lower, tiles lose by reading the right factor more often. Measured.
+/// remainder loses is little beside what equal, but lower, tiles lose by reading the right factor more often.
 inline constexpr int many_rows = 1024;
 
 template <class Arch>
