@@ -11,7 +11,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/alpha_dropout; Klambauer and others, 2017.
 struct alpha_dropout : noise_layer<alpha_dropout, 1> {
   static constexpr std::string_view class_name = "AlphaDropout";
-  static constexpr std::string_view usage = "alpha_dropout{rate} or alpha_dropout{rate, seed}";
+  static constexpr std::string_view usage = "alpha_dropout{rate} or alpha_dropout{rate, seed}"sv;
 
   using noise_layer<alpha_dropout, 1>::noise_layer;
 
