@@ -14,7 +14,7 @@ namespace stagecraft::layers {
 /// E1003 if a dimension is below 1, E1029 if a batch size is, or differs from that of another input.
 struct input : tracing::layer_base {
   static constexpr std::string_view class_name = "InputLayer";
-  static constexpr std::string_view usage = "input{28, 28} with the dimensions of one sample"sv;
+  static constexpr std::string_view usage = "input{28, 28} with the dimensions of one sample";
 
   shape dimensions;
   dtype type = dtype::float32;
