@@ -41,7 +41,7 @@ struct einsum_dense_options {
 struct einsum_dense : argument_layer<einsum_dense, einsum_dense_options> {
   static constexpr std::string_view class_name = "EinsumDense";
   static constexpr std::string_view usage =
-      "einsum_dense{\"ab,bc->ac\", 64} or einsum_dense{\"abc,cd->abd\", {12, 64}, sc::relu, {.bias_axes = \"d\"}}";
+      "einsum_dense{\"ab,bc->ac\", 64} or einsum_dense{\"abc,cd->abd\", {12, 64}, sc::relu, {.bias_axes = \"d\"}}"sv;
 
   fixed_name equation;
   shape output_shape;

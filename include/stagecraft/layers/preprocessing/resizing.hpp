@@ -30,7 +30,8 @@ struct resizing_options {
 struct resizing : argument_layer<resizing, resizing_options> {
   static constexpr std::string_view class_name = "Resizing";
   static constexpr std::string_view usage =
-      "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name = ...}}";
+      "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name "
+      "= ...}}"sv;
 
   int height = 1, width = 1;
   using arguments = argument_list<&resizing::height, &resizing::width>;

@@ -15,7 +15,7 @@ struct alpha_dropout : noise_layer<alpha_dropout, 1> {
   static constexpr std::string_view class_name = "AlphaDropout";
   static constexpr std::string_view usage =
       "alpha_dropout{rate}, alpha_dropout{rate, seed} or "
-      "alpha_dropout{rate, sc::shape{1, 1, 1}}";
+      "alpha_dropout{rate, sc::shape{1, 1, 1}}"sv;
 
   /// Keras's option without the samples: for each axis its length, or 1 where elements are dropped together. Empty:
   /// each element by itself.

@@ -20,7 +20,7 @@ namespace stagecraft::layers {
 struct dropout : layer<dropout> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dropout";
-  static constexpr std::string_view usage = "dropout{rate}, dropout{rate, seed} or dropout{rate, sc::shape{1, 1, 1}}";
+  static constexpr std::string_view usage = "dropout{rate}, dropout{rate, seed} or dropout{rate, sc::shape{1, 1, 1}}"sv;
 
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
 
