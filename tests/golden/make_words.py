@@ -376,6 +376,15 @@ def recurrent(cases):
         tokens,
     )
     with_states("bidirectional_ends", (4, 2), [], lambda: layers.Bidirectional(layers.SimpleRNN(3, name="simple_rnn"), **apart))
+    with_states(
+        "bidirectional_backward_layer",
+        (4, 2),
+        [],
+        lambda: layers.Bidirectional(
+            layers.LSTM(3, name="lstm", return_sequences=True),
+            backward_layer=layers.LSTM(2, name="other", activation="sigmoid", go_backwards=True, return_sequences=True),
+        ),
+    )
 
 
 def core(cases):

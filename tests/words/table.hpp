@@ -242,6 +242,11 @@ inline std::vector<word> recurrent_words() {
        {{4, 2}, {4}},
        of_masks},
       {"bidirectional_ends", bidirectional{simple_rnn{3}, {.merge_mode = merge_mode::none}}, {{4, 2}}},
+      {"bidirectional_backward_layer",
+       bidirectional{
+           lstm{3, {.return_sequences = true}},
+           lstm{2, {.activation = sc::sigmoid, .return_sequences = true, .go_backwards = true, .name = "other"}}},
+       {{4, 2}}},
   };
 }
 

@@ -220,7 +220,7 @@ class bidirectional_layer : public source_layer {
       using library_layer<Recurrent>::value_;
     };
     reader const recurrent(inner);
-    value_.recurrent = recurrent.value_;
+    value_ = layers::bidirectional<Recurrent>(recurrent.value_);
     word = default_name = "bidirectional";
     wrapped_names = {recurrent.default_name};
     arguments.push_back({"layer", {literal::kinds::fixed, text_of(recurrent)}, false});
