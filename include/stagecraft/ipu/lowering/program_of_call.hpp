@@ -181,23 +181,27 @@ inline constexpr auto plans_of_program = []<std::size_t... Index>(std::index_seq
 /// Which operation of the forward step multiplies a weight first: by its plan the weight lies on the tiles, if nothing
 /// else reads it, and its gradient is a product. -1: it lies linearly.
 template <class Call>
-constexpr int product_of_weight(int index) {
+constexpr int find_product_of_weight(int index) {
   traced_weight const weight{index, Call::parameter_info(index).size()};
   int const found = weight.product_in(program_constant<Call, false>);
   if constexpr (Call::trains)
     if (weight.product_in(program_constant<Call, true>) == traced_weight::is_read_otherwise) return -1;
   return found < 0 ? -1 : found;
 }
+/// The same, found once: Clang evaluates a call that is a condition of `if constexpr` three times.
+template <class Call, int Index>
+inline constexpr int product_of_weight = find_product_of_weight<Call>(Index);
+
 template <class Call, int Index>
 inline constexpr weight_mapping mapping_of_traced_weight = [] {
-  auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call>(Index)];
+  auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call, Index>];
   auto const product = static_cast<std::size_t>(operation.plan);
   return weight_mapping(program_constant<Call, false>.shapes[product], plans_of_program<Call, false>[product],
                         operation.what.template as<planned_product>().strides, Call::target);
 }();
 template <class Call, int Index>
 constexpr weight_mapping const* find_traced_mapping() {
-  if constexpr (product_of_weight<Call>(Index) >= 0)
+  if constexpr (product_of_weight<Call, Index> >= 0)
     return &mapping_of_traced_weight<Call, Index>;
   else
     return nullptr;
