@@ -132,7 +132,6 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
                                                               {"rms_scaling", {false}},
                                                               {"use_gate", {false}},
                                                               {"sliding_window", {}},
-                                                              {"attention_axes", {json::array({1})}},
                                                               {"lora_rank", {}},
                                                               {"lora_alpha", {}},
                                                               {"quantization_config", {}},

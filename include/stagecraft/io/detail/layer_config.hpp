@@ -40,6 +40,7 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   if (class_name == "MultiHeadAttention") {
     none_if("value_dim", 0);
     none_if("output_shape", 0);
+    if (config["attention_axes"].is_null()) config.erase("attention_axes");
   }
   none_if("output_padding", -1);
   none_if("output_padding", json::array({-1, -1}));
