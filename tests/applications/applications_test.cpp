@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "../io/scratch_folder.hpp"
+#include "../kernels/simd/flags_of_cpuinfo.hpp"
 
 namespace sc = stagecraft;
 namespace serving = stagecraft::serving;
@@ -37,6 +38,11 @@ using model_type = sc::predictor<applications::staged, inference>;
 
 inline constexpr auto equal_names = serving::application_options{.output_names = {"one", "one"}};
 static_assert(serving::detail::application_problem<model_type::session_type, equal_names>.code == 5093);
+inline constexpr auto many_names = []<std::size_t... I>(std::index_sequence<I...>) {
+  return serving::application_options{.output_names = {(static_cast<void>(I), "one")...}};
+}(std::make_index_sequence<65>{});
+static_assert(serving::detail::application_problem<model_type::session_type, many_names>.text.view() ==
+              "output_names has 65 names, of which there may be 64 [E5093]");
 
 std::string const folder = STAGECRAFT_APPLICATION;
 
@@ -122,7 +128,7 @@ TEST_CASE("what is no application, or one for another machine, is refused before
   CHECK(contains(load(changed_copy(scratch / "later.so", 3, sets)),
                  "later.so: has version 3 of the interface of applications, this program version 2 [E5089]"));
   CHECK_NOTHROW(serving::application_file(changed_copy(scratch / "second.so", 2, sets)));
-  auto const present = sc::kernels::detail::instruction_sets_of_processor();
+  auto const present = tests::instruction_sets_of_cpuinfo();
   for (std::size_t i = 0; i < std::size(sc::kernels::detail::instruction_set_names); ++i)
     if ((present >> i & 1U) == 0) {  // no processor has all of them
       auto const text = load(changed_copy(scratch / "newer.so", 2, sets | 1ULL << i));

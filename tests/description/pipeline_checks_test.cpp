@@ -174,7 +174,23 @@ constexpr int normalized_code =
     measured_code<sc::losses::mean_squared_error{}, sc::metrics::mean_relative_error{.normalizer = Normalizer}>;
 static_assert(normalized_code<2.5F> == 0 && normalized_code<{1, 2, 3, 4}> == 0 && normalized_code<{1, 2, 3}> == 1102 &&
               normalized_code<{}> == 1102);
-// More numbers than a list has room for are counted, and no one reads them.
+// More entries than a list has room for are told by the one who takes it.
+template <class List, int Count, class Entry = float>
+constexpr List list_of = []<int... I>(std::integer_sequence<int, I...>) {
+  return List{Entry{I >= 0}...};
+}(std::make_integer_sequence<int, Count>{});
+template <int Count>
+constexpr auto numbers = list_of<sc::number_list, Count>;
+static_assert(normalized_code<numbers<33>> == 1102 && normalized_code<numbers<32>> == 1102);
+static_assert(measured_code<sc::losses::mean_squared_error{}, sc::metrics::precision{.thresholds = numbers<32>}> == 0 &&
+              measured_code<sc::losses::mean_squared_error{}, sc::metrics::precision{.thresholds = numbers<33>}> ==
+                  1102 &&
+              measured_code<sc::losses::mean_squared_error{}, sc::metrics::auc{.thresholds = numbers<40>}> == 1102);
+static_assert(
+    sc::detail::training_problem<job<rows, sc::training{.loss_weights = list_of<sc::jobs::output_weights, 65>}>>.code ==
+    4025);
+static_assert(code<plain, {.outfeed_mask = list_of<sc::outfeed_mask, 33, bool>}> == 2035);
+// They are counted, and no one reads them.
 static_assert([] {
   sc::number_list numbers;
   for (int i = 0; i < 40; ++i) numbers.append(static_cast<float>(40 - i));

@@ -4,6 +4,7 @@
 #include <stagecraft/layers/layers.hpp>
 #include <array>
 #include <doctest/doctest.h>
+#include <utility>
 
 namespace sc = stagecraft;
 using namespace sc::layers;
@@ -75,6 +76,15 @@ static_assert(said_by(multi_head_attention{2, 3}, places, others, places).proble
 static_assert(said_by(group_normalization{3}, sc::shape(4, 4, 6)).output == sc::shape(4, 4, 6));
 static_assert(said_by(group_normalization{}, sc::shape(64)).weights.count == 2);
 static_assert(said_by(group_normalization{}, sc::shape(48)).problem.code == 1071);
+
+// More numbers than a layer has room for.
+constexpr auto numbers = []<int... I>(std::integer_sequence<int, I...>) {
+  return sc::number_list{I...};
+}(std::make_integer_sequence<int, 33>{});
+static_assert(says(said_by(discretization{{.bin_boundaries = numbers}}, sequence), 1075,
+                   "layer 'name' has 33 bin_boundaries, which are at most 32 [E1075]"));
+static_assert(says(said_by(normalization{{.mean = numbers, .variance = 1}}, sc::shape(33)), 1075,
+                   "layer 'name' has a mean of 33 and a variance of 1 numbers, which are at most 32 [E1075]"));
 
 static_assert(said_by(lambda{[](auto x) { return square(x); }}, sequence).output == sequence);
 static_assert(said_by(lambda{[](auto& ops, auto x) { return ops.sum(x, -1); }}, sequence).output == sc::shape(7, 1));

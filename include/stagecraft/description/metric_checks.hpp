@@ -71,16 +71,16 @@ constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_vi
                                        diagnostic& problem) {
   auto const options = own_from<metrics::detail::confusion_options>(of.options);
   int const thresholds = options.given(), weights = of.numbers.count - thresholds;
-  if (of.numbers.count > number_list::capacity)
-    problem.report(1102, "metric '", of.name(), "' has ", thresholds, " thresholds and ", weights,
-                   " label_weights; together they are at most ", number_list::capacity);
+  if (of.numbers.is_too_long())
+    problem.report(1102, "metric '", of.name(), "' has ", of.numbers.count,
+                   " thresholds and label_weights; together they are at most ", number_list::capacity);
   else if (weights != 0 && weights != width)
     problem.report(1102, "metric '", of.name(), "' has ", weights, " label_weights for the ", width,
                    " values of output '", output, "'; give it one for each, or none");
   auto const is_probability = [](float threshold) { return threshold >= 0 && threshold <= 1; };
   bool right = options.spacing != metrics::detail::threshold_spacing::one || is_probability(options.threshold) ||
                options.threshold == metrics::detail::no_threshold;
-  for (int i = 0; i < thresholds; ++i) right = right && is_probability(of.numbers.numbers[i]);
+  for (int i = 0; i < thresholds && i < of.numbers.kept(); ++i) right = right && is_probability(of.numbers.numbers[i]);
   if (!right && !problem.failed())
     problem.report(1102, "metric '", of.name(), "' has a threshold that is not between 0 and 1");
 }
@@ -101,6 +101,9 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
     if (each.output != Output) continue;
     if (each.metric.kind == metrics::metric_kind::confusion)
       check_numbers_of_metric(each.metric, Job::graph.layer_of(call).name, width, problem);
+    else if (each.metric.scales_columns && each.metric.numbers.is_too_long())
+      problem.report(1102, "metric '", each.metric.name(), "' has ", each.metric.numbers.count,
+                     " numbers in its normalizer, which are at most ", number_list::capacity);
     else if (each.metric.scales_columns && each.metric.numbers.count != width)
       problem.report(1102, "metric '", each.metric.name(), "' has ", each.metric.numbers.count,
                      " numbers in its normalizer for the ", width, " values of output '",

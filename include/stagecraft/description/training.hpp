@@ -29,12 +29,18 @@ namespace stagecraft::jobs {
 struct output_weights {
   static constexpr int capacity = 64;
   float values[capacity]{};  ///< those that are given; zeros behind them, which compilers leave out of long names
-  int count = 0;             ///< 0: none given
+  int count = 0;             ///< those that are given, also where there is no room for them (E4025); 0: none
 
   constexpr output_weights() = default;
   template <class... Weights>
-    requires(sizeof...(Weights) >= 1 && sizeof...(Weights) <= capacity)
-  constexpr output_weights(Weights... weight) : values{static_cast<float>(weight)...}, count(sizeof...(Weights)) {}
+    requires(sizeof...(Weights) >= 1)
+  constexpr output_weights(Weights... weight) {
+    float const given[]{static_cast<float>(weight)...};
+    for (float const each : given) {
+      if (count < capacity) values[count] = each;
+      ++count;
+    }
+  }
 
   /// The weight of an output's loss.
   [[nodiscard]] constexpr float of(std::size_t output) const noexcept { return count == 0 ? 1.0F : values[output]; }

@@ -82,10 +82,11 @@ struct graph_view {
       if (each.between_batches && !each.trainable) return true;
     return false;
   }
-  /// The number of the layer that has a weight.
+  /// The number of the layer that has a weight: the last one if none before it has.
   [[nodiscard]] constexpr int layer_of_parameter(int parameter) const {
     int layer = 0;
-    while (!layers[layer].has_parameter(parameter)) ++layer;
+    int const last = static_cast<int>(layers.size()) - 1;
+    while (layer < last && !layers[layer].has_parameter(parameter)) ++layer;
     return layer;
   }
   /// The weights of a layer.

@@ -9,7 +9,7 @@
 
 namespace stagecraft {
 
-/// Up to 32 numbers as an option: `0.5` or `{0, 0.5, 1}`.
+/// Up to 32 numbers as an option: `0.5` or `{0, 0.5, 1}`. What takes one reports more: E1075, E1102.
 struct number_list {
   static constexpr int capacity = 32;
 
@@ -18,9 +18,11 @@ struct number_list {
 
   constexpr number_list() = default;
   template <class... Numbers>
-    requires(sizeof...(Numbers) >= 1 && sizeof...(Numbers) <= capacity && (std::is_arithmetic_v<Numbers> && ...))
-  constexpr explicit(false) number_list(Numbers... number)
-      : numbers{static_cast<float>(number)...}, count(sizeof...(Numbers)) {}
+    requires(sizeof...(Numbers) >= 1 && (std::is_arithmetic_v<Numbers> && ...))
+  constexpr explicit(false) number_list(Numbers... number) {
+    float const given[]{static_cast<float>(number)...};
+    for (float const each : given) append(each);
+  }
 
   /// `count` says how many there should be, also where that is more than there is room for.
   constexpr void append(float number) noexcept {
@@ -44,6 +46,8 @@ struct number_list {
     for (int i = 0; i < kept(); ++i) each[i] = ops.full({1}, numbers[i]);
     return ops.concatenate(tracing::array_view(each, static_cast<std::size_t>(kept())));
   }
+  /// Whether there are more than there is room for.
+  [[nodiscard]] constexpr bool is_too_long() const noexcept { return count > capacity; }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
   [[nodiscard]] constexpr float const* end() const noexcept { return numbers + kept(); }

@@ -13,14 +13,22 @@ namespace stagecraft {
 struct outfeed_mask {
   static constexpr int capacity = 32;
   bool masked[capacity]{};
-  int count = 0;
+  int count = 0;  ///< those that are given, also where there is no room for them (E2035)
 
   constexpr outfeed_mask() = default;
   template <std::same_as<bool>... Masked>
-    requires(sizeof...(Masked) >= 1 && sizeof...(Masked) <= capacity)
-  constexpr outfeed_mask(Masked... mask) : masked{mask...}, count(sizeof...(Masked)) {}
+    requires(sizeof...(Masked) >= 1)
+  constexpr outfeed_mask(Masked... mask) {
+    bool const given[]{mask...};
+    for (bool const each : given) {
+      if (count < capacity) masked[count] = each;
+      ++count;
+    }
+  }
 
-  [[nodiscard]] constexpr bool leaves_out(int metric) const { return metric < count && masked[metric]; }
+  [[nodiscard]] constexpr bool leaves_out(int metric) const {
+    return metric < count && metric < capacity && masked[metric];
+  }
 };
 
 }  // namespace stagecraft

@@ -95,6 +95,11 @@ inline constexpr diagnostics::diagnostic application_problem = [] {
       }
   }
   constexpr int outputs = has_post ? post.written : static_cast<int>(Session::output_count);
+  if (Options.output_names.count > static_cast<int>(output_name_list::capacity)) {
+    problem.report(5093, "output_names has ", Options.output_names.count, " names, of which there may be ",
+                   static_cast<int>(output_name_list::capacity));
+    return problem;
+  }
   if (Options.output_names.count != 0 && Options.output_names.count != outputs)
     problem.report(5093, "output_names has ", Options.output_names.count, " names, but there are ", outputs,
                    " outputs");
@@ -175,7 +180,8 @@ class interface_specs {
 ///
 /// which CMake compiles by `stagecraft_add_application(digits SOURCES digits.cpp)`, and `stagecraft compile` by itself.
 /// Iterations are the steps_per_execution. Errors: those of a predictor; E5090 steps that do not fit the model, E5093
-/// output_names of another number than its outputs, or equal ones, E5148 allowed_batch_sizes that do not fit.
+/// output_names of another number than its outputs, equal ones or more than 64, E5148 allowed_batch_sizes that do not
+/// fit.
 template <Model M, auto Inference, auto Options = application_options<>{}, class Machine = host<>>
 class application {
   using predictor_type = predictor<M, Inference, Machine>;
@@ -219,8 +225,7 @@ class application {
         if (size > 1) result.back().shape.push_back(size);
       }
     }
-    for (std::size_t i = 0; static_cast<int>(i) < options.output_names.count; ++i)
-      result[i].name = std::string(options.output_names.names[i].view());
+    for (std::size_t i = 0; auto const& name : options.output_names.kept()) result[i++].name = std::string(name.view());
     return result;
   }
   /// What callers see.

@@ -32,16 +32,29 @@ struct batch_size_list {
   }
 };
 
-/// Names of outputs, in the model's order: `{"probabilities", "box"}`.
+/// Up to 64 names of outputs, in the model's order: `{"probabilities", "box"}`.
 struct output_name_list {
-  static constexpr std::size_t capacity = 16;
+  static constexpr std::size_t capacity = 64;
   fixed_name names[capacity]{};
-  int count = 0;  ///< 0: "output_0", "output_1" and so on
+  int count = 0;  ///< those that are given, also where there is no room for them (E5093); 0: "output_0" and so on
 
   constexpr output_name_list() = default;
   template <std::convertible_to<fixed_name>... Names>
-    requires(sizeof...(Names) >= 1 && sizeof...(Names) <= capacity)
-  constexpr output_name_list(Names... name) : names{fixed_name(name)...}, count(sizeof...(Names)) {}
+    requires(sizeof...(Names) >= 1)
+  constexpr output_name_list(Names... name) {
+    (append(name), ...);
+  }
+  /// The names that there is room for: at most `capacity`, the first ones. More are E5093.
+  [[nodiscard]] constexpr std::span<fixed_name const> kept() const noexcept {
+    auto const given = static_cast<std::size_t>(count);
+    return std::span(names, given < capacity ? given : capacity);
+  }
+
+ private:
+  constexpr void append(fixed_name const& name) {
+    if (static_cast<std::size_t>(count) < capacity) names[count] = name;
+    ++count;
+  }
 };
 
 /// In place of a step before or after the model: there is none.

@@ -57,7 +57,7 @@ inline int first_difference(float const* a, float const* b, int size) {
 }
 
 /// The instruction sets that this translation unit's flags allow, or the best of them.
-#if defined(STAGECRAFT_TEST_ONE_ARCHITECTURE)
+#if defined(STAGECRAFT_TEST_FEWER_MACHINES)
 #define MATMUL_ARCHITECTURES kernels::default_architecture
 #elif defined(__AVX512BW__)
 #define MATMUL_ARCHITECTURES xsimd::sse2, xsimd::fma3<xsimd::avx2>, xsimd::avx512bw

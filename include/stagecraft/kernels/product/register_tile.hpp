@@ -68,10 +68,14 @@ struct row_blocks {
   }
 };
 
+/// From so many rows on, tiles are as high as can be, whatever remains: there are enough of them that what a thin
+/// remainder loses is little beside what equal, but lower, tiles lose by reading the right factor more often.
+inline constexpr int many_rows = 1024;
+
 template <class Arch>
 [[nodiscard]] consteval row_blocks cut_rows(int rows, int vectors) {
   int const most = most_tile_rows<Arch>(vectors);
-  for (int height = most; rows < 1024 && height * vectors >= 16 && height * 3 >= most * 2; --height)
+  for (int height = most; rows < many_rows && height * vectors >= 16 && height * 3 >= most * 2; --height)
     if (rows % height == 0) return {height, rows / height, 0};
   int const blocks = (rows + most - 1) / most;
   int const low_height = rows / blocks;

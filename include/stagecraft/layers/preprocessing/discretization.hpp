@@ -9,7 +9,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Discretization.
 struct discretization_options {
-  number_list bin_boundaries = {};  ///< where ranges begin, in ascending order
+  number_list bin_boundaries = {};  ///< where ranges begin, in ascending order; up to 32
   int num_bins = 0;       ///< or how many ranges there are, whose boundaries are a weight: see adapt of a trainer
   float epsilon = 0.01F;  ///< how exactly adapt follows the data; smaller is more exact and slower
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -23,17 +23,19 @@ struct discretization_options {
 ///
 /// Shape unchanged; whole numbers as floats, which embedding and category_encoding take. Weights: with `num_bins`
 /// bin_boundaries (num_bins - 1), which training does not change; `trainer.adapt<"name">(data)` makes them. Cost: 2
-/// FLOPs for each element and boundary. Errors: E1001; E1075 without boundaries, if they do not ascend, or if both are
-/// given. Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
+/// FLOPs for each element and boundary. Errors: E1001; E1075 without boundaries, if they do not ascend or are more than
+/// 32, or if both are given. Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
 struct discretization : option_layer<discretization, discretization_options> {
   static constexpr std::string_view class_name = "Discretization";
   static constexpr std::string_view usage =
-      "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}";
+      "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}"sv;
 
   using option_layer::option_layer;
 
   constexpr auto call(auto& ops, auto x) const {
     auto const& bounds = options.bin_boundaries;
+    if (bounds.is_too_long())
+      return ops.error(1075, "has ", bounds.count, " bin_boundaries, which are at most ", number_list::capacity), x;
     for (int i = 1; i < bounds.count; ++i)
       if (!(bounds.numbers[i - 1] < bounds.numbers[i]))
         return ops.error(1075, "has bin_boundaries that do not ascend, at number ", i), x;

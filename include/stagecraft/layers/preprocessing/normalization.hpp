@@ -29,12 +29,12 @@ struct normalization_options {
 ///
 /// Shape unchanged. Weights, if `mean` is not given: mean, variance, both of the lengths of the axes, and count (),
 /// which training does not change: `trainer.adapt<"name">(data)` makes them. Cost: 2 FLOPs per element. Errors: E1001;
-/// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, or of another
-/// length. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
+/// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, of another
+/// length, or of more than 32 numbers. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
 struct normalization : option_layer<normalization, normalization_options> {
   static constexpr std::string_view class_name = "Normalization";
   static constexpr std::string_view usage =
-      "normalization{}, normalization{{.axis = {1, 2}}} or normalization{{.mean = 3, .variance = 2, .name = ...}}";
+      "normalization{}, normalization{{.axis = {1, 2}}} or normalization{{.mean = 3, .variance = 2, .name = ...}}"sv;
 
   using option_layer::option_layer;
 
@@ -61,6 +61,10 @@ struct normalization : option_layer<normalization, normalization_options> {
     }
     shape lengths;
     for (int const axis : ascending_axes(x.rank())) lengths.push_back(aligned[axis]);
+    if (options.mean.is_too_long() || options.variance.is_too_long())
+      return ops.error(1075, "has a mean of ", options.mean.count, " and a variance of ", options.variance.count,
+                       " numbers, which are at most ", number_list::capacity),
+             x;
     auto const fits = [&](number_list const& given) { return given.count == 1 || given.count == lengths.size(); };
     if (!options.mean.empty() || !options.variance.empty()) {
       if (!fits(options.mean) || !fits(options.variance))

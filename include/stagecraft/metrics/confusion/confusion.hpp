@@ -104,7 +104,7 @@ constexpr metric metric_at_thresholds(number_list const& thresholds, int top_k =
       {.threshold = thresholds.empty() ? of_none : thresholds.numbers[0], .class_id = class_id}, top_k);
   if (thresholds.count > 1) {
     result.numbers = thresholds;
-    result.parts = thresholds.count;
+    result.parts = thresholds.kept();
   }
   return result;
 }
@@ -114,7 +114,7 @@ constexpr metric part_of(metric whole, int index) {
   auto options = stagecraft::detail::own_from<confusion_options>(whole.options);
   options.threshold = whole.numbers.numbers[index];
   whole.options = stagecraft::detail::words_of(options);
-  whole.numbers = {};
+  if (!whole.numbers.is_too_long()) whole.numbers = {};  // else their number is told: E1102
   whole.parts = 0;
   return whole;
 }

@@ -29,8 +29,8 @@ struct mean_relative_errors {
 /// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
 /// columns).
 struct mean_relative_error {
-  /// By what differences are divided: one number, or one for each column, of which there are up to 32; none
-  /// are E1102.
+  /// By what differences are divided: one number, or one for each column, of which there are up to 32; none,
+  /// or more, are E1102.
   number_list normalizer = 1;
 
   static constexpr std::string_view name = "mean_relative_error";
@@ -42,6 +42,7 @@ struct mean_relative_error {
     metric result = option_of_own<metric>(detail::mean_relative_errors{});
     result.scales_columns = true;
     for (float const divisor : normalizer) result.numbers.append(factor(divisor));
+    result.numbers.count = normalizer.count;
     return result;
   }
 };
