@@ -108,7 +108,7 @@ struct convolution_operands {
 
   convolution_operands() {
     kernels::narrow<dtype::bfloat16>(x.data(), stored(narrow_x), inputs);
-    kernels::pack_row_pairs<Shape.steps(), Shape.filters>(w.data(), pairs.data());
+    kernels::pack_filter_pairs<Shape>(w.data(), pairs.data());
   }
   static std::uint16_t* stored(aligned_floats& floats) { return reinterpret_cast<std::uint16_t*>(floats.data()); }
 };

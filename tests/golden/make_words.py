@@ -83,6 +83,20 @@ def merging(cases):
         masked(3, return_attention_scores=True),
     )
 
+    def scored(layer, inputs):
+        given = [tf.identity(value) for value in inputs[:2]]
+        mask = tf.not_equal(inputs[2], 0.0) if len(inputs) > 2 else None
+        return packed(layer(*given, attention_mask=mask, return_attention_scores=True))
+
+    def heads(**options):
+        return lambda: layers.MultiHeadAttention(2, 3, **options)
+
+    word("multi_head_attention_images", [(2, 3, 4), (2, 2, 4)], heads(), scored)
+    word("multi_head_attention_rows", [(2, 3, 4), (2, 2, 4)], heads(attention_axes=(2,)), scored)
+    word("multi_head_attention_columns", [(3, 2, 4), (2, 2, 4)], heads(attention_axes=(1,)), scored)
+    seen = np.array([[[1, 0], [0, 1], [1, 1]]] * 2 + [[[1, 1]] * 3], np.float32)
+    word("multi_head_attention_rows_masked", [(2, 3, 4), (2, 2, 4), seen], heads(attention_axes=(2,)), scored)
+
 
 def regularization(cases):
     word = cases.word
@@ -125,6 +139,7 @@ def regularization(cases):
     word("group_normalization_axis", [(2, 4, 3)], lambda: layers.GroupNormalization(2, axis=2))
     word("group_normalization_axis_strided", [(4, 3)], lambda: layers.GroupNormalization(2, axis=1, center=False, scale=False), strided_rows)
     word("instance_normalization_axis", [(3, 2, 2)], lambda: layers.GroupNormalization(-1, axis=1))
+    word("alpha_dropout_noise_shape", [(4, 3)], lambda: layers.AlphaDropout(0.25, noise_shape=(None, 1, 3)))
 
 
 def preprocessing(cases):
@@ -181,6 +196,9 @@ def preprocessing(cases):
             lambda: layers.Resizing(3, 6, interpolation=by),
             resize_by_area if by == "area" else None,
         )
+    cropped = {"crop_to_aspect_ratio": True}
+    word("resizing_cropped_rows", [(5, 4, 2)], lambda: layers.Resizing(2, 4, **cropped))
+    word("resizing_cropped_columns", [(3, 6, 1)], lambda: layers.Resizing(4, 2, "nearest", **cropped))
 
 
 def window(cases):
@@ -372,6 +390,15 @@ def recurrent(cases):
         tokens,
     )
     with_states("bidirectional_ends", (4, 2), [], lambda: layers.Bidirectional(layers.SimpleRNN(3, name="simple_rnn"), **apart))
+    with_states(
+        "bidirectional_backward_layer",
+        (4, 2),
+        [],
+        lambda: layers.Bidirectional(
+            layers.LSTM(3, name="lstm", return_sequences=True),
+            backward_layer=layers.LSTM(2, name="other", activation="sigmoid", go_backwards=True, return_sequences=True),
+        ),
+    )
 
 
 def core(cases):
@@ -426,6 +453,15 @@ def core(cases):
         "activity_regularization": layers.ActivityRegularization,
     }.items():
         word(name, [(2, 3)], make)
+    for name, shape, equation, output, options in (
+        ("einsum_dense", (4, 3), "abc,cd->abd", (None, 2), {"activation": "tanh", "bias_axes": "d"}),
+        ("einsum_dense_front", (2, 3), "...x,xy->...y", 4, {}),
+        ("einsum_dense_behind", (3, 2), "ab...,bc->ac...", 4, {"bias_axes": "c"}),
+        ("einsum_dense_heads", (4, 3), "abc,cde->adbe", (2, None, 2), {"bias_axes": "de"}),
+        ("einsum_dense_joined", (4, 3, 2), "abde,dec->abc", (None, 3), {"bias_axes": "c"}),
+        ("einsum_dense_each", (4, 3), "abc,bcd->adb", (2, 4), {"bias_axes": "b"}),
+    ):
+        word(name, [shape], lambda: layers.EinsumDense(equation, output, **options))
 
 
 FAMILIES = (merging, regularization, preprocessing, window, augmentation, recurrent, core)

@@ -3,6 +3,7 @@
 // precision.
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
+#include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>
 
 #include <doctest/doctest.h>
@@ -16,8 +17,8 @@ namespace {
 namespace sc = stagecraft;
 using namespace sc::layers;  // NOLINT: as a program writes it
 
-/// Convolutions that make pairs of channels, of filters, or of samples alone, in groups, with strides and dilation;
-/// layers that are called twice; dense layers of odd sizes.
+/// Convolutions with even and odd channels and filters, in groups, with strides and dilation, and one of a single
+/// channel, which makes pairs of samples alone; layers that are called twice; dense layers of odd sizes.
 struct windows : sc::functional<windows> {
   static constexpr auto build(auto& model) {
     constexpr auto same = sc::padding::same;
@@ -26,6 +27,8 @@ struct windows : sc::functional<windows> {
     x = again(again(conv2d(8, 3, sc::tanh, {.strides = 2, .padding = same, .groups = 2})(x)));
     x = conv2d(6, 1, sc::tanh)(conv2d(4, 1)(conv2d(7, 1, sc::tanh)(x)));
     x = conv1d(8, 3, sc::tanh, {.groups = 2})(reshape(12, 6)(x));
+    x = conv2d(3, 2, sc::tanh, {.padding = same})(conv2d(1, 3, {.padding = same})(reshape(10, 8, 1)(x)));
+    x = conv2d(9, 3, sc::tanh, {.strides = 2, .groups = 3})(x);
     auto hidden = dense(33, sc::tanh);
     return dense(5)(hidden(hidden(dense(33, sc::tanh)(flatten()(x)))));
   }
@@ -56,6 +59,9 @@ std::vector<std::vector<float>> changes_of_weights() {
     for (float& value : weight.values) value *= 0.3F;
   }
   model.set_weights(weights);
+  sc::predictor<windows, sc::inference{.batch_size = 7, .dtype_policy = Policy}> predictor;
+  predictor.set_weights(weights);
+  CHECK(predictor.predict(x) == model.predict(x));
   model.train_on_batch(x, y);
   auto const trained = model.get_weights();
   std::vector<std::vector<float>> changes;
@@ -69,7 +75,7 @@ std::vector<std::vector<float>> changes_of_weights() {
 
 }  // namespace
 
-TEST_CASE("gradients of pairs of bfloat16 are those of floats but for their rounding, on threads") {
+TEST_CASE("pairs of bfloat16 give the gradients of floats but for their rounding, and predict what a predictor does") {
   using sc::dtype_policies::float32, sc::dtype_policies::mixed_bfloat16;
   auto const expected = changes_of_weights<float32, sc::host<>>(),
              found = changes_of_weights<mixed_bfloat16, sc::host<3>>();

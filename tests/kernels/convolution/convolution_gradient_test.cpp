@@ -140,7 +140,6 @@ void check_pairs() {
     CAPTURE(Shape.channels);
     CAPTURE(Shape.filters);
     constexpr convolution_case about = case_of<Batch, Shape, kernels::default_architecture>;
-    constexpr int group_floats = about.packed / Shape.groups;
     constexpr auto divide = [](auto const& work) {
       for (int i = 3; i-- > 0;) work(kernels::share{i, 3});
     };
@@ -157,35 +156,44 @@ void check_pairs() {
     kernels::reference::convolution_filter_gradient(Batch, Shape, x.data(), dy.data(), row_major.data());
     about.pack(row_major.data(), expected_dw.data());
 
-    buffer narrow_x((about.inputs() + 1) / 2), narrow_dy((about.outputs() + 1) / 2);
-    auto* const of_x = reinterpret_cast<std::uint16_t*>(narrow_x.data());
-    auto* const of_dy = reinterpret_cast<std::uint16_t*>(narrow_dy.data());
-    kernels::narrow<stagecraft::dtype::bfloat16>(x.data(), of_x, about.inputs());
-    kernels::narrow<stagecraft::dtype::bfloat16>(dy.data(), of_dy, about.outputs());
+    constexpr int channels = Shape.group_channels(), filters = Shape.group_filters();
+    constexpr int input_rows = Batch * Shape.input_size() / channels,
+                  output_rows = Batch * Shape.output_size() / filters;
+    buffer narrow_x((about.inputs() + 1) / 2), left_x(input_rows * kernels::pairs_of(channels)),
+        left_dy(output_rows * kernels::pairs_of(filters));
+    auto const numbers = [](buffer& of) { return reinterpret_cast<std::uint16_t*>(of.data()); };
+    kernels::narrow<stagecraft::dtype::bfloat16>(x.data(), numbers(narrow_x), about.inputs());
     buffer workspace(static_cast<int>(kernels::convolution_filter_gradient_workspace<Shape> +
                                       kernels::convolution_input_gradient_workspace<Shape>));
-    if constexpr (kernels::has_channel_pairs(Shape) && kernels::has_filter_pairs(Shape)) {
-      buffer pairs(static_cast<int>(kernels::filter_pair_floats<Shape>));
-      buffer turned(static_cast<int>(kernels::turned_filter_floats<Shape>), NAN);  // padding that is not written
-      for (int group = 0; group < Shape.groups; ++group)
-        kernels::pack_row_pairs<Shape.steps(), Shape.group_filters()>(
-            packed.data() + group * group_floats, pairs.data() + group * (pairs.size() / Shape.groups));
-      divide([&](kernels::share part) {
-        kernels::turn_filter_pairs<Shape>(pairs.data(), turned.data(), part);
-        kernels::convolution_of_pairs<Batch, Shape>(of_x, pairs.data(), y.data(), kernels::no_epilogue{}, part);
-      });
-      divide([&](kernels::share part) {
-        kernels::convolution_input_gradient_of_pairs<Batch, Shape>(of_dy, turned.data(), workspace.data(), dx.data(),
-                                                                   kernels::no_epilogue{}, part);
-      });
-      CHECK(first_difference(y.data(), expected_y.data(), about.outputs()) == -1);
-      CHECK(first_difference(dx.data(), expected_dx.data(), about.inputs()) == -1);
-      CHECK((y.guard_is_intact() && dx.guard_is_intact() && turned.guard_is_intact()));
-    }
+    buffer pairs(static_cast<int>(kernels::filter_pair_floats<Shape>));
+    buffer turned(static_cast<int>(kernels::turned_filter_floats<Shape>), NAN);  // padding that is not written
+    divide([&](kernels::share part) {
+      kernels::pack_filter_pairs<Shape>(packed.data(), pairs.data(), part);
+      if constexpr (channels % 2 != 0)
+        kernels::pad_rows<input_rows, channels>(numbers(narrow_x), numbers(left_x), part);
+      else if (part.is_first())
+        kernels::narrow<stagecraft::dtype::bfloat16>(x.data(), numbers(left_x), about.inputs());
+      if constexpr (filters % 2 != 0)
+        kernels::pad_rows<output_rows, filters>(dy.data(), numbers(left_dy), part);
+      else if (part.is_first())
+        kernels::narrow<stagecraft::dtype::bfloat16>(dy.data(), numbers(left_dy), about.outputs());
+    });
+    divide([&](kernels::share part) {
+      kernels::turn_filter_pairs<Shape>(pairs.data(), turned.data(), part);
+      kernels::convolution_of_pairs<Batch, Shape>(numbers(left_x), pairs.data(), y.data(), kernels::no_epilogue{},
+                                                  part);
+    });
+    divide([&](kernels::share part) {
+      kernels::convolution_input_gradient_of_pairs<Batch, Shape>(numbers(left_dy), turned.data(), workspace.data(),
+                                                                 dx.data(), kernels::no_epilogue{}, part);
+    });
+    CHECK(first_difference(y.data(), expected_y.data(), about.outputs()) == -1);
+    CHECK(first_difference(dx.data(), expected_dx.data(), about.inputs()) == -1);
+    CHECK((y.guard_is_intact() && dx.guard_is_intact() && turned.guard_is_intact()));
     buffer x_pairs(kernels::pairs_of(Batch) * Shape.input_size());
     buffer dy_pairs(kernels::pairs_of(Batch) * Shape.output_size());
     divide([&](kernels::share part) {
-      kernels::pair_rows<Batch, Shape.input_size()>(of_x, x_pairs.data(), part);
+      kernels::pair_rows<Batch, Shape.input_size()>(numbers(narrow_x), x_pairs.data(), part);
       kernels::pair_rows<Batch, Shape.output_size()>(dy.data(), dy_pairs.data(), part);
     });
     divide([&](kernels::share part) {
@@ -229,4 +237,14 @@ TEST_CASE("convolutions of pairs of bfloat16, and their gradients, are exact for
                                    .groups = 2}>();
   check_pairs<5, convolution_shape{.height = 4, .width = 3, .channels = 8, .filters = 34}>();
   check_pairs<4, convolution_shape{.width = 9, .channels = 3, .filters = 5, .kernel_width = 2}>();
+  check_pairs<2, convolution_shape{.height = 5,
+                                   .width = 6,
+                                   .channels = 14,
+                                   .filters = 66,
+                                   .kernel_height = 3,
+                                   .kernel_width = 2,
+                                   .stride_width = 2,
+                                   .groups = 2,
+                                   .bottom = 2}>();
+  check_pairs<3, convolution_shape{.height = 3, .width = 4, .channels = 5, .filters = 1}>();
 }

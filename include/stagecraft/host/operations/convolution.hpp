@@ -37,10 +37,15 @@ struct convolution_operation {
     /// the filters, if there are two. What is made of factors lies behind each other, and behind what each thread
     /// needs.
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr int channels = convolution.group_channels(), filters = convolution.group_filters(),
+                         input_rows = batch * convolution.height * convolution.width * convolution.groups,
+                         output_rows = rows * convolution.groups;
+    static constexpr bool pads_inputs = multiplies_pairs && channels % 2 != 0;
     static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
                                           Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
     static constexpr long long own_floats = [] {
-      constexpr long long forward = kernels::convolution_workspace<convolution, arch>;
+      constexpr long long forward = pads_inputs ? behind_factor(1LL * input_rows * kernels::pairs_of(channels))
+                                                : kernels::convolution_workspace<convolution, arch>;
       if constexpr (!Call::plan::trains)
         return forward;
       else
@@ -57,8 +62,9 @@ struct convolution_operation {
     }();
     static constexpr long long batch_pairs = finds_filter_gradient_of_pairs ? kernels::pairs_of(batch) : 0;
     static constexpr long long narrow_gradient = behind_factor(own_floats),
-                               turned_filters = narrow_gradient +
-                                                behind_factor(turns_filters ? rows * 1LL * convolution.filters / 2 : 0),
+                               turned_filters =
+                                   narrow_gradient +
+                                   behind_factor(turns_filters ? 1LL * output_rows * kernels::pairs_of(filters) : 0),
                                gradient_pairs = turned_filters + behind_factor(turned_floats),
                                input_pairs = gradient_pairs + behind_factor(batch_pairs * convolution.output_size()),
                                all_floats = turns_filters || finds_filter_gradient_of_pairs
@@ -80,10 +86,15 @@ struct convolution_operation {
     using s = shapes<Call>;
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = keeps_sums<Call> ? call.saved() : nullptr;
-    s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
+    auto* const padded = reinterpret_cast<std::uint16_t*>(call.memory.shared_workspace());
+    if constexpr (s::pads_inputs)
+      call.divide([=](Call const& part) {
+        kernels::pad_rows<s::input_rows, s::channels, typename s::arch>(part.stored_input(0), padded, part.share());
+      });
+    s::epilogue::forward(call, bias, before, call.output(), [=](Call const& part, float* y, auto const& epilogue) {
       if constexpr (s::multiplies_pairs)
-        kernels::convolution_of_pairs<s::batch, s::convolution, typename s::arch>(part.stored_input(0), part.weight(0),
-                                                                                  y, epilogue, part.share());
+        kernels::convolution_of_pairs<s::batch, s::convolution, typename s::arch>(
+            s::pads_inputs ? padded : part.stored_input(0), part.weight(0), y, epilogue, part.share());
       else
         kernels::convolution<s::batch, s::convolution, typename s::arch>(
             part.input(0), part.weight(0), part.memory.workspace, y, epilogue, part.share());
@@ -102,9 +113,13 @@ struct convolution_operation {
     if constexpr (s::turns_filters || s::finds_filter_gradient_of_pairs)
       call.divide([=](Call const& part) {
         float const* const dy = part.output_gradient();
-        if constexpr (s::turns_filters) {
+        if constexpr (s::turns_filters && s::filters % 2 != 0) {
+          kernels::pad_rows<s::output_rows, s::filters, arch>(dy, narrow, part.share());
+        } else if constexpr (s::turns_filters) {
           auto const [first, last] = part.share().of(std::int64_t{s::batch} * s::convolution.output_size(), 32);
           kernels::narrow<dtype::bfloat16, arch>(dy + first, narrow + first, last - first);
+        }
+        if constexpr (s::turns_filters) {
           kernels::turn_filter_pairs<s::convolution, arch>(part.weight(0), turned, part.share());
         }
         if constexpr (s::finds_filter_gradient_of_pairs) {

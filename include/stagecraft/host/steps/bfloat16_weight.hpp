@@ -47,12 +47,10 @@ struct bfloat16_kernel {
       if (!Plan::graph.call(call).is_input && Plan::graph.call(call).layer == Layer && is(call)) return true;
     return false;
   }
-  /// Whether training asks for the gradient of an input: an input of the model has none.
-  static constexpr bool has_gradient = !only_infers<Plan::training> && some_call([](int call) {
-    return !Plan::graph.call(Plan::program.calls[input_of(call)].root).is_input;
-  });
-  /// A trained kernel all of whose factors are stored in bfloat16. Channels of convolutions make pairs, and filters,
-  /// for the gradient; dense layers pad the last one.
+  /// Channels of a convolution's group.
+  [[nodiscard]] static constexpr int channels_of(parameter const& info) { return info.shape[info.shape.rank() - 2]; }
+  /// A trained kernel all of whose factors are stored in bfloat16: the same in training and without. A single channel
+  /// of a convolution would make as many pairs as floats.
   static constexpr bool multiplies_pairs = [] {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
       return false;
@@ -66,7 +64,7 @@ struct bfloat16_kernel {
                     some_call([](int call) { return Plan::program.calls[input_of(call)].stored != dtype::bfloat16; }))
         return false;
       else if constexpr (is_convolution)
-        return info.shape[info.shape.rank() - 2] % 2 == 0 && (!has_gradient || info.columns() / info.groups % 2 == 0);
+        return channels_of(info) > 1;
       else
         return true;
     }
@@ -75,11 +73,11 @@ struct bfloat16_kernel {
   /// Makes the copy of `from`.
   static void pack(float const* from, float* to) {
     constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
-    constexpr int rows = info.rows(), columns = info.columns() / info.groups;
+    constexpr int rows = info.rows(), columns = info.columns() / info.groups, run = is_dense ? rows : channels_of(info);
     for (int group = 0; group < info.groups; ++group)
-      kernels::pack_row_pairs<rows, columns, architecture>(
+      kernels::detail::pack_pairs_of_runs<rows, columns, run, architecture>(
           from + group * kernels::packed_matrix<rows, columns, architecture>::size,
-          to + group * kernels::packed_matrix<kernels::pairs_of(rows), columns, architecture>::size);
+          to + group * kernels::packed_matrix<rows / run * kernels::pairs_of(run), columns, architecture>::size, {});
   }
 };
 

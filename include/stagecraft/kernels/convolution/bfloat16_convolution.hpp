@@ -12,22 +12,16 @@
 
 namespace stagecraft::kernels {
 
-/// Whether the channels, or the filters, of each group make pairs.
-[[nodiscard]] constexpr bool has_channel_pairs(convolution_shape const& shape) {
-  return shape.group_channels() % 2 == 0;
-}
-[[nodiscard]] constexpr bool has_filter_pairs(convolution_shape const& shape) { return shape.group_filters() % 2 == 0; }
-
 namespace detail {
 
 /// The convolution of pairs of channels.
 [[nodiscard]] constexpr convolution_shape of_channel_pairs(convolution_shape shape) {
-  shape.channels /= 2;
+  shape.channels = shape.groups * pairs_of(shape.group_channels());
   return shape;
 }
 /// The one whose input gradient sums pairs of filters.
 [[nodiscard]] constexpr convolution_shape of_filter_pairs(convolution_shape shape) {
-  shape.filters /= 2;
+  shape.filters = shape.groups * pairs_of(shape.group_filters());
   return shape;
 }
 
@@ -39,17 +33,26 @@ namespace detail {
 
 }  // namespace detail
 
-/// Floats of the kernel as pairs of channels: `pack_row_pairs` of each group's matrix, one after the other. The shape
-/// has pairs of channels.
+/// Floats of the kernel as pairs of channels: the pairs of each group, one after the other. The last channel of an odd
+/// number makes a pair with a zero.
 template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long filter_pair_floats = filter_floats<detail::of_channel_pairs(Shape), Arch>;
 
-/// y = epilogue(the convolution of x with w) in floats. x: Batch x input numbers of bfloat16; w: pairs of channels. See
-/// `convolution`.
+/// The kernel, a `packed_filter` for each group, as pairs of channels. Items of `part`: pairs of rows of each group's
+/// matrix.
+template <convolution_shape Shape, class Arch = default_architecture>
+void pack_filter_pairs(float const* w, float* pairs, share part = {}) {
+  for (int group = 0; group < Shape.groups; ++group)
+    detail::pack_pairs_of_runs<Shape.steps(), Shape.group_filters(), Shape.group_channels(), Arch>(
+        w + group * packed_filter<Shape, Arch>::size, pairs + group * (filter_pair_floats<Shape, Arch> / Shape.groups),
+        part);
+}
+
+/// y = epilogue(the convolution of x with w) in floats. x: Batch x input numbers of bfloat16, those of each pixel and
+/// group followed by a zero if they are odd (`pad_rows`); w: pairs of channels. See `convolution`.
 template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
 void convolution_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
                           share part = {}) {
-  static_assert(has_channel_pairs(Shape));
   if constexpr (detail::is_product(Shape))
     matmul_of_pairs<Batch * Shape.height * Shape.width, Shape.channels, Shape.filters, Arch>(x, w, y, epilogue, part);
   else
@@ -65,7 +68,7 @@ inline constexpr long long turned_filter_floats = filter_floats<detail::of_filte
 template <convolution_shape Shape, class Arch = default_architecture>
 void turn_filter_pairs(float const* w, float* turned, share part = {}) {
   for (int group = 0; group < Shape.groups; ++group)
-    turn_row_pairs<Shape.steps(), Shape.group_filters(), Arch>(
+    detail::turn_pairs_of_runs<Shape.steps(), Shape.group_filters(), Shape.group_channels(), Arch>(
         w + group * (filter_pair_floats<Shape, Arch> / Shape.groups),
         turned + group * (turned_filter_floats<Shape, Arch> / Shape.groups), part);
 }
@@ -75,13 +78,12 @@ template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long input_gradient_of_pairs_workspace =
     convolution_input_gradient_workspace<detail::of_filter_pairs(Shape), Arch>;
 
-/// dx (+)= the gradient of the input in floats, through the epilogue. dy: Batch x output numbers of bfloat16; w: pairs
-/// of filters. See `convolution_input_gradient`.
+/// dx (+)= the gradient of the input in floats, through the epilogue. dy: Batch x output numbers of bfloat16, those of
+/// each pixel and group followed by a zero if they are odd; w: pairs of filters. See `convolution_input_gradient`.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
           class Epilogue = no_epilogue>
 void convolution_input_gradient_of_pairs(std::uint16_t const* dy, float const* w, float* workspace, float* dx,
                                          Epilogue const& epilogue = {}, share part = {}) {
-  static_assert(has_filter_pairs(Shape));
   convolution_input_gradient<Batch, detail::of_filter_pairs(Shape), Accumulate, Arch, detail::bfloat16_pair_terms>(
       reinterpret_cast<float const*>(dy), w, workspace, dx, epilogue, part);
 }

@@ -77,45 +77,61 @@ template <class Arch>
 /// Pairs that so many numbers make: the last one may have a zero for its second.
 [[nodiscard]] constexpr int pairs_of(int numbers) { return (numbers + 1) / 2; }
 
-/// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<pairs_of(K), N, Arch> of pairs of rows. Items of
-/// `part`: pairs of rows.
-template <int K, int N, class Arch = default_architecture>
-inline void pack_row_pairs(float const* w, float* pairs, share part = {}) {
+namespace detail {
+
+/// `pack_row_pairs` of a matrix whose rows are runs of Run, each of which makes pairs by itself.
+template <int K, int N, int Run, class Arch>
+inline void pack_pairs_of_runs(float const* w, float* pairs, share part) {
+  static_assert(K % Run == 0);
+  constexpr int of_run = pairs_of(Run), all = K / Run * of_run;
   using from = packed_matrix<K, N, Arch>;
-  using to = packed_matrix<pairs_of(K), N, Arch>;
-  auto const [first, last] = part.of(pairs_of(K));
+  using to = packed_matrix<all, N, Arch>;
+  auto const [first, last] = part.of(all);
   for (int panel = 0; panel < from::panels; ++panel)
-    for (auto row = static_cast<int>(first); row < last; ++row)
+    for (auto row = static_cast<int>(first); row < last; ++row) {
+      int const in_run = row % of_run * 2, upper_row = row / of_run * Run + in_run;
       for (int column = 0; column < from::panel_columns; column += lanes<Arch>) {
-        float const* const upper = w + panel * from::panel_stride + 2 * row * from::panel_columns + column;
-        detail::pair_up<Arch>(
-            batch<Arch>::load_unaligned(upper),
-            2 * row + 1 < K ? batch<Arch>::load_unaligned(upper + from::panel_columns) : batch<Arch>(0.0F))
+        float const* const upper = w + panel * from::panel_stride + upper_row * from::panel_columns + column;
+        pair_up<Arch>(batch<Arch>::load_unaligned(upper),
+                      in_run + 1 < Run ? batch<Arch>::load_unaligned(upper + from::panel_columns) : batch<Arch>(0.0F))
             .store_unaligned(pairs + panel * to::panel_stride + row * to::panel_columns + column);
       }
+    }
 }
 
-/// From a packed_matrix<K / 2, N, Arch> of pairs of rows to a packed_matrix<K, N / 2, Arch> of pairs of columns: the
-/// same numbers, some of whose padding is not written. Both are even. Items of `part`: pairs of rows.
-template <int K, int N, class Arch = default_architecture>
-inline void turn_row_pairs(float const* rows, float* columns, share part = {}) {
-  static_assert(K % 2 == 0 && N % 2 == 0);
-  using from = packed_matrix<K / 2, N, Arch>;
-  using to = packed_matrix<K, N / 2, Arch>;
-  constexpr int width = lanes<Arch>;
-  auto const [first, last] = part.of(K / 2);
-  for (auto row = static_cast<int>(first); row < last; ++row)
+/// From what `pack_pairs_of_runs` makes of K x N to a packed_matrix<K, pairs_of(N), Arch> of pairs of columns: the same
+/// numbers, some of whose padding is not written. That of `rows` may be NaN. Items of `part`: pairs of rows.
+template <int K, int N, int Run, class Arch>
+inline void turn_pairs_of_runs(float const* rows, float* columns, share part) {
+  constexpr int of_run = pairs_of(Run), all = K / Run * of_run, width = lanes<Arch>;
+  using from = packed_matrix<all, N, Arch>;
+  using to = packed_matrix<K, pairs_of(N), Arch>;
+  auto const [first, last] = part.of(all);
+  for (auto row = static_cast<int>(first); row < last; ++row) {
+    int const in_run = row % of_run * 2, upper_row = row / of_run * Run + in_run;
     for (int column = 0; column < N; column += width) {
       std::uint32_t pairs[width];
       std::uint16_t lower[width], upper[width];
       std::memcpy(pairs, rows + from::index(row, column), sizeof pairs);
+      if constexpr (N % 2 != 0)
+        if (N - column < width) pairs[N - column] = 0;
       for (int i = 0; i < width; ++i) {
         lower[i] = static_cast<std::uint16_t>(pairs[i]);
         upper[i] = static_cast<std::uint16_t>(pairs[i] >> 16U);
       }
-      std::memcpy(columns + to::index(2 * row, column / 2), lower, sizeof lower);
-      std::memcpy(columns + to::index(2 * row + 1, column / 2), upper, sizeof upper);
+      std::memcpy(columns + to::index(upper_row, column / 2), lower, sizeof lower);
+      if (in_run + 1 < Run) std::memcpy(columns + to::index(upper_row + 1, column / 2), upper, sizeof upper);
     }
+  }
+}
+
+}  // namespace detail
+
+/// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<pairs_of(K), N, Arch> of pairs of rows. Items of
+/// `part`: pairs of rows.
+template <int K, int N, class Arch = default_architecture>
+inline void pack_row_pairs(float const* w, float* pairs, share part = {}) {
+  detail::pack_pairs_of_runs<K, N, K, Arch>(w, pairs, part);
 }
 
 /// From a packed_matrix<pairs_of(K), N, Arch> of pairs of rows to the transposed in pairs of the matrix's columns, a
@@ -202,10 +218,18 @@ inline void pad_rows(std::uint16_t const* x, std::uint16_t* padded, share part =
 }
 template <int Rows, int Columns, class Arch = default_architecture>
 inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
+  // Short rows are rounded together: each has fewer numbers than a register, or not many more.
+  constexpr int together = Columns >= 256 ? 1 : 256 / Columns;
   auto const [first, last] = part.of(Rows);
-  for (std::int64_t row = first; row < last; ++row) {
-    narrow<dtype::bfloat16, Arch>(x + row * Columns, padded + row * (Columns + 1), Columns);
-    std::memset(padded + row * (Columns + 1) + Columns, 0, sizeof(std::uint16_t));  // read as a part of a float
+  for (std::int64_t row = first; row < last; row += together) {
+    auto const rows = last - row < together ? last - row : together;
+    std::uint16_t numbers[together * Columns];
+    narrow<dtype::bfloat16, Arch>(x + row * Columns, numbers, rows * Columns);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      std::uint16_t* const to = padded + (row + i) * (Columns + 1);
+      std::memcpy(to, numbers + i * Columns, Columns * sizeof(std::uint16_t));
+      std::memset(to + Columns, 0, sizeof(std::uint16_t));  // read as a part of a float
+    }
   }
 }
 
