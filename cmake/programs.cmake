@@ -48,6 +48,19 @@ if(STAGECRAFT_ARCH)
   endif()
 endif()
 
+# stagecraft_optimized_headers(): the target of that name, which has all headers, compiled at -O1, once for the examples and
+# tests that are.
+function(stagecraft_optimized_headers)
+  if(NOT TARGET stagecraft_optimized_headers)
+    add_library(stagecraft_optimized_headers OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/nothing.cpp)
+    target_compile_options(stagecraft_optimized_headers PRIVATE ${stagecraft_program_options} -O1
+                                                                ${stagecraft_precompiled_header_options})
+    target_link_libraries(stagecraft_optimized_headers PRIVATE stagecraft::stagecraft)
+    target_precompile_headers(stagecraft_optimized_headers PRIVATE <stagecraft/ipu.hpp>)
+    set_target_properties(stagecraft_optimized_headers PROPERTIES CXX_EXTENSIONS OFF)
+  endif()
+endfunction()
+
 # stagecraft_program(name source...): one of stagecraft's own programs, with warnings as errors.
 function(stagecraft_program name)
   add_executable(${name} ${ARGN})

@@ -15,12 +15,17 @@
 arguments read_arguments(int argc, char** argv, char const* description, int default_epochs,
                          char const* data_description) {
   arguments given;
+  given.digits = stagecraft::datasets::digits_options().train;
   given.epochs = default_epochs;
   CLI::App app(description);
   app.add_option("--data", given.data, data_description)->type_name("PATH");
   app.add_option("--epochs", given.epochs, "how often the training data is seen")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--digits", given.digits, "how many of the built-in digits to train with")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   try {
     app.parse(argc, argv);
@@ -31,7 +36,7 @@ arguments read_arguments(int argc, char** argv, char const* description, int def
 }
 
 stagecraft::datasets::labelled_split load_data(arguments const& given) {
-  if (given.data.empty()) return stagecraft::datasets::digits();
+  if (given.data.empty()) return stagecraft::datasets::digits({.train = given.digits});
   try {
     return stagecraft::datasets::mnist(given.data);
   } catch (stagecraft::error const& problem) {

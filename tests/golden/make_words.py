@@ -125,6 +125,7 @@ def regularization(cases):
     word("group_normalization_axis", [(2, 4, 3)], lambda: layers.GroupNormalization(2, axis=2))
     word("group_normalization_axis_strided", [(4, 3)], lambda: layers.GroupNormalization(2, axis=1, center=False, scale=False), strided_rows)
     word("instance_normalization_axis", [(3, 2, 2)], lambda: layers.GroupNormalization(-1, axis=1))
+    word("alpha_dropout_noise_shape", [(4, 3)], lambda: layers.AlphaDropout(0.25, noise_shape=(None, 1, 3)))
 
 
 def preprocessing(cases):
@@ -181,6 +182,9 @@ def preprocessing(cases):
             lambda: layers.Resizing(3, 6, interpolation=by),
             resize_by_area if by == "area" else None,
         )
+    cropped = {"crop_to_aspect_ratio": True}
+    word("resizing_cropped_rows", [(5, 4, 2)], lambda: layers.Resizing(2, 4, **cropped))
+    word("resizing_cropped_columns", [(3, 6, 1)], lambda: layers.Resizing(4, 2, "nearest", **cropped))
 
 
 def window(cases):
@@ -426,6 +430,15 @@ def core(cases):
         "activity_regularization": layers.ActivityRegularization,
     }.items():
         word(name, [(2, 3)], make)
+    for name, shape, equation, output, options in (
+        ("einsum_dense", (4, 3), "abc,cd->abd", (None, 2), {"activation": "tanh", "bias_axes": "d"}),
+        ("einsum_dense_front", (2, 3), "...x,xy->...y", 4, {}),
+        ("einsum_dense_behind", (3, 2), "ab...,bc->ac...", 4, {"bias_axes": "c"}),
+        ("einsum_dense_heads", (4, 3), "abc,cde->adbe", (2, None, 2), {"bias_axes": "de"}),
+        ("einsum_dense_joined", (4, 3, 2), "abde,dec->abc", (None, 3), {"bias_axes": "c"}),
+        ("einsum_dense_each", (4, 3), "abc,bcd->adb", (2, 4), {"bias_axes": "b"}),
+    ):
+        word(name, [shape], lambda: layers.EinsumDense(equation, output, **options))
 
 
 FAMILIES = (merging, regularization, preprocessing, window, augmentation, recurrent, core)

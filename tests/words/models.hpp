@@ -13,6 +13,7 @@ struct merging_model : sc::functional<merging_model> {
   static constexpr auto build(auto& model) {
     auto x = dense(4, sc::tanh)(model.input(3, 4));
     auto masked = masking()(dense(1, sc::relu)(x));  // steps of 0 do not count
+    x = einsum_dense("abc,cd->abd", {-1, 4}, {.bias_axes = "d"})(x);
     auto [seen, scores] = multi_head_attention(2, 2, {.return_attention_scores = true})(x, masked);
     auto a = attention({.use_scale = true, .dropout = 0.25F})(x, seen + dense(4)(reshape(3, 6)(scores)));
     auto b = additive_attention({.causal = true})(x, a);
@@ -41,7 +42,7 @@ struct preprocessing_model : sc::functional<preprocessing_model> {
     using enum sc::interpolation;
     auto x = normalization({.axis = {1, -1}})(model.input(4, 5, 2));
     auto a = resizing(2, 3, {.interpolation = lanczos3})(center_crop(3, 4)(dense(3, sc::tanh)(x)));
-    auto b = resizing(3, 2, {.interpolation = area})(x);
+    auto b = resizing(3, 2, {.interpolation = area, .crop_to_aspect_ratio = true})(x);
     auto bins = discretization({.bin_boundaries = {-0.5, 0, 0.5}})(flatten()(b));
     auto learnt = discretization({.num_bins = 3})(flatten()(x));
     auto codes = category_encoding(4, {.output_mode = sc::output_mode::count})(bins, flatten()(b));

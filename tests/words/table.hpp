@@ -84,6 +84,7 @@ inline std::vector<word> regularization_words() {
            {.groups = 2, .axis = -2, .center = false, .scale = false, .strided_channel_grouping = true}},
        {{4, 3}}},
       {"instance_normalization_axis", instance_normalization{{.axis = 1}}, {{3, 2, 2}}},
+      {"alpha_dropout_noise_shape", alpha_dropout{0.25, sc::shape{1, 3}}, {{4, 3}}},
   };
 }
 
@@ -116,6 +117,10 @@ inline std::vector<word> preprocessing_words() {
       resized(lanczos5),
       resized(gaussian),
       resized(mitchellcubic),
+      {"resizing_cropped_rows", resizing{2, 4, {.crop_to_aspect_ratio = true}}, {{5, 4, 2}}},
+      {"resizing_cropped_columns",
+       resizing{4, 2, {.interpolation = nearest, .crop_to_aspect_ratio = true}},
+       {{3, 6, 1}}},
   };
 }
 
@@ -288,6 +293,12 @@ inline std::vector<word> core_words() {
       {"lambda", lambda{[](auto x) { return square(x); }}, {rows}},
       {"masking", masking{}, {rows}},
       {"activity_regularization", activity_regularization{}, {rows}},
+      {"einsum_dense", einsum_dense{"abc,cd->abd", {-1, 2}, sc::tanh, {.bias_axes = "d"}}, {{4, 3}}},
+      {"einsum_dense_front", einsum_dense{"...x,xy->...y", 4}, {{2, 3}}},
+      {"einsum_dense_behind", einsum_dense{"ab...,bc->ac...", 4, {.bias_axes = "c"}}, {{3, 2}}},
+      {"einsum_dense_heads", einsum_dense{"abc,cde->adbe", {2, -1, 2}, {.bias_axes = "de"}}, {{4, 3}}},
+      {"einsum_dense_joined", einsum_dense{"abde,dec->abc", {-1, 3}, {.bias_axes = "c"}}, {{4, 3, 2}}},
+      {"einsum_dense_each", einsum_dense{"abc,bcd->adb", {2, 4}, {.bias_axes = "b"}}, {{4, 3}}},
   };
 }
 

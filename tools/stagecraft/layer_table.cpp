@@ -17,7 +17,7 @@ namespace stagecraft::tool {
   }
 #define STAGECRAFT_LIST(...) __VA_ARGS__
 STAGECRAFT_MEMBERS(activation, &of::function, );
-STAGECRAFT_MEMBERS(alpha_dropout, &of::amount, );
+STAGECRAFT_MEMBERS(alpha_dropout, STAGECRAFT_LIST(&of::amount, &of::noise_shape), );
 STAGECRAFT_MEMBERS(category_encoding, &of::num_tokens, );
 STAGECRAFT_MEMBERS(center_crop, STAGECRAFT_LIST(&of::height, &of::width), );
 STAGECRAFT_MEMBERS(concatenate, &of::axis, );

@@ -16,6 +16,36 @@
 
 namespace stagecraft {
 
+namespace layers {
+
+// How a layer is used is told as "..."sv, whose characters no constant evaluation counts.
+using std::string_view_literals::operator""sv;
+
+}  // namespace layers
+
+namespace detail {
+
+/// E1006.
+template <class L>
+inline constexpr diagnostic const_call_problem = [] {
+  diagnostic problem;
+  problem.report(1006, "a layer that is const (", name_of_layer<L>(),
+                 ") cannot be called, since a call gives it "
+                 "its weights; make the variable, or the model's `call`, non-const");
+  return problem;
+}();
+/// E1018.
+template <class L, std::size_t Arguments>
+inline constexpr diagnostic wrong_call_problem = [] {
+  diagnostic problem;
+  problem.report(1018, "a layer (", name_of_layer<L>(), ") is called with ",
+                 Arguments == 0 ? "nothing" : "something that is not a tensor of this model",
+                 "; call it with the output of model.input(...) or of another layer");
+  return problem;
+}();
+
+}  // namespace detail
+
 /// Base of every layer. A layer of your own says what it computes in the words of keras.ops; shapes, weights, cost,
 /// gradient and steps on each machine follow from that (operations/tracer.hpp has the words):
 ///
@@ -71,7 +101,7 @@ struct layer : tracing::layer_base {
   /// A const layer cannot remember which weights are its own from one call to the next.
   template <std::derived_from<symbolic_tensor>... More>
   constexpr symbolic_tensor operator()(detail::first_tensor, More...) const {
-    static_assert(detail::report<const_call_problem<Derived>>());
+    static_assert(detail::report<detail::const_call_problem<Derived>>());
     return {};
   }
   /// Keras's spelling with a list: `add{}({a, b})`.
@@ -84,7 +114,7 @@ struct layer : tracing::layer_base {
   template <class... Arguments>
     requires(!detail::are_tensors<Arguments...>)
   constexpr symbolic_tensor operator()(Arguments const&...) const {
-    static_assert(detail::report<wrong_call_problem<Derived, sizeof...(Arguments)>>());
+    static_assert(detail::report<detail::wrong_call_problem<Derived, sizeof...(Arguments)>>());
     return {};
   }
 
@@ -114,24 +144,6 @@ struct layer : tracing::layer_base {
     copy.is_on_host = true;
     return copy;
   }
-
- private:
-  template <class L>
-  static constexpr diagnostics::diagnostic const_call_problem = [] {
-    diagnostics::diagnostic problem;
-    problem.report(1006, "a layer that is const (", detail::name_of_layer<L>(),
-                   ") cannot be called, since a call gives it "
-                   "its weights; make the variable, or the model's `call`, non-const");
-    return problem;
-  }();
-  template <class L, std::size_t Arguments>
-  static constexpr diagnostics::diagnostic wrong_call_problem = [] {
-    diagnostics::diagnostic problem;
-    problem.report(1018, "a layer (", detail::name_of_layer<L>(), ") is called with ",
-                   Arguments == 0 ? "nothing" : "something that is not a tensor of this model",
-                   "; call it with the output of model.input(...) or of another layer");
-    return problem;
-  }();
 };
 
 }  // namespace stagecraft

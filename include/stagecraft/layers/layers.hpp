@@ -25,6 +25,7 @@
 #include <stagecraft/layers/core/activation.hpp>
 #include <stagecraft/layers/core/capture_upstream_gradients.hpp>
 #include <stagecraft/layers/core/dense.hpp>
+#include <stagecraft/layers/core/einsum_dense.hpp>
 #include <stagecraft/layers/core/embedding.hpp>
 #include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/layers/core/lambda.hpp>

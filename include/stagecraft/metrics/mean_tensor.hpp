@@ -9,14 +9,15 @@
 
 namespace stagecraft::metrics {
 
-/// As `mean`, but of each element. All tensors have as many elements as the first one.
-class mean_tensor {
+/// See mean_tensor. Number: of the sums and means. A template, so that programs without one do not make its vectors.
+template <class Number>
+class basic_mean_tensor {
  public:
   /// Elements that a later tensor lacks stay as they are; what it has beyond the first one is left out.
   void update_state(std::span<float const> values, double sample_weight = 1) {
     if (total_.empty()) total_.resize(values.size());
     for (std::size_t i = 0; i < values.size() && i < total_.size(); ++i)
-      total_[i] += static_cast<double>(values[i]) * sample_weight;
+      total_[i] += static_cast<Number>(values[i]) * sample_weight;
     count_ += sample_weight;
   }
   void reset_state() {
@@ -24,15 +25,18 @@ class mean_tensor {
     count_ = 0;
   }
   /// Element by element; empty if nothing came.
-  [[nodiscard]] std::vector<double> result() const {
-    std::vector<double> means = total_;
-    for (double& each : means) each = count_ != 0 ? each / count_ : 0;
+  [[nodiscard]] std::vector<Number> result() const {
+    std::vector<Number> means = total_;
+    for (Number& each : means) each = count_ != 0 ? each / count_ : 0;
     return means;
   }
 
  private:
-  std::vector<double> total_;
+  std::vector<Number> total_;
   double count_ = 0;
 };
+
+/// As `mean`, but of each element. All tensors have as many elements as the first one.
+using mean_tensor = basic_mean_tensor<double>;
 
 }  // namespace stagecraft::metrics

@@ -17,7 +17,7 @@ namespace stagecraft::layers {
 struct elu_layer : layer<elu_layer> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ELU";
-  static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}";
+  static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}"sv;
 
   float alpha = 0;
   using arguments = argument_list<&elu_layer::alpha>;

@@ -16,7 +16,7 @@ namespace stagecraft::layers {
 struct leaky_re_lu : layer<leaky_re_lu> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "LeakyReLU";
-  static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
+  static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}"sv;
 
   float alpha = 0;
   using arguments = argument_list<&leaky_re_lu::alpha>;

@@ -35,7 +35,7 @@ struct prelu_options {
 struct prelu : layer<prelu> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "PReLU";
-  static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}";
+  static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}"sv;
 
   initializer alpha_initializer;
   regularizer alpha_regularizer;

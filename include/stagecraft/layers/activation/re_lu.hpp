@@ -30,7 +30,8 @@ struct re_lu_options {
 struct re_lu : layer<re_lu> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ReLU";
-  static constexpr std::string_view usage = "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}";
+  static constexpr std::string_view usage =
+      "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}"sv;
 
   re_lu_options options;
 

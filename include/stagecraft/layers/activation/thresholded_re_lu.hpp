@@ -16,7 +16,7 @@ namespace stagecraft::layers {
 struct thresholded_re_lu : layer<thresholded_re_lu> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ThresholdedReLU";
-  static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}";
+  static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}"sv;
 
   float theta = 0;
   using arguments = argument_list<&thresholded_re_lu::theta>;

@@ -13,7 +13,7 @@ namespace stagecraft::layers {
 struct additive_attention : dense_attention<additive_attention, true> {
   static constexpr std::string_view class_name = "AdditiveAttention";
   static constexpr std::string_view usage =
-      "additive_attention{} or additive_attention{{.use_scale = false, .name = ...}}";
+      "additive_attention{} or additive_attention{{.use_scale = false, .name = ...}}"sv;
 
   using dense_attention<additive_attention, true>::dense_attention;
 

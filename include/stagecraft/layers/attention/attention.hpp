@@ -12,7 +12,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/attention_layers/attention.
 struct attention : dense_attention<attention, false> {
   static constexpr std::string_view class_name = "Attention";
-  static constexpr std::string_view usage = "attention{} or attention{{.use_scale = true, .name = ...}}";
+  static constexpr std::string_view usage = "attention{} or attention{{.use_scale = true, .name = ...}}"sv;
 
   using dense_attention<attention, false>::dense_attention;
 

@@ -67,7 +67,7 @@ struct multi_head_attention : layer<multi_head_attention> {
   static constexpr std::string_view class_name = "MultiHeadAttention";
   static constexpr std::string_view usage =
       "multi_head_attention{num_heads, key_dim} or multi_head_attention{num_heads, key_dim, {.dropout = 0.1F, .name = "
-      "...}}";
+      "...}}"sv;
 
   int num_heads = 1;
   int key_dim = 1;

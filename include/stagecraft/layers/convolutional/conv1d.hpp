@@ -18,7 +18,7 @@ struct conv1d : convolution<conv1d, int> {
   static constexpr std::string_view class_name = "Conv1D";
   static constexpr std::string_view usage =
       "conv1d{filters, kernel_size}, conv1d{filters, kernel_size, activation} or conv1d{filters, kernel_size, "
-      "activation, {.strides = 2, ...}}";
+      "activation, {.strides = 2, ...}}"sv;
 
   using convolution::convolution;
 

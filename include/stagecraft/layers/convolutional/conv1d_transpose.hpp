@@ -14,7 +14,7 @@ struct conv1d_transpose : transposed_convolution<conv1d_transpose, int> {
   static constexpr std::string_view class_name = "Conv1DTranspose";
   static constexpr std::string_view usage =
       "conv1d_transpose{filters, kernel_size}, conv1d_transpose{filters, kernel_size, activation} or "
-      "conv1d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "conv1d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using transposed_convolution::transposed_convolution;
 };

@@ -18,7 +18,7 @@ struct conv2d : convolution<conv2d, size_2d> {
   static constexpr std::string_view class_name = "Conv2D";
   static constexpr std::string_view usage =
       "conv2d{filters, kernel_size}, conv2d{filters, kernel_size, activation} or conv2d{filters, kernel_size, "
-      "activation, {.strides = 2, ...}}";
+      "activation, {.strides = 2, ...}}"sv;
 
   using convolution::convolution;
 

@@ -20,7 +20,7 @@ struct conv3d : window_layer<conv3d, size_3d, conv3d_options> {
   static constexpr std::string_view class_name = "Conv3D";
   static constexpr std::string_view usage =
       "conv3d{filters, kernel_size}, conv3d{filters, kernel_size, activation} or conv3d{filters, kernel_size, "
-      "activation, {.strides = 2, ...}}";
+      "activation, {.strides = 2, ...}}"sv;
 
   using window_layer::window_layer;
 

@@ -14,7 +14,7 @@ struct conv3d_transpose : transposed_convolution<conv3d_transpose, size_3d> {
   static constexpr std::string_view class_name = "Conv3DTranspose";
   static constexpr std::string_view usage =
       "conv3d_transpose{filters, kernel_size}, conv3d_transpose{filters, kernel_size, activation} or "
-      "conv3d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "conv3d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using transposed_convolution::transposed_convolution;
 };

@@ -51,7 +51,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
   static constexpr std::string_view class_name = "DepthwiseConv2D";
   static constexpr std::string_view usage =
       "depthwise_conv2d{kernel_size}, depthwise_conv2d{kernel_size, activation} or depthwise_conv2d{kernel_size, "
-      "activation, {.strides = 2, ...}}";
+      "activation, {.strides = 2, ...}}"sv;
 
   using arguments = argument_list<&depthwise_conv2d::kernel_size, &depthwise_conv2d::activation>;
 

@@ -17,7 +17,7 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
   static constexpr std::string_view class_name = "SeparableConv2D";
   static constexpr std::string_view usage =
       "separable_conv2d{filters, kernel_size}, separable_conv2d{filters, kernel_size, activation} or "
-      "separable_conv2d{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "separable_conv2d{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using separable_convolution::separable_convolution;
 

@@ -14,7 +14,7 @@ namespace stagecraft::layers {
 struct activation : layer<activation> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Activation";
-  static constexpr std::string_view usage = "activation{sc::relu}";
+  static constexpr std::string_view usage = "activation{sc::relu}"sv;
 
   stagecraft::activation function = linear;
   using arguments = argument_list<&activation::function>;

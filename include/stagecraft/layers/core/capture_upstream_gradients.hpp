@@ -27,7 +27,8 @@ struct capture_upstream_gradients_options {
 struct capture_upstream_gradients : option_layer<capture_upstream_gradients, capture_upstream_gradients_options> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "CaptureUpstreamGradients";
-  static constexpr std::string_view usage = "capture_upstream_gradients{} or capture_upstream_gradients{{.name = ...}}";
+  static constexpr std::string_view usage =
+      "capture_upstream_gradients{} or capture_upstream_gradients{{.name = ...}}"sv;
 
   using option_layer::option_layer;
 

@@ -46,7 +46,7 @@ struct dense : layer<dense> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dense";
   static constexpr std::string_view usage =
-      "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
+      "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}"sv;
 
   /// Whether kernels of its own carry out its steps.
   static constexpr bool has_kernel = true;

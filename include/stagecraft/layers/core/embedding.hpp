@@ -41,7 +41,7 @@ struct embedding : layer<embedding> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Embedding";
   static constexpr std::string_view usage =
-      "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}";
+      "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}"sv;
 
   int input_dim = 1;
   int output_dim = 1;

@@ -26,7 +26,7 @@ struct masking_options {
 struct masking : layer<masking> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Masking";
-  static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}";
+  static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}"sv;
 
   masking_options options;
 

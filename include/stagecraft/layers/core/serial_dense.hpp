@@ -51,7 +51,7 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
   static constexpr std::string_view class_name = "SerialDense";
   static constexpr std::string_view usage =
       "serial_dense{units, factor, sc::serialization_dimension::kernel_rows} or serial_dense{units, factor, "
-      "sc::serialization_dimension::kernel_rows, {.activation = sc::relu, .name = ...}}";
+      "sc::serialization_dimension::kernel_rows, {.activation = sc::relu, .name = ...}}"sv;
 
   int units = 1, serialization_factor = 1;
   stagecraft::serialization_dimension serialization_dimension = serialization_dimension::kernel_rows;

@@ -14,7 +14,7 @@ struct locally_connected1d : locally_connected_layer<locally_connected1d, int> {
   static constexpr std::string_view class_name = "LocallyConnected1D";
   static constexpr std::string_view usage =
       "locally_connected1d{filters, kernel_size}, locally_connected1d{filters, kernel_size, activation} or "
-      "locally_connected1d{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "locally_connected1d{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using locally_connected_layer::locally_connected_layer;
 };

@@ -14,7 +14,7 @@ struct locally_connected2d : locally_connected_layer<locally_connected2d, size_2
   static constexpr std::string_view class_name = "LocallyConnected2D";
   static constexpr std::string_view usage =
       "locally_connected2d{filters, kernel_size}, locally_connected2d{filters, kernel_size, activation} or "
-      "locally_connected2d{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "locally_connected2d{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using locally_connected_layer::locally_connected_layer;
 };

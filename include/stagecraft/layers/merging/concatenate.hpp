@@ -15,7 +15,7 @@ namespace stagecraft::layers {
 struct concatenate : layer<concatenate> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Concatenate";
-  static constexpr std::string_view usage = "concatenate{} or concatenate{axis}";
+  static constexpr std::string_view usage = "concatenate{} or concatenate{axis}"sv;
   static constexpr int least_inputs = 2, most_inputs = 16;
 
   int axis = -1;

@@ -25,7 +25,7 @@ struct dot_options {
 /// E1074 axes that do not fit. Definition: Keras API, layers/merging_layers/dot.
 struct dot : argument_layer<dot, dot_options> {
   static constexpr std::string_view class_name = "Dot";
-  static constexpr std::string_view usage = "dot{axis}, dot{{1, 2}} or dot{axis, {.normalize = true, .name = ...}}";
+  static constexpr std::string_view usage = "dot{axis}, dot{{1, 2}} or dot{axis, {.normalize = true, .name = ...}}"sv;
 
   axis_list axes = 1;
   using arguments = argument_list<&dot::axes>;

@@ -63,7 +63,7 @@ struct batch_normalization : layer<batch_normalization> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "BatchNormalization";
   static constexpr std::string_view usage =
-      "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
+      "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}"sv;
 
   /// Whether kernels of its own carry out its steps.
   static constexpr bool has_kernel = true;

@@ -53,7 +53,7 @@ struct group_normalization : layer<group_normalization> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GroupNormalization";
   static constexpr std::string_view usage =
-      "group_normalization{}, group_normalization{groups} or group_normalization{{.groups = 8, .name = ...}}";
+      "group_normalization{}, group_normalization{groups} or group_normalization{{.groups = 8, .name = ...}}"sv;
 
   group_normalization_options options;
 

@@ -31,7 +31,7 @@ struct instance_normalization : option_layer<instance_normalization, instance_no
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "InstanceNormalization";
   static constexpr std::string_view usage =
-      "instance_normalization{} or instance_normalization{{.epsilon = 1e-5F, .name = ...}}";
+      "instance_normalization{} or instance_normalization{{.epsilon = 1e-5F, .name = ...}}"sv;
 
   using option_layer::option_layer;
 

@@ -51,7 +51,7 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "LayerNormalization";
   static constexpr std::string_view usage =
-      "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
+      "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}"sv;
 
   /// Whether kernels of its own carry out its steps.
   static constexpr bool has_kernel = true;

@@ -24,7 +24,8 @@ struct unit_normalization_options {
 struct unit_normalization : option_layer<unit_normalization, unit_normalization_options> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "UnitNormalization";
-  static constexpr std::string_view usage = "unit_normalization{} or unit_normalization{{.axis = {1, 2}, .name = ...}}";
+  static constexpr std::string_view usage =
+      "unit_normalization{} or unit_normalization{{.axis = {1, 2}, .name = ...}}"sv;
 
   using option_layer::option_layer;
 

@@ -15,7 +15,7 @@ struct average_pooling1d : pooling_layer<average_pooling1d, int> {
   static constexpr std::string_view class_name = "AveragePooling1D";
   static constexpr std::string_view usage =
       "average_pooling1d{pool_size} or average_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
-      "= ...}}";
+      "= ...}}"sv;
 
   using pooling_layer<average_pooling1d, int>::pooling_layer;
 

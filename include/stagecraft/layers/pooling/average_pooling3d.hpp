@@ -12,7 +12,7 @@ struct average_pooling3d : pooling3d_layer<average_pooling3d> {
   static constexpr std::string_view class_name = "AveragePooling3D";
   static constexpr std::string_view usage =
       "average_pooling3d{pool_size} or average_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
-      "= ...}}";
+      "= ...}}"sv;
 
   using pooling3d_layer::pooling3d_layer;
 

@@ -16,7 +16,7 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GlobalAveragePooling1D";
   static constexpr std::string_view usage =
-      "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}";
+      "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}"sv;
 
   tracing::step_masks masks;  ///< of its first call; the library finds them
 

@@ -13,7 +13,7 @@ namespace stagecraft::layers {
 struct global_average_pooling2d : global_pooling_layer<global_average_pooling2d, 3> {
   static constexpr std::string_view class_name = "GlobalAveragePooling2D";
   static constexpr std::string_view usage =
-      "global_average_pooling2d{} or global_average_pooling2d{{.keepdims = true, .name = ...}}";
+      "global_average_pooling2d{} or global_average_pooling2d{{.keepdims = true, .name = ...}}"sv;
 
   using global_pooling_layer<global_average_pooling2d, 3>::global_pooling_layer;
 

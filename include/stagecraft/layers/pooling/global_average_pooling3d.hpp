@@ -13,7 +13,7 @@ namespace stagecraft::layers {
 struct global_average_pooling3d : global_pooling_layer<global_average_pooling3d, 4> {
   static constexpr std::string_view class_name = "GlobalAveragePooling3D";
   static constexpr std::string_view usage =
-      "global_average_pooling3d{} or global_average_pooling3d{{.keepdims = true, .name = ...}}";
+      "global_average_pooling3d{} or global_average_pooling3d{{.keepdims = true, .name = ...}}"sv;
 
   using global_pooling_layer<global_average_pooling3d, 4>::global_pooling_layer;
 

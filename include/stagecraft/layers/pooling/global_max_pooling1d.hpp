@@ -14,7 +14,7 @@ namespace stagecraft::layers {
 struct global_max_pooling1d : global_pooling_layer<global_max_pooling1d, 2> {
   static constexpr std::string_view class_name = "GlobalMaxPooling1D";
   static constexpr std::string_view usage =
-      "global_max_pooling1d{} or global_max_pooling1d{{.keepdims = true, .name = ...}}";
+      "global_max_pooling1d{} or global_max_pooling1d{{.keepdims = true, .name = ...}}"sv;
 
   using global_pooling_layer<global_max_pooling1d, 2>::global_pooling_layer;
 

@@ -14,7 +14,7 @@ namespace stagecraft::layers {
 struct global_max_pooling3d : global_pooling_layer<global_max_pooling3d, 4> {
   static constexpr std::string_view class_name = "GlobalMaxPooling3D";
   static constexpr std::string_view usage =
-      "global_max_pooling3d{} or global_max_pooling3d{{.keepdims = true, .name = ...}}";
+      "global_max_pooling3d{} or global_max_pooling3d{{.keepdims = true, .name = ...}}"sv;
 
   using global_pooling_layer<global_max_pooling3d, 4>::global_pooling_layer;
 

@@ -14,7 +14,8 @@ namespace stagecraft::layers {
 struct max_pooling1d : pooling_layer<max_pooling1d, int> {
   static constexpr std::string_view class_name = "MaxPooling1D";
   static constexpr std::string_view usage =
-      "max_pooling1d{pool_size} or max_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
+      "max_pooling1d{pool_size} or max_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, "
+      ".name = ...}}"sv;
 
   using pooling_layer<max_pooling1d, int>::pooling_layer;
 

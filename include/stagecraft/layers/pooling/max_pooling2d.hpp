@@ -14,7 +14,8 @@ namespace stagecraft::layers {
 struct max_pooling2d : pooling_layer<max_pooling2d, size_2d> {
   static constexpr std::string_view class_name = "MaxPooling2D";
   static constexpr std::string_view usage =
-      "max_pooling2d{pool_size} or max_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
+      "max_pooling2d{pool_size} or max_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, "
+      ".name = ...}}"sv;
 
   using pooling_layer<max_pooling2d, size_2d>::pooling_layer;
 

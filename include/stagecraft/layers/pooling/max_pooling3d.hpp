@@ -11,7 +11,8 @@ namespace stagecraft::layers {
 struct max_pooling3d : pooling3d_layer<max_pooling3d> {
   static constexpr std::string_view class_name = "MaxPooling3D";
   static constexpr std::string_view usage =
-      "max_pooling3d{pool_size} or max_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
+      "max_pooling3d{pool_size} or max_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, "
+      ".name = ...}}"sv;
 
   using pooling3d_layer::pooling3d_layer;
 

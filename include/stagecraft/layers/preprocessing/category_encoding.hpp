@@ -36,7 +36,7 @@ struct category_encoding_options {
 struct category_encoding : argument_layer<category_encoding, category_encoding_options> {
   static constexpr std::string_view class_name = "CategoryEncoding";
   static constexpr std::string_view usage =
-      "category_encoding{num_tokens} or category_encoding{num_tokens, {.output_mode = sc::output_mode::one_hot}}";
+      "category_encoding{num_tokens} or category_encoding{num_tokens, {.output_mode = sc::output_mode::one_hot}}"sv;
   static constexpr int least_inputs = 1, most_inputs = 2;
 
   int num_tokens = 1;

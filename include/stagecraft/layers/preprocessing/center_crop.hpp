@@ -15,7 +15,7 @@ namespace stagecraft::layers {
 /// layers/preprocessing_layers/image_preprocessing/center_crop.
 struct center_crop : layer<center_crop> {
   static constexpr std::string_view class_name = "CenterCrop";
-  static constexpr std::string_view usage = "center_crop{height, width}";
+  static constexpr std::string_view usage = "center_crop{height, width}"sv;
 
   int height = 1, width = 1;
   using arguments = argument_list<&center_crop::height, &center_crop::width>;

@@ -28,7 +28,7 @@ struct discretization_options {
 struct discretization : option_layer<discretization, discretization_options> {
   static constexpr std::string_view class_name = "Discretization";
   static constexpr std::string_view usage =
-      "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}";
+      "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}"sv;
 
   using option_layer::option_layer;
 

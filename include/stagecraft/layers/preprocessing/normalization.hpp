@@ -34,7 +34,7 @@ struct normalization_options {
 struct normalization : option_layer<normalization, normalization_options> {
   static constexpr std::string_view class_name = "Normalization";
   static constexpr std::string_view usage =
-      "normalization{}, normalization{{.axis = {1, 2}}} or normalization{{.mean = 3, .variance = 2, .name = ...}}";
+      "normalization{}, normalization{{.axis = {1, 2}}} or normalization{{.mean = 3, .variance = 2, .name = ...}}"sv;
 
   using option_layer::option_layer;
 

@@ -27,7 +27,8 @@ struct random_contrast_options {
 /// layers/preprocessing_layers/image_augmentation/random_contrast.
 struct random_contrast : argument_layer<random_contrast, random_contrast_options> {
   static constexpr std::string_view class_name = "RandomContrast";
-  static constexpr std::string_view usage = "random_contrast{factor} or random_contrast{{0.1, 0.2}, {.seed = 3, ...}}";
+  static constexpr std::string_view usage =
+      "random_contrast{factor} or random_contrast{{0.1, 0.2}, {.seed = 3, ...}}"sv;
 
   factor_range factor;
   using arguments = argument_list<&random_contrast::factor>;

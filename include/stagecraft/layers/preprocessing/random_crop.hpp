@@ -27,7 +27,7 @@ struct random_crop_options {
 struct random_crop : argument_layer<random_crop, random_crop_options> {
   static constexpr std::string_view class_name = "RandomCrop";
   static constexpr std::string_view usage =
-      "random_crop{height, width} or random_crop{height, width, {.seed = 3, ...}}";
+      "random_crop{height, width} or random_crop{height, width, {.seed = 3, ...}}"sv;
 
   int height = 1, width = 1;
   using arguments = argument_list<&random_crop::height, &random_crop::width>;

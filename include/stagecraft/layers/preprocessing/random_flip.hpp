@@ -33,7 +33,7 @@ struct random_flip_options {
 struct random_flip : option_layer<random_flip, random_flip_options> {
   static constexpr std::string_view class_name = "RandomFlip";
   static constexpr std::string_view usage =
-      "random_flip{} or random_flip{{.mode = sc::flip_mode::horizontal, .seed = 3, .name = ...}}";
+      "random_flip{} or random_flip{{.mode = sc::flip_mode::horizontal, .seed = 3, .name = ...}}"sv;
 
   using option_layer::option_layer;
 

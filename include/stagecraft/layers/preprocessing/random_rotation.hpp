@@ -10,7 +10,8 @@ namespace stagecraft::layers {
 /// see random_warp_layer. Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_rotation.
 struct random_rotation : random_warp_layer<random_rotation> {
   static constexpr std::string_view class_name = "RandomRotation";
-  static constexpr std::string_view usage = "random_rotation{factor} or random_rotation{{-0.1, 0.2}, {.seed = 3, ...}}";
+  static constexpr std::string_view usage =
+      "random_rotation{factor} or random_rotation{{-0.1, 0.2}, {.seed = 3, ...}}"sv;
 
   factor_range factor;
   using arguments = argument_list<&random_rotation::factor>;

@@ -11,7 +11,7 @@ namespace stagecraft::layers {
 struct random_translation : random_warp_layer<random_translation> {
   static constexpr std::string_view class_name = "RandomTranslation";
   static constexpr std::string_view usage =
-      "random_translation{height_factor, width_factor} or random_translation{0.1, {-0.2, 0.3}, {.seed = 3, ...}}";
+      "random_translation{height_factor, width_factor} or random_translation{0.1, {-0.2, 0.3}, {.seed = 3, ...}}"sv;
 
   factor_range height_factor, width_factor;
   using arguments = argument_list<&random_translation::height_factor, &random_translation::width_factor>;

@@ -12,7 +12,8 @@ namespace stagecraft::layers {
 struct random_zoom : random_warp_layer<random_zoom> {
   static constexpr std::string_view class_name = "RandomZoom";
   static constexpr std::string_view usage =
-      "random_zoom{height_factor}, random_zoom{height_factor, width_factor} or random_zoom{0.1, 0.2, {.seed = 3, ...}}";
+      "random_zoom{height_factor}, random_zoom{height_factor, width_factor} or random_zoom{0.1, 0.2, {.seed = "
+      "3, ...}}"sv;
 
   factor_range height_factor, width_factor;
   bool keeps_shapes = true;  ///< one number for both axes

@@ -23,7 +23,7 @@ struct rescaling_options {
 struct rescaling : argument_layer<rescaling, rescaling_options> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Rescaling";
-  static constexpr std::string_view usage = "rescaling{scale} or rescaling{scale, {.offset = -1, .name = ...}}";
+  static constexpr std::string_view usage = "rescaling{scale} or rescaling{scale, {.offset = -1, .name = ...}}"sv;
 
   float scale = 1;
   using arguments = argument_list<&rescaling::scale>;

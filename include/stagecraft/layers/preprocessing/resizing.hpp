@@ -11,6 +11,9 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Resizing behind the sizes.
 struct resizing_options {
   stagecraft::interpolation interpolation = interpolation::bilinear;  ///< how pixels follow from those of the input
+  /// Whether the largest part in the middle that has the sides of the new size is taken first, so that nothing is
+  /// stretched.
+  bool crop_to_aspect_ratio = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -27,7 +30,8 @@ struct resizing_options {
 struct resizing : argument_layer<resizing, resizing_options> {
   static constexpr std::string_view class_name = "Resizing";
   static constexpr std::string_view usage =
-      "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name = ...}}";
+      "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name "
+      "= ...}}"sv;
 
   int height = 1, width = 1;
   using arguments = argument_list<&resizing::height, &resizing::width>;
@@ -42,6 +46,10 @@ struct resizing : argument_layer<resizing, resizing_options> {
              x;
     if (height < 1 || width < 1)
       return ops.error(1012, "resizes to ", height, " by ", width, "; both are at least 1"), x;
+    if (options.crop_to_aspect_ratio) {
+      long long const rows = x.length(1), columns = x.length(2);
+      x = middle(ops, middle(ops, x, 1, columns * height / width), 2, rows * width / height);
+    }
     int const batch = x.length(0), columns = x.length(2), channels = x.length(3);
     auto const tall =
         ops.matmul(shares(ops, x.length(1), height), ops.reshape(x, {batch, x.length(1), columns * channels}));
@@ -50,6 +58,11 @@ struct resizing : argument_layer<resizing, resizing_options> {
   }
 
  private:
+  /// At most `wanted` places of an axis.
+  static constexpr auto middle(auto& ops, auto x, int axis, long long wanted) {
+    int const length = x.length(axis), count = wanted < 1 ? 1 : wanted < length ? static_cast<int>(wanted) : length;
+    return ops.slice(x, axis, (length - count) / 2, count);
+  }
   /// What share of each of `to` places each of `from` places has: (to, from).
   constexpr auto shares(auto& ops, int from, int to) const {
     float const scale = static_cast<float>(from) / static_cast<float>(to);

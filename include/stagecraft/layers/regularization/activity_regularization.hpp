@@ -27,7 +27,7 @@ struct activity_regularization : option_layer<activity_regularization, activity_
   static constexpr bool is_view = true;
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
   static constexpr std::string_view class_name = "ActivityRegularization";
-  static constexpr std::string_view usage = "activity_regularization{{.l1 = 0.01, .l2 = 0.01, .name = ...}}";
+  static constexpr std::string_view usage = "activity_regularization{{.l1 = 0.01, .l2 = 0.01, .name = ...}}"sv;
 
   using option_layer::option_layer;
 

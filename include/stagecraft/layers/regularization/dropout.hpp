@@ -5,6 +5,7 @@
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/regularization/noise_shape.hpp>
 #include <cstdint>
 
 namespace stagecraft::layers {
@@ -19,7 +20,7 @@ namespace stagecraft::layers {
 struct dropout : layer<dropout> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dropout";
-  static constexpr std::string_view usage = "dropout{rate}, dropout{rate, seed} or dropout{rate, sc::shape{1, 1, 1}}";
+  static constexpr std::string_view usage = "dropout{rate}, dropout{rate, seed} or dropout{rate, sc::shape{1, 1, 1}}"sv;
 
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
 
@@ -54,25 +55,12 @@ struct dropout : layer<dropout> {
       ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
     else if (!(rate >= 0.0F && rate < 1.0F))
       ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
-    else if (!noise_fits(x))
+    else if (!detail::noise_fits(x, noise_shape))
       ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
                 detail::sample_shape(x), " has, each of them the input's or 1");
     else if (ops.training() && rate > 0.0F)
-      return ops.dropout(x, noise_of(x), rate, seed);
+      return ops.dropout(x, detail::noise_of(x, noise_shape), rate, seed);
     return x;
-  }
-
-  constexpr bool noise_fits(auto const& x) const {
-    if (noise_shape.rank() == 0) return true;
-    bool fits = x.rank() == noise_shape.rank() + 1;
-    for (int axis = 0; fits && axis < noise_shape.rank(); ++axis)
-      fits = noise_shape[axis] == 1 || noise_shape[axis] == x.shape()[axis + 1];
-    return fits;
-  }
-  constexpr auto noise_of(auto const& x) const {
-    auto of = x.shape();
-    for (int axis = 0; axis < noise_shape.rank(); ++axis) of[axis + 1] = noise_shape[axis];
-    return of;
   }
 };
 

@@ -11,7 +11,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/gaussian_dropout; Srivastava and others, 2014.
 struct gaussian_dropout : noise_layer<gaussian_dropout, 1> {
   static constexpr std::string_view class_name = "GaussianDropout";
-  static constexpr std::string_view usage = "gaussian_dropout{rate} or gaussian_dropout{rate, seed}";
+  static constexpr std::string_view usage = "gaussian_dropout{rate} or gaussian_dropout{rate, seed}"sv;
 
   using noise_layer<gaussian_dropout, 1>::noise_layer;
 

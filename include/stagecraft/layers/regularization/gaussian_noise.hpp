@@ -10,7 +10,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/gaussian_noise.
 struct gaussian_noise : noise_layer<gaussian_noise, 1000000> {
   static constexpr std::string_view class_name = "GaussianNoise";
-  static constexpr std::string_view usage = "gaussian_noise{stddev} or gaussian_noise{stddev, seed}";
+  static constexpr std::string_view usage = "gaussian_noise{stddev} or gaussian_noise{stddev, seed}"sv;
 
   using noise_layer<gaussian_noise, 1000000>::noise_layer;
 

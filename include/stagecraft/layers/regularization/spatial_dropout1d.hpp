@@ -10,7 +10,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/spatial_dropout1d.
 struct spatial_dropout1d : spatial_dropout_layer<spatial_dropout1d, 2> {
   static constexpr std::string_view class_name = "SpatialDropout1D";
-  static constexpr std::string_view usage = "spatial_dropout1d{rate} or spatial_dropout1d{rate, seed}";
+  static constexpr std::string_view usage = "spatial_dropout1d{rate} or spatial_dropout1d{rate, seed}"sv;
 
   using spatial_dropout_layer<spatial_dropout1d, 2>::spatial_dropout_layer;
 };

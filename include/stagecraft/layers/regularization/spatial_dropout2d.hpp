@@ -10,7 +10,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/spatial_dropout2d.
 struct spatial_dropout2d : spatial_dropout_layer<spatial_dropout2d, 3> {
   static constexpr std::string_view class_name = "SpatialDropout2D";
-  static constexpr std::string_view usage = "spatial_dropout2d{rate} or spatial_dropout2d{rate, seed}";
+  static constexpr std::string_view usage = "spatial_dropout2d{rate} or spatial_dropout2d{rate, seed}"sv;
 
   using spatial_dropout_layer<spatial_dropout2d, 3>::spatial_dropout_layer;
 };

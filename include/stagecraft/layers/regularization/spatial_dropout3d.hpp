@@ -10,7 +10,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/spatial_dropout3d.
 struct spatial_dropout3d : spatial_dropout_layer<spatial_dropout3d, 4> {
   static constexpr std::string_view class_name = "SpatialDropout3D";
-  static constexpr std::string_view usage = "spatial_dropout3d{rate} or spatial_dropout3d{rate, seed}";
+  static constexpr std::string_view usage = "spatial_dropout3d{rate} or spatial_dropout3d{rate, seed}"sv;
 
   using spatial_dropout_layer<spatial_dropout3d, 4>::spatial_dropout_layer;
 };

@@ -18,7 +18,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/cropping1d.
 struct cropping1d : layer<cropping1d> {
   static constexpr std::string_view class_name = "Cropping1D";
-  static constexpr std::string_view usage = "cropping1d{1} or cropping1d{{before, after}}";
+  static constexpr std::string_view usage = "cropping1d{1} or cropping1d{{before, after}}"sv;
 
   border cropping;
   using arguments = argument_list<&cropping1d::cropping>;

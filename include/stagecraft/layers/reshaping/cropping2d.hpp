@@ -19,7 +19,7 @@ namespace stagecraft::layers {
 struct cropping2d : layer<cropping2d> {
   static constexpr std::string_view class_name = "Cropping2D";
   static constexpr std::string_view usage =
-      "cropping2d{1}, cropping2d{{1, 2}} or cropping2d{{{top, bottom}, {left, right}}}";
+      "cropping2d{1}, cropping2d{{1, 2}} or cropping2d{{{top, bottom}, {left, right}}}"sv;
 
   border_2d cropping;
   using arguments = argument_list<&cropping2d::cropping>;

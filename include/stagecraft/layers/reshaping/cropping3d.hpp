@@ -16,7 +16,7 @@ namespace stagecraft::layers {
 struct cropping3d : layer<cropping3d> {
   static constexpr std::string_view class_name = "Cropping3D";
   static constexpr std::string_view usage =
-      "cropping3d{1}, cropping3d{{1, 2, 3}} or cropping3d{{{1, 2}, {3, 4}, {5, 6}}}";
+      "cropping3d{1}, cropping3d{{1, 2, 3}} or cropping3d{{{1, 2}, {3, 4}, {5, 6}}}"sv;
 
   border_3d cropping = 1;
   using arguments = argument_list<&cropping3d::cropping>;

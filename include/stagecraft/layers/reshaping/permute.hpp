@@ -13,7 +13,7 @@ namespace stagecraft::layers {
 /// each axis once. Definition: Keras API, layers/reshaping_layers/permute.
 struct permute : layer<permute> {
   static constexpr std::string_view class_name = "Permute";
-  static constexpr std::string_view usage = "permute{2, 1} with the old axes in their new order";
+  static constexpr std::string_view usage = "permute{2, 1} with the old axes in their new order"sv;
 
   shape dims;
   using arguments = argument_list<&permute::dims>;

@@ -13,7 +13,7 @@ namespace stagecraft::layers {
 /// input of another number of axes. Definition: Keras API, layers/reshaping_layers/repeat_vector.
 struct repeat_vector : layer<repeat_vector> {
   static constexpr std::string_view class_name = "RepeatVector";
-  static constexpr std::string_view usage = "repeat_vector{n}";
+  static constexpr std::string_view usage = "repeat_vector{n}"sv;
 
   int n = 1;
   using arguments = argument_list<&repeat_vector::n>;

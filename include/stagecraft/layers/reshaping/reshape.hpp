@@ -13,7 +13,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/reshape.
 struct reshape : layer<reshape> {
   static constexpr std::string_view class_name = "Reshape";
-  static constexpr std::string_view usage = "reshape{4, 7} with the new dimensions";
+  static constexpr std::string_view usage = "reshape{4, 7} with the new dimensions"sv;
   static constexpr bool is_view = true;
 
   shape target;

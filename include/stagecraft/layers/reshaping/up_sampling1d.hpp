@@ -15,7 +15,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/up_sampling1d.
 struct up_sampling1d : layer<up_sampling1d> {
   static constexpr std::string_view class_name = "UpSampling1D";
-  static constexpr std::string_view usage = "up_sampling1d{size}";
+  static constexpr std::string_view usage = "up_sampling1d{size}"sv;
 
   int size = 2;
   using arguments = argument_list<&up_sampling1d::size>;

@@ -32,7 +32,7 @@ struct up_sampling2d_options {
 struct up_sampling2d : layer<up_sampling2d> {
   static constexpr std::string_view class_name = "UpSampling2D";
   static constexpr std::string_view usage =
-      "up_sampling2d{size} or up_sampling2d{size, {.interpolation = sc::interpolation::bilinear, .name = ...}}";
+      "up_sampling2d{size} or up_sampling2d{size, {.interpolation = sc::interpolation::bilinear, .name = ...}}"sv;
 
   size_2d size;
   stagecraft::interpolation interpolation{};

@@ -15,7 +15,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/up_sampling3d.
 struct up_sampling3d : layer<up_sampling3d> {
   static constexpr std::string_view class_name = "UpSampling3D";
-  static constexpr std::string_view usage = "up_sampling3d{size} or up_sampling3d{{1, 2, 2}}";
+  static constexpr std::string_view usage = "up_sampling3d{size} or up_sampling3d{{1, 2, 2}}"sv;
 
   size_3d size = 2;
   using arguments = argument_list<&up_sampling3d::size>;

@@ -17,7 +17,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/zero_padding1d.
 struct zero_padding1d : layer<zero_padding1d> {
   static constexpr std::string_view class_name = "ZeroPadding1D";
-  static constexpr std::string_view usage = "zero_padding1d{1} or zero_padding1d{{before, after}}";
+  static constexpr std::string_view usage = "zero_padding1d{1} or zero_padding1d{{before, after}}"sv;
 
   border padding;
   using arguments = argument_list<&zero_padding1d::padding>;

@@ -18,7 +18,7 @@ namespace stagecraft::layers {
 struct zero_padding2d : layer<zero_padding2d> {
   static constexpr std::string_view class_name = "ZeroPadding2D";
   static constexpr std::string_view usage =
-      "zero_padding2d{1}, zero_padding2d{{1, 2}} or zero_padding2d{{{top, bottom}, {left, right}}}";
+      "zero_padding2d{1}, zero_padding2d{{1, 2}} or zero_padding2d{{{top, bottom}, {left, right}}}"sv;
 
   border_2d padding;
   using arguments = argument_list<&zero_padding2d::padding>;

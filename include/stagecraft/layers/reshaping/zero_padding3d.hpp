@@ -16,7 +16,7 @@ namespace stagecraft::layers {
 struct zero_padding3d : layer<zero_padding3d> {
   static constexpr std::string_view class_name = "ZeroPadding3D";
   static constexpr std::string_view usage =
-      "zero_padding3d{1}, zero_padding3d{{1, 2, 3}} or zero_padding3d{{{1, 2}, {3, 4}, {5, 6}}}";
+      "zero_padding3d{1}, zero_padding3d{{1, 2, 3}} or zero_padding3d{{{1, 2}, {3, 4}, {5, 6}}}"sv;
 
   border_3d padding = 1;
   using arguments = argument_list<&zero_padding3d::padding>;

@@ -46,7 +46,7 @@ struct bidirectional
     : recurrent_layer<layer<bidirectional<Recurrent>>, bidirectional<Recurrent>, 2 * Recurrent::state_count> {
   static constexpr std::string_view class_name = "Bidirectional";
   static constexpr std::string_view usage =
-      "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}";
+      "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}"sv;
 
   static constexpr std::size_t states = Recurrent::state_count;  ///< of each direction
 

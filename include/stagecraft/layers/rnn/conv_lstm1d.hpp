@@ -13,7 +13,7 @@ using conv_lstm1d_options = conv_lstm_options<int>;
 struct conv_lstm1d : conv_lstm_layer<conv_lstm1d, int> {
   static constexpr std::string_view class_name = "ConvLSTM1D";
   static constexpr std::string_view usage =
-      "conv_lstm1d{filters, kernel_size} or conv_lstm1d{filters, kernel_size, {.return_sequences = true, ...}}";
+      "conv_lstm1d{filters, kernel_size} or conv_lstm1d{filters, kernel_size, {.return_sequences = true, ...}}"sv;
 
   using conv_lstm_layer::conv_lstm_layer;
 };

@@ -13,7 +13,7 @@ using conv_lstm2d_options = conv_lstm_options<size_2d>;
 struct conv_lstm2d : conv_lstm_layer<conv_lstm2d, size_2d> {
   static constexpr std::string_view class_name = "ConvLSTM2D";
   static constexpr std::string_view usage =
-      "conv_lstm2d{filters, kernel_size} or conv_lstm2d{filters, kernel_size, {.return_sequences = true, ...}}";
+      "conv_lstm2d{filters, kernel_size} or conv_lstm2d{filters, kernel_size, {.return_sequences = true, ...}}"sv;
 
   using conv_lstm_layer::conv_lstm_layer;
 };

@@ -13,7 +13,7 @@ using conv_lstm3d_options = conv_lstm_options<size_3d>;
 struct conv_lstm3d : conv_lstm_layer<conv_lstm3d, size_3d> {
   static constexpr std::string_view class_name = "ConvLSTM3D";
   static constexpr std::string_view usage =
-      "conv_lstm3d{filters, kernel_size} or conv_lstm3d{filters, kernel_size, {.return_sequences = true, ...}}";
+      "conv_lstm3d{filters, kernel_size} or conv_lstm3d{filters, kernel_size, {.return_sequences = true, ...}}"sv;
 
   using conv_lstm_layer::conv_lstm_layer;
 };

@@ -83,7 +83,7 @@ struct gru_options {
 /// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
 struct gru : recurrent_layer<layer<gru>, gru, 1> {
   static constexpr std::string_view class_name = "GRU";
-  static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}";
+  static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}"sv;
 
   int units = 1;
   using arguments = argument_list<&gru::units>;

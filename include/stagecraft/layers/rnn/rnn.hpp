@@ -61,7 +61,7 @@ template <class Cell>
 struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell<Cell>> {
   static constexpr std::string_view class_name = "RNN";
   static constexpr std::string_view usage =
-      "rnn{lstm_cell{units}} or rnn{lstm_cell{units}, {.return_sequences = true}}";
+      "rnn{lstm_cell{units}} or rnn{lstm_cell{units}, {.return_sequences = true}}"sv;
 
   Cell cell;
   rnn_options options;

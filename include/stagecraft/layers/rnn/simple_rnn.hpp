@@ -70,7 +70,7 @@ struct simple_rnn_options {
 struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   static constexpr std::string_view class_name = "SimpleRNN";
   static constexpr std::string_view usage =
-      "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
+      "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}"sv;
 
   int units = 1;
   using arguments = argument_list<&simple_rnn::units>;

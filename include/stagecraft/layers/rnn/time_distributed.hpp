@@ -30,7 +30,7 @@ struct time_distributed : layer<time_distributed<Each>> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "TimeDistributed";
   static constexpr std::string_view usage =
-      "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}";
+      "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}"sv;
 
   Each each;
 

@@ -1,2 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Nothing: CMake wants a source for whose sake it compiles precompiled.hpp, and main.cpp needs doctest as it is.
