@@ -198,6 +198,7 @@ def check_refusals():
         refused("negative.keras", keras(sequential(("Dense", {**dense, "activation": as_activation})), weights), "E5064", key)
         refused("negative.keras", keras(sequential(("Dense", dense), ("ReLU", {"name": "relu", key: -2.0})), weights), "E5064", key)
     large = ("LeakyReLU", {"name": "leaky", "negative_slope": 1e39})
+    refused("units.keras", keras(sequential(("Dense", {"name": "dense", "units": 2**31 - 1})), weights), "E5064", "units")
     refused("infinite.keras", keras(sequential(("Dense", dense), large), weights), "E5064", "1e+39")
     refused("noise.keras", keras(sequential(("Dropout", {**noisy[1], "noise_shape": [1, 1]})), weights), "E5064", "noise_shape")
     check_refusals_of_tfjs()

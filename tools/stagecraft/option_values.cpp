@@ -26,13 +26,14 @@ std::string shortest_text(Number number) {
 std::string number_text(double number) { return shortest_text(number); }
 std::string number_text(float number) { return shortest_text(number) + "F"; }
 
+/// The largest whole number that an option may have: sums and small multiples of it are ints in the layers' rules.
+constexpr double largest_option = 1 << 27;
+
 std::vector<long long> whole_numbers(json const& value) {
   std::vector<long long> result;
   auto const add = [&](json const& number) {
     auto const found = number.is_number() ? number.get<double>() : 0.5;  // an int is a double exactly
-    if (!(found >= std::numeric_limits<int>::min() && found <= std::numeric_limits<int>::max()) ||
-        found != std::trunc(found))
-      throw unsupported("is " + value.dump());
+    if (!(std::fabs(found) <= largest_option) || found != std::trunc(found)) throw unsupported("is " + value.dump());
     result.push_back(static_cast<long long>(found));
   };
   if (!value.is_array()) {
