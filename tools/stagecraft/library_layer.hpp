@@ -122,6 +122,9 @@ class library_layer : public source_layer {
     } catch (unsupported const& why) {
       throw unsupported("option '" + result.name + "' " + why.what());
     }
+    if constexpr (std::same_as<L, layers::re_lu> && std::same_as<Field, float>)
+      if (name == "max_value" && field < 0)  // what no limit is here, and nothing in Keras
+        throw unsupported("option 'max_value' is " + found.dump() + "; it must be at least 0");
     if (name == "axis") count_from_end(rank, field, result.value);
     if constexpr (std::same_as<Field, axis_list>)
       if (name == "attention_axes" && are_all_places(rank, field)) field = by_default;
