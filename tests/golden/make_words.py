@@ -83,6 +83,20 @@ def merging(cases):
         masked(3, return_attention_scores=True),
     )
 
+    def scored(layer, inputs):
+        given = [tf.identity(value) for value in inputs[:2]]
+        mask = tf.not_equal(inputs[2], 0.0) if len(inputs) > 2 else None
+        return packed(layer(*given, attention_mask=mask, return_attention_scores=True))
+
+    def heads(**options):
+        return lambda: layers.MultiHeadAttention(2, 3, **options)
+
+    word("multi_head_attention_images", [(2, 3, 4), (2, 2, 4)], heads(), scored)
+    word("multi_head_attention_rows", [(2, 3, 4), (2, 2, 4)], heads(attention_axes=(2,)), scored)
+    word("multi_head_attention_columns", [(3, 2, 4), (2, 2, 4)], heads(attention_axes=(1,)), scored)
+    seen = np.array([[[1, 0], [0, 1], [1, 1]]] * 2 + [[[1, 1]] * 3], np.float32)
+    word("multi_head_attention_rows_masked", [(2, 3, 4), (2, 2, 4), seen], heads(attention_axes=(2,)), scored)
+
 
 def regularization(cases):
     word = cases.word
@@ -376,6 +390,15 @@ def recurrent(cases):
         tokens,
     )
     with_states("bidirectional_ends", (4, 2), [], lambda: layers.Bidirectional(layers.SimpleRNN(3, name="simple_rnn"), **apart))
+    with_states(
+        "bidirectional_backward_layer",
+        (4, 2),
+        [],
+        lambda: layers.Bidirectional(
+            layers.LSTM(3, name="lstm", return_sequences=True),
+            backward_layer=layers.LSTM(2, name="other", activation="sigmoid", go_backwards=True, return_sequences=True),
+        ),
+    )
 
 
 def core(cases):

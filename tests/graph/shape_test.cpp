@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <doctest/doctest.h>
+#include <span>
+#include <vector>
 
 namespace sc = stagecraft;
 
@@ -13,6 +16,14 @@ constexpr auto spelled(sc::shape const& shape, bool batch) {
     shape.append_to(text);
   return text;
 }
+
+// Views of what goes away are for arguments, which are read: as std::span has it.
+using sc::tracing::array_view;
+static_assert(std::is_constructible_v<array_view<int>, std::vector<int>&> &&
+              !std::is_constructible_v<array_view<int>, std::vector<int>> &&
+              std::is_constructible_v<array_view<int const>, std::vector<int>> &&
+              std::is_constructible_v<array_view<int>, std::span<int>> &&
+              std::is_constructible_v<array_view<int const>, array_view<int>>);
 
 static_assert(sc::shape{}.rank() == 0 && sc::shape{}.size() == 1 && sc::shape{}.back() == 1);
 static_assert(sc::shape(28, 28, 3).rank() == 3);

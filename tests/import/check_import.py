@@ -193,6 +193,12 @@ def check_refusals():
         # The weights are of another model: that they are looked for means that the mask was understood.
         expected = "[E5065]" if zero and mask == "from_words" else "'mask'"
         check(code == 1 and expected in text, f"mask {mask} of an embedding, mask_zero {zero}: {text}")
+    for key in ("max_value", "negative_slope", "threshold"):
+        as_activation = {"class_name": "ReLU", "config": {key: -2.0}}
+        refused("negative.keras", keras(sequential(("Dense", {**dense, "activation": as_activation})), weights), "E5064", key)
+        refused("negative.keras", keras(sequential(("Dense", dense), ("ReLU", {"name": "relu", key: -2.0})), weights), "E5064", key)
+    large = ("LeakyReLU", {"name": "leaky", "negative_slope": 1e39})
+    refused("infinite.keras", keras(sequential(("Dense", dense), large), weights), "E5064", "1e+39")
     refused("noise.keras", keras(sequential(("Dropout", {**noisy[1], "noise_shape": [1, 1]})), weights), "E5064", "noise_shape")
     check_refusals_of_tfjs()
     check(run("show", FOLDER / "nothing.h5") [0] == 1, "a file that is not there")
@@ -276,6 +282,15 @@ def check_onnx_refusals():
     heads = [("Reshape", ["x", "s"], ["h"]), ("Transpose", ["h"], ["t"], message((1, "perm"), *((8, i) for i in (0, 2, 1, 3)))),
              ("MatMul", ["t", "t"], ["y"])]
     refused("heads.onnx", onnx(heads, shape=(None, 4, 4)), "E5064")
+    # One head outside of attention: its 3-D form has the same numbers, for a node, a product and an output.
+    split = [("Reshape", ["x", "s"], ["h"]), ("Transpose", ["h"], ["t"], message((1, "perm"), *((8, i) for i in (0, 2, 1, 3)))),
+             ("Reshape", ["t", "r"], ["j"])]
+    dense = [("MatMul", ["x", "k"], ["d"]), ("Reshape", ["d", "s"], ["h"]), *split[1:]]
+    numbers = [("k", (4, 4), [0.5] * 16), ("s", (4,), [0.0, 4.0, 1.0, 4.0]), ("r", (3,), [-1.0, 4.0, 4.0])]
+    for last in ([("Relu", ["j"], ["y"])], [("MatMul", ["j", "k"], ["y"])], [("Identity", ["j"], ["y"])]):
+        (FOLDER / "one_head.onnx").write_bytes(onnx([*dense, *last], numbers, shape=(None, 4, 4)))
+        code, text = run("show", FOLDER / "one_head.onnx")
+        check(code == 0, f"one_head.onnx, {last}: {text}")
     mean = [("ReduceMean", [], ["m"]), ("Sub", ["x", "m"], ["c"]), ("Pow", ["c", "k"], ["p"]), ("ReduceMean", ["p"], ["v"]),
             ("Add", ["v", "k"], ["a"]), ("Sqrt", ["a"], ["r"]), ("Div", ["c", "r"], ["y"])]
     refused("mean.onnx", onnx(mean, [("k", (), [2.0])]), "E5064", "lacks input 0")

@@ -40,21 +40,20 @@ class interpreter {
 
   static std::size_t offset(extents const& shape, place const& at, int rank) {  // of an operand that may be broadcast
     long long k = 0;
-    for (int i = rank - shape.rank; i < rank; ++i) {
-      int const length = shape.aligned(i, rank);
-      k = k * length + (length == 1 ? 0 : at[static_cast<std::size_t>(i)]);
-    }
+    int const* index = at.data() + (rank - shape.rank);
+    for (int const* length = shape.lengths; length < shape.lengths + shape.rank; ++length, ++index)
+      k = k * *length + (*length == 1 ? 0 : *index);
     return static_cast<std::size_t>(k);
   }
   template <class F>
   static void for_each_place(extents const& shape, F const& f) {
     place at{};
-    for (long long i = 0; i < shape.size(); ++i) {
+    int* const index = at.data();
+    for (long long left = shape.size(); left > 0; --left) {
       f(at);
       for (int axis = shape.rank - 1; axis >= 0; --axis) {
-        auto& index = at[static_cast<std::size_t>(axis)];
-        if (++index < shape[axis]) break;
-        index = 0;
+        if (++index[axis] < shape.lengths[axis]) break;
+        index[axis] = 0;
       }
     }
   }
@@ -73,9 +72,16 @@ class interpreter {
   void step(map const& what, values& y) {
     auto const& shape = here().shape;
     values result(static_cast<std::size_t>(shape.size()));
+    int const count = here().operand_count;
+    values const* given[3]{};
+    extents const* shapes[3]{};
+    for (int i = 0; i < count; ++i) {
+      given[i] = &in(i);
+      shapes[i] = &shape_of(i);
+    }
     for_each_place(shape, [&](place const& at) {
       double x[3]{};
-      for (int i = 0; i < here().operand_count; ++i) x[i] = in(i)[offset(shape_of(i), at, shape.rank)];
+      for (int i = 0; i < count; ++i) x[i] = (*given[i])[offset(*shapes[i], at, shape.rank)];
       result[offset(shape, at, shape.rank)] = kernels::function_value(what.apply, x[0], x[1], x[2]);
     });
     y = result;
@@ -94,15 +100,18 @@ class interpreter {
     zero(y);
     auto const& shape = here().shape;
     auto const last = static_cast<std::size_t>(shape.rank) - 1;
+    auto const &a = in(0), &b = in(1);
+    auto const &of_a = shape_of(0), &of_b = shape_of(1);
+    int const inner = what.inner(of_a);
     for_each_place(shape, [&](place const& at) {
       double sum = 0;
-      for (int k = 0; k < what.inner(shape_of(0)); ++k) {
+      for (int k = 0; k < inner; ++k) {
         place p = at, q = at;
         p[last - 1] = what.transpose_a ? k : at[last - 1];
         p[last] = what.transpose_a ? at[last - 1] : k;
         q[last - 1] = what.transpose_b ? at[last] : k;
         q[last] = what.transpose_b ? k : at[last];
-        sum += in(0)[offset(shape_of(0), p, shape.rank)] * in(1)[offset(shape_of(1), q, shape.rank)];
+        sum += a[offset(of_a, p, shape.rank)] * b[offset(of_b, q, shape.rank)];
       }
       y[offset(shape, at, shape.rank)] = sum;
     });
@@ -131,12 +140,14 @@ class interpreter {
   /// The offset of (batch, places, channel).
   static std::size_t image_offset(extents const& shape, int batch, place const& at, int channel) {
     long long k = batch;
-    for (int i = 1; i + 1 < shape.rank; ++i) k = k * shape[i] + at[static_cast<std::size_t>(i - 1)];
+    int const* index = at.data();
+    for (int i = 1; i + 1 < shape.rank; ++i) k = k * shape.lengths[i] + *index++;
     return static_cast<std::size_t>(k * shape[-1] + channel);
   }
   static std::size_t filter_offset(extents const& shape, place const& tap, int channel, int filter) {
     long long k = 0;
-    for (int i = 0; i + 2 < shape.rank; ++i) k = k * shape[i] + tap[static_cast<std::size_t>(i)];
+    int const* index = tap.data();
+    for (int i = 0; i + 2 < shape.rank; ++i) k = k * shape.lengths[i] + *index++;
     return static_cast<std::size_t>((k * shape[-2] + channel) * shape[-1] + filter);
   }
   /// Calls `f(input, filter, output)` with the offsets of each multiplication of a convolution.
@@ -154,8 +165,9 @@ class interpreter {
   }
   void step(convolution const& what, values& y) {
     zero(y);
+    auto const &x = in(0), &filter = in(1);
     for_each_term(what.windows, what.groups, shape_of(0), shape_of(1), here().shape,
-                  [&](auto i, auto k, auto o) { y[o] += in(0)[i] * in(1)[k]; });
+                  [&](auto i, auto k, auto o) { y[o] += x[i] * filter[k]; });
   }
   void step(convolution_input_gradient const& what, values& y) {
     zero(y);

@@ -18,19 +18,24 @@ namespace sc = stagecraft;
 using namespace sc::layers;  // NOLINT: as a program writes it
 
 /// Convolutions with even and odd channels and filters, in groups, with strides and dilation, and one of a single
-/// channel, which makes pairs of samples alone; layers that are called twice; dense layers of odd sizes.
+/// channel, which makes pairs of samples alone; transposed ones; layers that are called twice; dense layers of odd
+/// sizes.
 struct windows : sc::functional<windows> {
   static constexpr auto build(auto& model) {
     constexpr auto same = sc::padding::same;
     auto again = conv2d(8, 3, {.padding = same, .dilation_rate = 2});
-    auto x = conv2d(6, 3, sc::tanh)(model.input(9, 8, 4));
+    auto input = model.input(9, 8, 4);
+    auto x = conv2d(6, 3, sc::tanh)(input);
     x = again(again(conv2d(8, 3, sc::tanh, {.strides = 2, .padding = same, .groups = 2})(x)));
     x = conv2d(6, 1, sc::tanh)(conv2d(4, 1)(conv2d(7, 1, sc::tanh)(x)));
     x = conv1d(8, 3, sc::tanh, {.groups = 2})(reshape(12, 6)(x));
-    x = conv2d(3, 2, sc::tanh, {.padding = same})(conv2d(1, 3, {.padding = same})(reshape(10, 8, 1)(x)));
-    x = conv2d(9, 3, sc::tanh, {.strides = 2, .groups = 3})(x);
     auto hidden = dense(33, sc::tanh);
-    return dense(5)(hidden(hidden(dense(33, sc::tanh)(flatten()(x)))));
+    x = hidden(hidden(dense(33, sc::tanh)(flatten()(x))));
+    // Those without a bias would have one whose gradient is next to nothing: a sum of numbers that cancel out.
+    auto y = conv2d(9, 3, sc::tanh, {.groups = 3})(
+        conv2d(3, 2, sc::tanh, {.use_bias = false})(conv2d(1, 3, {.padding = same, .use_bias = false})(input)));
+    y = conv2d_transpose(6, 2, sc::tanh)(conv2d_transpose(5, 3, {.strides = 2, .padding = same})(y));
+    return dense(5)(concatenate()(x, flatten()(y)));
   }
 };
 

@@ -114,18 +114,15 @@ class word_check {
     auto with = given();
     auto const target = with.output_gradient;
     floats losses;
-    for (int step = 0; step < 10; ++step) {
-      auto const before = with;
-      carry_out(plan_, with);  // for the output alone
-      auto const weights = with.weights;
+    with.at_output = [&](numbers& known) {
       double loss = 0;
       for (std::size_t i = 0; i < target.size(); ++i) {
-        with.output_gradient[i] = with.output[i] - target[i];
-        loss += 0.5 * static_cast<double>(with.output_gradient[i]) * static_cast<double>(with.output_gradient[i]);
+        known.output_gradient[i] = known.output[i] - target[i];
+        loss += 0.5 * static_cast<double>(known.output_gradient[i]) * static_cast<double>(known.output_gradient[i]);
       }
       losses.push_back(static_cast<float>(loss));
-      with.inputs = before.inputs;
-      with.weights = before.weights;
+    };
+    for (int step = 0; step < 10; ++step) {
       carry_out(plan_, with);
       for (std::size_t i = 0; i < with.gradients.size(); ++i) {
         auto& value = i < with.inputs.size() ? with.inputs[i] : with.weights[i - with.inputs.size()];

@@ -53,6 +53,19 @@ inline std::vector<word> merging_words() {
        masked(multi_head_attention{2, 2, {.output_shape = 2, .return_attention_scores = true}}, {0, 1, 2}),
        {{3, 3}, {4, 2}, {4, 3}, {3}, {4}, {4}},
        of_masks},
+      {"multi_head_attention_images",
+       multi_head_attention{2, 3, {.return_attention_scores = true}},
+       {{2, 3, 4}, {2, 2, 4}}},
+      {"multi_head_attention_rows",
+       multi_head_attention{2, 3, {.attention_axes = 2, .return_attention_scores = true}},
+       {{2, 3, 4}, {2, 2, 4}}},
+      {"multi_head_attention_columns",
+       multi_head_attention{2, 3, {.attention_axes = 1, .return_attention_scores = true}},
+       {{3, 2, 4}, {2, 2, 4}}},
+      {"multi_head_attention_rows_masked",
+       multi_head_attention{2, 3, {.attention_axes = 2, .attention_mask = true, .return_attention_scores = true}},
+       {{2, 3, 4}, {2, 2, 4}, {3, 2}},
+       of_masks},
   };
 }
 
@@ -242,6 +255,11 @@ inline std::vector<word> recurrent_words() {
        {{4, 2}, {4}},
        of_masks},
       {"bidirectional_ends", bidirectional{simple_rnn{3}, {.merge_mode = merge_mode::none}}, {{4, 2}}},
+      {"bidirectional_backward_layer",
+       bidirectional{
+           lstm{3, {.return_sequences = true}},
+           lstm{2, {.activation = sc::sigmoid, .return_sequences = true, .go_backwards = true, .name = "other"}}},
+       {{4, 2}}},
   };
 }
 

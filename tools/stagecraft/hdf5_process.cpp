@@ -116,10 +116,13 @@ std::uint64_t memory_in_use() {
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-void limit(std::uint64_t memory, std::uint64_t size) {
-  auto const set = [](auto what, std::uint64_t most, std::uint64_t more = 0) {
+/// False if a limit neither can be set nor is as low already: who calls this process may have set lower ones.
+bool limit(std::uint64_t memory, std::uint64_t size) {
+  bool all = true;
+  auto const set = [&all](auto what, std::uint64_t most, std::uint64_t more = 0) {
     rlimit const both{static_cast<rlim_t>(most), static_cast<rlim_t>(most + more)};
-    ::setrlimit(what, &both);
+    rlimit found{};
+    all = all && (::setrlimit(what, &both) == 0 || (::getrlimit(what, &found) == 0 && found.rlim_cur <= both.rlim_cur));
   };
   set(RLIMIT_CORE, 0);
   constexpr std::uint64_t pause = 5;  // Linux sends SIGKILL at once, no SIGXCPU, where both limits are the same
@@ -127,6 +130,7 @@ void limit(std::uint64_t memory, std::uint64_t size) {
   set(RLIMIT_AS, memory_in_use() + memory);
   if (int const nowhere = ::open("/dev/null", O_WRONLY); nowhere >= 0)
     for (int const stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);  // what glibc says at the end
+  return all;
 }
 
 /// The answer to a question, with 0 in front.
@@ -232,15 +236,16 @@ void hdf5_process::start(std::uint64_t size, std::function<std::unique_ptr<io::h
   most_memory_ = least_memory + growth * size;
   if (patience_ == by_size) patience_ = std::chrono::seconds(slowness * (least_seconds + size / bytes_of_second));
   int sockets[2];
-  auto const stop = [&] {
-    io::refuse("E5105", name(), std::string("no process can be started that reads it: ") + std::strerror(errno));
+  auto const stop = [&](int why) {
+    io::refuse("E5105", name(), std::string("no process can be started that reads it: ") + std::strerror(why));
   };
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) stop();
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) stop(errno);
   process_ = ::fork();
+  int const why = errno;  // of fork, before others set it
   if (process_ == 0) {
     ::close(sockets[0]);
     try {
-      limit(most_memory_, size);
+      if (!limit(most_memory_, size)) ::_exit(1);
       serve(sockets[1], name(), open);
     } catch (...) {  // what this process is a copy of must not go on here
       ::_exit(1);
@@ -251,7 +256,7 @@ void hdf5_process::start(std::uint64_t size, std::function<std::unique_ptr<io::h
   socket_ = sockets[0];
   if (process_ < 0) {
     ::close(std::exchange(socket_, -1));
-    stop();
+    stop(why);
   }
   try {
     static_cast<void>(answer('o', "", ""));

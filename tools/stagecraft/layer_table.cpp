@@ -132,7 +132,6 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
                                                               {"rms_scaling", {false}},
                                                               {"use_gate", {false}},
                                                               {"sliding_window", {}},
-                                                              {"attention_axes", {json::array({1})}},
                                                               {"lora_rank", {}},
                                                               {"lora_alpha", {}},
                                                               {"quantization_config", {}},
@@ -220,7 +219,7 @@ class bidirectional_layer : public source_layer {
       using library_layer<Recurrent>::value_;
     };
     reader const recurrent(inner);
-    value_.recurrent = recurrent.value_;
+    value_ = layers::bidirectional<Recurrent>(recurrent.value_);
     word = default_name = "bidirectional";
     wrapped_names = {recurrent.default_name};
     arguments.push_back({"layer", {literal::kinds::fixed, text_of(recurrent)}, false});

@@ -122,7 +122,12 @@ class library_layer : public source_layer {
     } catch (unsupported const& why) {
       throw unsupported("option '" + result.name + "' " + why.what());
     }
+    if constexpr (std::same_as<L, layers::re_lu> && std::same_as<Field, float>)
+      if (name == "max_value" && field < 0)  // what no limit is here, and nothing in Keras
+        throw unsupported("option 'max_value' is " + found.dump() + "; it must be at least 0");
     if (name == "axis") count_from_end(rank, field, result.value);
+    if constexpr (std::same_as<Field, axis_list>)
+      if (name == "attention_axes" && are_all_places(rank, field)) field = by_default;
     result.is_default = field == by_default;
     if constexpr (requires { value_.pool_size == field; })
       if (name == "strides") result.is_default = value_.pool_size == field;
@@ -136,6 +141,12 @@ class library_layer : public source_layer {
   static json without_samples(json const& found) {
     if (!found.is_array() || found.size() < 2 || !found.front().is_null()) throw unsupported("is " + found.dump());
     return json(found.begin() + 1, found.end());
+  }
+  /// Keras writes what its None has become: all axes but the batch and the features.
+  static bool are_all_places(int rank, axis_list const& axes) {
+    for (int i = 0; i < axes.count; ++i)
+      if (axes.axes[i] != i + 1) return false;
+    return axes.count == (rank > 0 ? rank - 2 : 1);
   }
   /// Keras writes the last of four axes as 3 or -1.
   template <class Field>

@@ -79,6 +79,13 @@ std::vector<long long> numbers_of(json const& value, std::size_t count) {
 
 int as_int(long long number) { return static_cast<int>(number); }
 
+/// A number that a float can be: others would be written as what is no literal.
+float as_float(json const& value) {
+  if (!value.is_number() || !(std::fabs(value.get<double>()) <= std::numeric_limits<float>::max()))
+    throw unsupported("is " + value.dump().substr(0, 200));
+  return value.get<float>();
+}
+
 /// ((1, 1), (2, 2)), (1, 2) or 1: cells before and after along each axis.
 std::vector<border> borders_of(json const& value, std::size_t axes) {
   std::vector<border> result;
@@ -121,13 +128,12 @@ literal read_option(json const& value, int& to) {
 }
 
 literal read_option(json const& value, float& to) {
-  if (!value.is_number()) throw unsupported("is " + value.dump());
-  to = value.get<float>();
+  to = as_float(value);
   return {literal::kinds::real, number_text(to)};
 }
 
 literal read_option(json const& value, double& to) {
-  if (!value.is_number()) throw unsupported("is " + value.dump());
+  if (!value.is_number() || !std::isfinite(value.get<double>())) throw unsupported("is " + value.dump());
   to = value.get<double>();
   return {literal::kinds::real, number_text(to)};
 }
@@ -184,8 +190,8 @@ literal read_option(json const& value, number_list& to) {
     if (!number.is_number() || to.count == number_list::capacity)
       throw unsupported("is " + value.dump().substr(0, 200) + "; a list of numbers has at most " +
                         std::to_string(number_list::capacity));
-    to.numbers[to.count++] = number.get<float>();
-    text += (text.empty() ? "" : ", ") + number_text(number.get<float>());
+    to.append(as_float(number));
+    text += (text.empty() ? "" : ", ") + number_text(as_float(number));
   };
   if (value.is_array())
     for (auto const& each : value) add(each);
@@ -230,13 +236,16 @@ literal read_option(json const& value, activation& to) {
   if (name == "ReLU" || name == "ELU") {  // a layer in the place of a function, as Keras has one with numbers
     auto const number = [&given = config](char const* key, float otherwise) {
       auto const found = given.value(key, json());
-      if (!found.is_null() && !found.is_number()) throw unsupported(std::string("has a ") + key + " that is no number");
-      return found.is_null() ? otherwise : found.get<float>();
+      if (found.is_null()) return otherwise;
+      if (!found.is_number()) throw unsupported(std::string("has a ") + key + " that is no number");
+      return as_float(found);
     };
     if (name == "ELU") {
       to = activations::elu(number("alpha", 1));
       return {literal::kinds::fixed, "sc::activations::elu(" + number_text(to.alpha) + ")"};
     }
+    for (auto const* key : {"negative_slope", "max_value", "threshold"})
+      if (number(key, 0) < 0) throw unsupported(std::string("has a ") + key + " that is negative, as in no ReLU");
     to = activations::relu(number("negative_slope", 0), number("max_value", -1), number("threshold", 0));
     return {literal::kinds::fixed, "sc::activations::relu(" + number_text(to.alpha) + ", " + number_text(to.max_value) +
                                        ", " + number_text(to.threshold) + ")"};

@@ -229,18 +229,26 @@ class host_pipeline : public session_shape<typename Job::described> {
     if (to != nullptr) to->reserve(workers);
   }
 
-  /// What each thread has for itself while it carries out a step.
-  static constexpr long long workspace_floats = [] {
-    auto const of_mode = []<execution_mode Mode, std::size_t... Pass>(std::index_sequence<Pass...>) {
-      return std::max({pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::workspace_floats()...});
+  /// What a step needs.
+  static constexpr detail::workspace_size workspace = [] {
+    detail::workspace_size largest;
+    auto const add = [&]<execution_mode Mode, std::size_t... Pass>(std::index_sequence<Pass...>) {
+      ((largest = largest.or_more(pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::workspace_floats())),
+       ...);
     };
-    auto const floats = std::max(
-        of_mode.template operator()<sizes::main_mode>(std::make_index_sequence<std::size_t{sizes::passes}>{}),
-        of_mode.template operator()<execution_mode::inference>(std::make_index_sequence<std::size_t{sizes::stages}>{}));
-    if constexpr (!shape_type::has_losses)
-      return (floats + 15) / 16 * 16;
+    add.template operator()<sizes::main_mode>(std::make_index_sequence<std::size_t{sizes::passes}>{});
+    add.template operator()<execution_mode::inference>(std::make_index_sequence<std::size_t{sizes::stages}>{});
+    return largest;
+  }();
+  /// From the workspace of a thread to that of the next one.
+  static constexpr long long own_workspace_floats = (workspace.own + 15) / 16 * 16;
+  /// What the threads of a device have for a step.
+  static constexpr long long workspace_floats = [] {
+    long long const floats = workspace.all + (sizes::threads_of_device - 1) * own_workspace_floats;
+    if constexpr (shape_type::has_losses)
+      return std::max(floats, detail::weight_functions<first_plan>::workspace_floats());
     else
-      return (std::max(floats, detail::weight_functions<first_plan>::workspace_floats()) + 15) / 16 * 16;
+      return floats;
   }();
 
   /// What each device has for a step's tensors as floats, where they are stored in 16 bits.

@@ -172,7 +172,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
 /// One replica's memory.
 template <class Sizes>
 struct pipeline_memory {
-  /// @param workspace_floats  what each thread of a device has for itself
+  /// @param workspace_floats  what the threads of each device have beside tensors
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
@@ -195,7 +195,7 @@ struct pipeline_memory {
       ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
     }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
-      workspaces[device] = aligned_block(Sizes::threads_of_device * workspace_floats);
+      workspaces[device] = aligned_block(workspace_floats);
       widened[device] = aligned_block(widened_floats);
     }
   }

@@ -89,12 +89,11 @@ class pipeline_pass {
     return true;
   }
 
-  /// What each thread needs for the steps of this pass, one at a time.
-  static constexpr long long workspace_floats() {
+  /// What the steps of this pass need, one at a time.
+  static constexpr detail::workspace_size workspace_floats() {
     return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      long long largest = 0;
-      for (long long const floats : {0LL, workspace_of<pass.steps[Step].call>()...})
-        if (floats > largest) largest = floats;
+      detail::workspace_size largest;
+      for (auto const& floats : {largest, workspace_of<pass.steps[Step].call>()...}) largest = largest.or_more(floats);
       return largest;
     }(std::make_index_sequence<pass.steps.size()>{});
   }
@@ -127,9 +126,10 @@ class pipeline_pass {
   };
 
   template <int Call>
-  static constexpr long long workspace_of() {
+  static constexpr detail::workspace_size workspace_of() {
     using call = host_call<plan, Call>;
-    return operation_of<call>::template workspace<call>() + detail::epilogue_floats<call>();
+    long long const all = operation_of<call>::template workspace<call>() + detail::epilogue_floats<call>();
+    return {all, all - detail::shared_floats<operation_of<call>, call>};
   }
 
   /// On the first thread, before the steps: what they need is there. False if another device has failed.
@@ -188,7 +188,7 @@ class pipeline_pass {
         .halves = reinterpret_cast<std::uint16_t*>((sizes::fetches_gradients ? own.local_halves : own.halves).data()),
         .widened = own.widened[device].data(),
         .slots = own.state.data(),
-        .workspace = workspace + self.number() * Session::workspace_floats,
+        .workspace = workspace + self.number() * Session::own_workspace_floats,
         .first_workspace = workspace,
         .seed = all.seed,
         .step = all.first_step + static_cast<std::uint64_t>(micro_batch * sizes::replicas + own.replica),

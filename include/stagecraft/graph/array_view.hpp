@@ -11,9 +11,14 @@ namespace stagecraft::tracing {
 
 /// A part of an array that something else holds, as std::span is, with its names. std::span asks the concepts of ranges
 /// and iterators of each type of element, which takes GCC 14 ms; this one asks for `data()` and `size()`. A
-/// std::span converts to it, and it, by name or with const elements, to a std::span.
+/// std::span converts to it, and it, by name or with const elements, to a std::span. As there, a temporary that is no
+/// view itself converts only where elements are const, for arguments of calls; Clang warns where the view outlives it.
 template <class T>
-class array_view {
+class
+#ifdef __clang__
+    [[gsl::Pointer(T)]]
+#endif
+    array_view {
  public:
   using element_type = T;
   using iterator = T*;
@@ -28,6 +33,7 @@ class array_view {
     requires requires(List& list) {
       list.size();
       requires std::is_convertible_v<std::remove_pointer_t<decltype(list.data())>(*)[], T(*)[]>;  // no derived ones
+      requires std::is_const_v<T> || std::is_lvalue_reference_v<List> || requires { typename List::element_type; };
     }
   constexpr array_view(List&& list) noexcept : data_(list.data()), size_(list.size()) {}  // NOLINT: as std::span
 

@@ -62,6 +62,11 @@ class growing_array {
     if (size_ == capacity_) grow(size_ + 1);
     data_[size_++] = static_cast<T&&>(value);
   }
+  /// One more element, of the default value, which stands there already.
+  constexpr T& emplace_back() {
+    if (size_ == capacity_) grow(size_ + 1);
+    return data_[size_++];
+  }
   template <class... Fields>
   constexpr T& emplace_back(Fields&&... fields) {
     push_back(T(static_cast<Fields&&>(fields)...));

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/threads/owned.hpp>
 #include <stagecraft/training/asynchronous_callbacks.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/run_kind.hpp>
 #include <stagecraft/training/data/batch_feed.hpp>
 #include <stagecraft/training/replica_results.hpp>
 #include <algorithm>
-#include <optional>
 #include <type_traits>
 
 namespace stagecraft::trainers {
@@ -47,7 +47,8 @@ class step_runner {
               typename feed_type::loader const& data, epoch_order const& order, int batch_size, int batches)
       : model_(model), callbacks_(callbacks), counts_(counts), feed_(data, order, batch_size, batches, busy_threads) {
     if constexpr (is_asynchronous) {
-      asynchronous_.emplace(model, callbacks, job::training.outfeed_queue.buffer_depth, busy_threads);
+      asynchronous_ = threads::owned(new asynchronous_callbacks<Kind, results_type>(
+          model, callbacks, job::training.outfeed_queue.buffer_depth, busy_threads));
     }
   }
 
@@ -148,7 +149,7 @@ class step_runner {
   callback_list& callbacks_;
   step_counts counts_;
   feed_type feed_;
-  std::conditional_t<is_asynchronous, std::optional<asynchronous_callbacks<Kind, results_type>>, detail::no_queue>
+  std::conditional_t<is_asynchronous, threads::owned<asynchronous_callbacks<Kind, results_type>>, detail::no_queue>
       asynchronous_;
 };
 

@@ -9,6 +9,7 @@
 #include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/description/unsuited_loss.hpp>
 #include <stagecraft/graph/array_view.hpp>
+#include <stagecraft/threads/owned.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/history.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
@@ -27,7 +28,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -131,17 +131,18 @@ class model_trainer
     auto const stream = dataset.open(training.batch_size, options.drop_remainder);
     auto of = batches_to_run::of_stream(*stream, "steps_per_epoch", common.steps_per_epoch, common.initial_epoch,
                                         common.steps_per_epoch > 0, common.class_weight);
-    std::optional<batches_to_run> held_out;
+    threads::owned<batches_to_run> held_out;
     std::shared_ptr<typename decltype(stream)::element_type> validation;
     if (common.validation_data.given()) {
-      held_out.emplace(validation_batches(common.validation_data, training.batch_size, common.validation_steps));
+      held_out = threads::owned(
+          new batches_to_run(validation_batches(common.validation_data, training.batch_size, common.validation_steps)));
     } else if (options.validation_data.open) {
       validation = options.validation_data.open(training.batch_size);
-      held_out.emplace(batches_to_run::of_stream(*validation, "validation_steps", common.validation_steps, 0, false, {},
-                                                 loader::validation_names));
+      held_out = threads::owned(new batches_to_run(batches_to_run::of_stream(
+          *validation, "validation_steps", common.validation_steps, 0, false, {}, loader::validation_names)));
     }
     static_cast<void>(this->begin_fit(common.initial_epoch));
-    return run_epochs(common, of, held_out ? &*held_out : nullptr);
+    return run_epochs(common, of, held_out.get());
   }
 
   /// The loss and the metrics over all samples, without dropout. Runs `steps_per_execution` steps at once; the last

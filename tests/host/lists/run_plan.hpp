@@ -8,6 +8,7 @@
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct numbers {
   floats output_gradient;
   floats output;
   std::vector<floats> gradients;  ///< empty where there is none
+  /// If there is one: makes the gradient of the output from the output, between the two steps.
+  std::function<void(numbers&)> at_output{};
 };
 
 /// What random numbers are drawn from, on the host and on tiles: as call 0 of step 0 with the seed 1 does.
@@ -46,6 +49,7 @@ class float_run {
       std::copy_n(result, with.output.size(), with.output.data());
     for (auto const& [weight, value] : plan.updates)
       std::copy_n(memory_[index(value)], size_of(plan, value), with.weights[index(weight)].data());
+    if (with.at_output) with.at_output(with);
     run(plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins, plan.backward_workspace,
         plan.backward_sample_floats);
     with.gradients.clear();

@@ -33,7 +33,9 @@ class plan_on_tiles {
   bool run(numbers& with) {
     with.gradients.assign(wanted_.size(), {});
     kept_.clear();
-    return run(with, false) && run(with, true);
+    if (!run(with, false)) return false;
+    if (with.at_output) with.at_output(with);
+    return run(with, true);
   }
 
  private:

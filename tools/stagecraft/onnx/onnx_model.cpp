@@ -297,7 +297,7 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
   for (auto const& output : graph_.outputs) {
     auto const found = tensors_.find(output.name);
     if (found == tensors_.end()) wrong("the graph has an output '" + output.name + "', which no node gives");
-    auto tensor = found->second;
+    auto tensor = of_one_head(found->second);
     if (tensor.joined_axis >= 0) wrong("output '" + output.name + "' joins samples with another axis");
     if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty()) tensor = in_order(tensor);
     outputs_.push_back(tensor.layer);

@@ -56,10 +56,22 @@ onnx_trace::onnx_trace(onnx_graph const& graph, std::string const& file, import_
 
 void onnx_trace::wrong(std::string const& what) const { io::refuse("E5063", file_, what); }
 
-traced_tensor const& onnx_trace::tensor(onnx_node const& node, std::size_t input) const {
+traced_tensor const& onnx_trace::tensor(onnx_node const& node, std::size_t input) {
   auto const& found = joined_tensor(node, input);
-  if (found.joined_axis >= 0) throw unsupported("joins samples with another axis");
-  return found;
+  if (found.joined_axis < 0) return found;
+  auto const apart = of_one_head(found);
+  if (apart.joined_axis >= 0) throw unsupported("joins samples with another axis");
+  return tensors_[node.inputs[input]] = apart;
+}
+
+traced_tensor onnx_trace::of_one_head(traced_tensor const& x) {
+  std::vector<int> const heads_first{0, 2, 1, 3}, turned{0, 3, 1, 2};  // (samples, steps, heads, width) in the graph
+  if (x.joined_axis != 0 || x.lengths.size() != 3 || x.lengths[1] != 1 || (x.order != heads_first && x.order != turned))
+    return x;
+  auto y = call("Reshape", {{"target_shape", {x.lengths[0], x.lengths[2]}}}, {x});
+  y.is_nonnegative = x.is_nonnegative;
+  if (x.order == turned) y.order = {0, 2, 1};
+  return y;
 }
 
 traced_tensor const& onnx_trace::joined_tensor(onnx_node const& node, std::size_t input) const {

@@ -64,7 +64,9 @@ class onnx_trace {
 
   [[nodiscard]] onnx_graph const& graph() const { return graph_; }
   /// The tensor that a node takes. Throws unknown_input if the node that gives it is not known.
-  [[nodiscard]] traced_tensor const& tensor(onnx_node const& node, std::size_t input) const;
+  [[nodiscard]] traced_tensor const& tensor(onnx_node const& node, std::size_t input);
+  /// Samples and one head in one axis are the samples, where there is no attention.
+  [[nodiscard]] traced_tensor of_one_head(traced_tensor const& x);
   /// The same, which may have a joined axis.
   [[nodiscard]] traced_tensor const& joined_tensor(onnx_node const& node, std::size_t input) const;
   /// Whether it is given, and no constant.

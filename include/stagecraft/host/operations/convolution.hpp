@@ -34,8 +34,7 @@ struct convolution_operation {
     using epilogue =
         activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
     /// Products of pairs of bfloat16: of channels, of filters for the gradient of the input, and of samples for that of
-    /// the filters, if there are two. What is made of factors lies behind each other, and behind what each thread
-    /// needs.
+    /// the filters, if there are two. What is made of factors lies behind each other, where threads share it.
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr int channels = convolution.group_channels(), filters = convolution.group_filters(),
                          input_rows = batch * convolution.height * convolution.width * convolution.groups,
@@ -44,8 +43,7 @@ struct convolution_operation {
     static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
                                           Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
     static constexpr long long own_floats = [] {
-      constexpr long long forward = pads_inputs ? behind_factor(1LL * input_rows * kernels::pairs_of(channels))
-                                                : kernels::convolution_workspace<convolution, arch>;
+      constexpr long long forward = kernels::convolution_workspace<convolution, arch>;
       if constexpr (!Call::plan::trains)
         return forward;
       else
@@ -61,15 +59,13 @@ struct convolution_operation {
         return 0LL;
     }();
     static constexpr long long batch_pairs = finds_filter_gradient_of_pairs ? kernels::pairs_of(batch) : 0;
-    static constexpr long long narrow_gradient = behind_factor(own_floats),
-                               turned_filters =
-                                   narrow_gradient +
-                                   behind_factor(turns_filters ? 1LL * output_rows * kernels::pairs_of(filters) : 0),
-                               gradient_pairs = turned_filters + behind_factor(turned_floats),
-                               input_pairs = gradient_pairs + behind_factor(batch_pairs * convolution.output_size()),
-                               all_floats = turns_filters || finds_filter_gradient_of_pairs
-                                                ? input_pairs + behind_factor(batch_pairs * convolution.input_size())
-                                                : own_floats;
+    static constexpr long long
+        padded_inputs = pads_inputs ? behind_factor(1LL * input_rows * kernels::pairs_of(channels)) : 0,
+        turned_filters = turns_filters ? behind_factor(1LL * output_rows * kernels::pairs_of(filters)) : 0,
+        gradient_pairs = turned_filters + (turns_filters ? behind_factor(turned_floats) : 0),
+        input_pairs = gradient_pairs + (batch_pairs > 0 ? behind_factor(batch_pairs * convolution.output_size()) : 0),
+        behind_pairs = input_pairs + (batch_pairs > 0 ? behind_factor(batch_pairs * convolution.input_size()) : 0),
+        shared_floats = std::max(padded_inputs, behind_pairs);
   };
   template <class Call, bool Backward>
   static constexpr bool widens_inputs =
@@ -78,7 +74,11 @@ struct convolution_operation {
 
   template <class Call>
   static constexpr long long workspace() {
-    return shapes<Call>::all_floats;
+    return shapes<Call>::shared_floats + shapes<Call>::own_floats;
+  }
+  template <class Call>
+  static constexpr long long shared_workspace() {
+    return shapes<Call>::shared_floats;
   }
 
   template <class Call>
@@ -97,7 +97,7 @@ struct convolution_operation {
             s::pads_inputs ? padded : part.stored_input(0), part.weight(0), y, epilogue, part.share());
       else
         kernels::convolution<s::batch, s::convolution, typename s::arch>(
-            part.input(0), part.weight(0), part.memory.workspace, y, epilogue, part.share());
+            part.input(0), part.weight(0), part.memory.workspace + s::shared_floats, y, epilogue, part.share());
     });
   }
 
@@ -107,7 +107,7 @@ struct convolution_operation {
     using arch = typename s::arch;
     s::epilogue::backward(call);
     float* const room = call.memory.shared_workspace();
-    auto* const narrow = reinterpret_cast<std::uint16_t*>(room + s::narrow_gradient);
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(room);
     float *const turned = room + s::turned_filters, *const gradient_pairs = room + s::gradient_pairs,
                  *const input_pairs = room + s::input_pairs;
     if constexpr (s::turns_filters || s::finds_filter_gradient_of_pairs)
@@ -130,7 +130,7 @@ struct convolution_operation {
       });
     call.divide([=](Call const& part) {
       float* const dy = part.output_gradient();
-      float* const workspace = part.memory.workspace;
+      float* const workspace = part.memory.workspace + s::shared_floats;
       if constexpr (s::turns_filters)
         kernels::convolution_input_gradient_of_pairs<s::batch, s::convolution, Call::adds_input_gradient(0), arch>(
             narrow, turned, workspace, part.input_gradient(0), input_gradient_epilogue(part), part.share());

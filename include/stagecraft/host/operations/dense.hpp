@@ -58,6 +58,11 @@ struct operation<layers::dense> {
   }
 
   template <class Call>
+  static constexpr long long shared_workspace() {
+    return shapes<Call>::multiplies_pairs ? workspace<Call>() : 0;
+  }
+
+  template <class Call>
   static void forward(Call const& call) {
     using s = shapes<Call>;
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;

@@ -60,6 +60,10 @@ struct operation<layers::time_distributed<Each>> {
     return operation<Each>::template workspace<detail::call_of_steps<Call>>();
   }
   template <class Call>
+  static constexpr long long shared_workspace() {
+    return detail::shared_floats<operation<Each>, detail::call_of_steps<Call>>;
+  }
+  template <class Call>
   static void forward(Call const& call) {
     operation<Each>::forward(detail::call_of_steps<Call>{{call}});
   }

@@ -7,6 +7,7 @@
 #include <stagecraft/kernels/product/bfloat16_pairs.hpp>
 #include <stagecraft/layers/convolutional/conv1d.hpp>
 #include <stagecraft/layers/convolutional/conv2d.hpp>
+#include <stagecraft/layers/convolutional/conv2d_transpose.hpp>
 #include <stagecraft/layers/core/dense.hpp>
 #include <stagecraft/plan/program.hpp>
 #include <cstddef>
@@ -36,8 +37,9 @@ struct bfloat16_kernel {
   using architecture = typename Plan::architecture;
   static constexpr auto const& layer = Plan::graph.layers[Layer];
   static constexpr bool is_dense = same_type(layer.type, tag_of<layers::dense>);
+  static constexpr bool is_transposed = same_type(layer.type, tag_of<layers::conv2d_transpose>);
   static constexpr bool is_convolution =
-      same_type(layer.type, tag_of<layers::conv1d>) || same_type(layer.type, tag_of<layers::conv2d>);
+      is_transposed || same_type(layer.type, tag_of<layers::conv1d>) || same_type(layer.type, tag_of<layers::conv2d>);
   [[nodiscard]] static constexpr int input_of(int call) {
     return Plan::graph.inputs[Plan::graph.call(call).first_input];
   }
@@ -47,10 +49,10 @@ struct bfloat16_kernel {
       if (!Plan::graph.call(call).is_input && Plan::graph.call(call).layer == Layer && is(call)) return true;
     return false;
   }
-  /// Channels of a convolution's group.
+  /// Channels of a convolution's group; of a transposed one, the filters.
   [[nodiscard]] static constexpr int channels_of(parameter const& info) { return info.shape[info.shape.rank() - 2]; }
   /// A trained kernel all of whose factors are stored in bfloat16: the same in training and without. A single channel
-  /// of a convolution would make as many pairs as floats.
+  /// of a convolution's input would make as many pairs as floats.
   static constexpr bool multiplies_pairs = [] {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
       return false;
@@ -64,7 +66,7 @@ struct bfloat16_kernel {
                     some_call([](int call) { return Plan::program.calls[input_of(call)].stored != dtype::bfloat16; }))
         return false;
       else if constexpr (is_convolution)
-        return channels_of(info) > 1;
+        return (is_transposed ? info.columns() : channels_of(info)) > 1;
       else
         return true;
     }

@@ -63,7 +63,7 @@ struct host_memory {
   std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
-  float* workspace = nullptr;        ///< of this thread alone
+  float* workspace = nullptr;        ///< of this thread alone, behind what threads share
   float* first_workspace = nullptr;  ///< of the first thread; null if there is one thread only
   std::uint64_t seed = 1;
   std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart
@@ -88,6 +88,15 @@ struct host_memory {
 }  // namespace stagecraft::cpu
 
 namespace stagecraft::detail {
+
+/// Floats that a step needs: on a thread, and those of them that no other thread sees, which are the last ones.
+struct workspace_size {
+  long long all = 0, own = 0;
+
+  [[nodiscard]] constexpr workspace_size or_more(workspace_size const& other) const {
+    return {all < other.all ? other.all : all, own < other.own ? other.own : own};
+  }
+};
 
 /// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
 struct loss_gradient {

@@ -86,6 +86,7 @@ class layer_call {
 };
 
 /// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need on each thread.
+/// Where `shared_workspace` is, the first of these are not used, but in `call.memory.shared_workspace()`.
 /// Where `divides` is declared and true, a step is called once for each share of its work (`call.share()`), by any
 /// thread. Where `has_phases` is, every thread calls it, and `call.divide` inside does that: one after the other, what
 /// reads what all shares have written. Else the first thread does all of it. This one serves layers that bring loops of
@@ -135,6 +136,15 @@ struct operation {
 
 namespace stagecraft::detail {
 
+/// Floats of an operation's workspace that threads share.
+template <class Operation, class Call>
+inline constexpr long long shared_floats = [] {
+  if constexpr (requires { Operation::template shared_workspace<Call>(); })
+    return Operation::template shared_workspace<Call>();
+  else
+    return 0LL;
+}();
+
 /// The steps of a layer that is written as a `call`.
 struct call_operation {
   static constexpr bool has_phases = true;
@@ -147,6 +157,13 @@ struct call_operation {
       return 0;
     else
       return traced_layer<Call>::workspace();
+  }
+  template <class Call>
+  static constexpr long long shared_workspace() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return 0;
+    else
+      return traced_layer<Call>::shared_floats;
   }
   template <class Call>
   static void forward(Call const& call) {

@@ -148,14 +148,6 @@ class traced_layer {
     return ids;
   }();
 
-  // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it
-  // works on; what an operation needs.
-  static constexpr std::int64_t shared_floats = [] {
-    std::int64_t floats = std::max(plan.forward_workspace, plan.backward_workspace);
-    for (int const id : rows_updates)
-      floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[id].shape[0], shape_of(id, 1).size()));
-    return floats;
-  }();
   static constexpr bool has_large_maps = [] {
     for (auto const& each : plan.nodes)
       if (each.what.template is<operations::map>() && kernels::row_groups<arch>::is_large(each.shape.size()))
@@ -189,6 +181,14 @@ class traced_layer {
       samples_at_once * std::max(plan.forward_sample_floats, plan.backward_sample_floats);
 
  public:
+  /// Values of whole tensors, which threads share. Behind them, a thread has values of the samples that it works on,
+  /// and what an operation needs.
+  static constexpr std::int64_t shared_floats = [] {
+    std::int64_t floats = std::max(plan.forward_workspace, plan.backward_workspace);
+    for (int const id : rows_updates)
+      floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[id].shape[0], shape_of(id, 1).size()));
+    return floats;
+  }();
   static constexpr long long workspace() {
     return shared_floats + floats_of_samples +
            std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1),

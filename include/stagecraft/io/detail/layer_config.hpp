@@ -40,6 +40,7 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   if (class_name == "MultiHeadAttention") {
     none_if("value_dim", 0);
     none_if("output_shape", 0);
+    if (config["attention_axes"].is_null()) config.erase("attention_axes");
   }
   none_if("output_padding", -1);
   none_if("output_padding", json::array({-1, -1}));
@@ -58,17 +59,20 @@ template <class L>
     if (name != "name" && name != "trainable") config[keras_key(L::class_name, name)] = json_of(value);
   });
   as_keras_has_it(L::class_name, config);
-  if constexpr (requires { layer.wrapped(); }) {
-    auto const& inside = layer.wrapped();
-    using inside_type = std::remove_cvref_t<decltype(inside)>;
-    auto options = layer_options(inside);
+  auto const inside = [](auto const& wrapped) {
+    using inside_type = std::remove_cvref_t<decltype(wrapped)>;
+    auto options = layer_options(wrapped);
     auto own = json::object();
-    own["name"] = std::string(inside.layer_name.empty() ? stagecraft::detail::snake_case(inside_type::class_name).view()
-                                                        : inside.layer_name.view());
-    own["trainable"] = inside.trainable;
+    own["name"] =
+        std::string(wrapped.layer_name.empty() ? stagecraft::detail::snake_case(inside_type::class_name).view()
+                                               : wrapped.layer_name.view());
+    own["trainable"] = wrapped.trainable;
     own.update(options);
-    config["layer"] = json_of_class(inside_type::class_name, std::move(own));
-  }
+    return json_of_class(inside_type::class_name, std::move(own));
+  };
+  if constexpr (requires { layer.wrapped(); }) config["layer"] = inside(layer.wrapped());
+  if constexpr (requires { layer.has_backward_layer; })
+    if (layer.has_backward_layer) config["backward_layer"] = inside(layer.backward);
   return config;
 }
 

@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace stagecraft::tiles {
 
@@ -53,7 +54,8 @@ struct step_code {
       operation.what.visit([&](auto const& what) {
         int function = 0;
         if constexpr (requires { what.function; }) function = static_cast<int>(what.function);
-        codelets[operation.what.index()] |= std::uint64_t{1} << (function % 64);
+        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(what)>, tensor_names>)  // which run nothing
+          codelets[operation.what.index()] |= std::uint64_t{1} << (function % 64);
         for (auto const word : std::bit_cast<std::array<std::uint64_t, sizeof(what) / sizeof(std::uint64_t)>>(what))
           mix(word);
       });

@@ -48,16 +48,25 @@ void pack_filter_pairs(float const* w, float* pairs, share part = {}) {
         part);
 }
 
-/// y = epilogue(the convolution of x with w) in floats. x: Batch x input numbers of bfloat16, those of each pixel and
-/// group followed by a zero if they are odd (`pad_rows`); w: pairs of channels. See `convolution`.
+/// y = epilogue(the convolution of x with w) in floats, or epilogue(y + it) if Accumulate. x: Batch x input numbers of
+/// bfloat16, those of each pixel and group followed by a zero if they are odd (`pad_rows`); w: pairs of channels. See
+/// `convolution`.
+template <int Batch, convolution_shape Shape, bool Accumulate, class Arch = default_architecture,
+          class Epilogue = no_epilogue>
+void convolution_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
+                          share part = {}) {
+  if constexpr (detail::is_product(Shape) && !Accumulate)
+    matmul_of_pairs<Batch * Shape.height * Shape.width, Shape.channels, Shape.filters, Arch>(x, w, y, epilogue, part);
+  else
+    convolution<Batch, detail::of_channel_pairs(Shape), Accumulate, Arch, detail::bfloat16_pair_terms>(
+        reinterpret_cast<float const*>(x), w, nullptr, y, epilogue, part);
+}
+
+/// A convolution of pairs whose result is written, not added.
 template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
 void convolution_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
                           share part = {}) {
-  if constexpr (detail::is_product(Shape))
-    matmul_of_pairs<Batch * Shape.height * Shape.width, Shape.channels, Shape.filters, Arch>(x, w, y, epilogue, part);
-  else
-    convolution<Batch, detail::of_channel_pairs(Shape), false, Arch, detail::bfloat16_pair_terms>(
-        reinterpret_cast<float const*>(x), w, nullptr, y, epilogue, part);
+  convolution_of_pairs<Batch, Shape, false, Arch>(x, w, y, epilogue, part);
 }
 
 /// Floats of the kernel as pairs of filters.

@@ -127,10 +127,11 @@ template <class Arch = default_architecture>
 inline void pack_product_of_pairs(product_shape const& shape, float const* b, float* packed) {
   auto const pairs = detail::of_pairs(shape);
   for (int first = 0; first < pairs.inner; first += detail::product_depth)
-    for (int column = 0; column < pairs.columns; column += 2 * lanes<Arch>) {
-      auto const panel = detail::panel_of<Arch>(pairs, first, column, pairs.columns);
+    for (int column = 0; column < pairs.columns;) {
+      auto const panel = detail::panel_of<Arch, detail::bfloat16_pair_terms>(pairs, first, column, pairs.columns);
       detail::pair_product_panel<Arch>(shape, b, first, column, panel,
                                        packed + detail::place_of_panel<Arch>(pairs, first, column, panel.depth));
+      column += panel.columns;
     }
 }
 /// Like `packed_product`, with what `pack_product_of_pairs` has packed.

@@ -8,6 +8,7 @@
 #include <stagecraft/threads/share.hpp>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace stagecraft::kernels {
 
@@ -80,8 +81,8 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   // Rows lie far apart. Those of the next tile are called near, and what is added and stored at the end, some at a
   // time.
   auto const call_near = [](float const* row) __attribute__((always_inline)) {
-    __builtin_prefetch(row, 1);
-    if constexpr (Vectors * width > line) __builtin_prefetch(row + line, 1);
+#pragma GCC unroll 4
+    for (int column = 0; column < Vectors * width; column += line) __builtin_prefetch(row + column, 1);
   };
   constexpr int steps = 16;
   float const* from = b.begin;
@@ -128,7 +129,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   if (finish.copied.begin != nullptr) store(finish.copied);
 }
 
-/// Rows of a that a tile takes at most: with two panels' registers, as many as leave some for what is read.
+/// Rows of a that a tile two registers wide takes at most: as many as leave some for what is read.
 template <class Arch>
 inline constexpr int product_tile_rows = has_avx512<Arch> ? 8 : 6;
 
@@ -170,11 +171,15 @@ template <int Vectors, bool Whole, class Arch, class Terms>
                                                       y_stride, adds, finish.from(row, 0),
                                                       near < floats ? b.next + near : b.begin);
   };
-  // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
-  constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
-  bool const ends_low = a.tile == 0 && rows % most == rest && rows > most;
-  some.template operator()<most>(ends_low ? rows - 2 * low : rows);
-  if constexpr (low == 6) some.template operator()<low>(ends_low ? rows : 0);
+  if constexpr (Vectors == 4) {
+    some.template operator()<6>(rows);
+  } else {
+    // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
+    constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
+    bool const ends_low = a.tile == 0 && rows % most == rest && rows > most;
+    some.template operator()<most>(ends_low ? rows - 2 * low : rows);
+    if constexpr (low == 6) some.template operator()<low>(ends_low ? rows : 0);
+  }
   some.template operator()<4>(rows);
   some.template operator()<2>(rows);
   some.template operator()<1>(rows);
@@ -190,9 +195,11 @@ template <class Arch>
       float const* const from = b + static_cast<std::int64_t>(first + k) * shape.columns + column;
       float* const row = packed + k * to.stride;
       for (int c = 0; c < to.columns; c += 16) __builtin_prefetch(from + 16 * std::int64_t{shape.columns} + c);
-      if (to.columns == 2 * width) {
-        batch<Arch>::load_unaligned(from).store_unaligned(row);
-        batch<Arch>::load_unaligned(from + width).store_unaligned(row + width);
+      if (to.columns == to.stride) {
+        for (int c = 0; c < to.columns; c += 2 * width) {
+          batch<Arch>::load_unaligned(from + c).store_unaligned(row + c);
+          batch<Arch>::load_unaligned(from + c + width).store_unaligned(row + c + width);
+        }
         continue;
       }
       for (int c = 0; c < to.columns; c += width)
@@ -234,10 +241,20 @@ template <class Arch>
   return {packed, 1, tile_rows, tile};
 }
 
-/// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
-template <class Arch>
+/// Whether rows of a are packed tile by tile: those of a transposed one, unless it is so narrow that its terms stay
+/// near the processor, in many sets of its caches.
+template <class Arch, class Terms = float_terms>
+[[nodiscard]] constexpr bool packs_left(product_shape const& shape) {
+  constexpr int most = !std::is_same_v<Terms, float_terms> ? 0 : has_avx512<Arch> ? 256 : 128;
+  return shape.transpose_a && shape.rows > most;
+}
+
+/// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`. With 32 registers tiles
+/// of six rows and four registers read least; narrower panels take the rest.
+template <class Arch, class Terms = float_terms>
 [[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
-  constexpr int width = 2 * lanes<Arch>;
+  bool const is_wide = has_avx512<Arch> && end - column >= 4 * lanes<Arch> && !packs_left<Arch, Terms>(shape);
+  int const width = (is_wide ? 4 : 2) * lanes<Arch>;
   int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
   return {nullptr, width, depth, end - column < width ? end - column : width, true};
 }
@@ -252,7 +269,7 @@ template <class Arch>
 /// Floats for the rows of a transposed a that are worked on.
 template <class Arch>
 [[nodiscard]] constexpr std::int64_t packed_left_floats(product_shape const& shape) {
-  if (!shape.transpose_a) return 0;
+  if (!packs_left<Arch>(shape)) return 0;
   return product_rows_at_once / product_tile_rows<Arch> *
          packed_tile_floats<Arch>(shape.inner < product_depth ? shape.inner : product_depth);
 }
@@ -262,40 +279,44 @@ template <class Arch>
 template <class Arch, class Terms = float_terms, class Left, class Fill>
 inline void product_of_panels(product_shape const& shape, float* y, share const& columns, product_finish const& finish,
                               Left const& left, Fill const& fill) {
-  constexpr int width = 2 * lanes<Arch>;
-  auto const part = columns.of(shape.columns, width);
+  auto const part = columns.of(shape.columns, 2 * lanes<Arch>);
   for (int first = 0; first < shape.inner; first += product_depth) {
     int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
     for (int row = 0; row < shape.rows; row += product_rows_at_once) {
       int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
       product_left<Arch> const of_rows = left(first, depth, row, rows);
       float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
-      for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
-        auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
+      for (auto column = static_cast<int>(part.first); column < part.last;) {
+        auto panel = panel_of<Arch, Terms>(shape, first, column, static_cast<int>(part.last));
         fill(panel, first, column, row);
         auto const end = first + depth < shape.inner ? product_finish{} : finish.from(row, column);
         auto const multiply = [&]<int Vectors>() {
-          if (panel.whole || panel.columns == Vectors * lanes<Arch>)
+          if (Vectors == 4 || panel.whole || panel.columns == Vectors * lanes<Arch>)
             product_rows<Vectors, true, Arch, Terms>(panel, of_rows, to + column, shape.columns, rows, first > 0, end);
-          else
+          else if constexpr (Vectors < 4)
             product_rows<Vectors, false, Arch, Terms>(panel, of_rows, to + column, shape.columns, rows, first > 0, end);
         };
-        if (panel.columns > lanes<Arch>)
+        if (has_avx512<Arch> && panel.columns > 2 * lanes<Arch>)
+          multiply.template operator()<has_avx512<Arch> ? 4 : 2>();
+        else if (panel.columns > lanes<Arch>)
           multiply.template operator()<2>();
         else
           multiply.template operator()<1>();
+        column += panel.columns;
       }
     }
   }
 }
 
-/// The rows of a, of which those of a transposed one are packed: `left_rows` has `packed_left_floats` floats.
+/// The rows of a, packed if `packs_left` says so: `left_rows` has `packed_left_floats` floats.
 template <class Arch>
 [[nodiscard]] inline auto rows_of_left(product_shape const& shape, float const* a, float* left_rows) {
   return [&shape, a, left_rows](int first, int depth, int row, int rows) {
-    if (shape.transpose_a)
-      return pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
-                                     shape.rows - row, left_rows);
+    if (shape.transpose_a) {
+      float const* const begin = a + static_cast<std::int64_t>(first) * shape.rows + row;
+      if (!packs_left<Arch>(shape)) return product_left<Arch>{begin, 1, shape.rows, 0};
+      return pack_product_left<Arch>(shape, begin, rows, depth, shape.rows - row, left_rows);
+    }
     return product_left<Arch>{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
   };
 }
@@ -346,10 +367,11 @@ inline void product(product_shape const& shape, float const* a, float const* b, 
 template <class Arch = default_architecture>
 inline void pack_product(product_shape const& shape, float const* b, float* packed) {
   for (int first = 0; first < shape.inner; first += detail::product_depth)
-    for (int column = 0; column < shape.columns; column += 2 * lanes<Arch>) {
+    for (int column = 0; column < shape.columns;) {
       auto const panel = detail::panel_of<Arch>(shape, first, column, shape.columns);
       detail::pack_product_panel<Arch>(shape, b, first, column, panel,
                                        packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth));
+      column += panel.columns;
     }
 }
 /// y = a b for a packed b; the same bits. `workspace` holds `product_workspace` floats.

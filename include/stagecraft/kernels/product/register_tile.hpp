@@ -75,7 +75,9 @@ inline constexpr int many_rows = 1024;
 template <class Arch>
 [[nodiscard]] consteval row_blocks cut_rows(int rows, int vectors) {
   int const most = most_tile_rows<Arch>(vectors);
-  for (int height = most; rows < many_rows && height * vectors >= 16 && height * 3 >= most * 2; --height)
+  // Fewer sums hide no latency, unless there are registers for two of each.
+  int const fewest = vector_registers<Arch>() == 32 ? 8 : 16;
+  for (int height = most; rows < many_rows && height * vectors >= fewest && height * 3 >= most * 2; --height)
     if (rows % height == 0) return {height, rows / height, 0};
   int const blocks = (rows + most - 1) / most;
   int const low_height = rows / blocks;

@@ -124,7 +124,7 @@ struct processor_complaint {
   char text[1024];
   std::size_t length;
 
-  constexpr processor_complaint& operator<<(char const* more) {
+  [[gnu::cold, gnu::noinline]] constexpr processor_complaint& operator<<(char const* more) {
     while (*more != 0 && length + 1 < sizeof text) text[length++] = *more++;
     return *this;
   }

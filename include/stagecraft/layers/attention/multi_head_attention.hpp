@@ -6,6 +6,7 @@
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/attention/attention_axes.hpp>
 #include <stagecraft/layers/attention/attention_masks.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/output_part.hpp>
@@ -24,6 +25,9 @@ struct multi_head_attention_options {
   bool use_bias = true;
   /// The length of the result's last axis; 0: that of the query's.
   int output_shape = 0;
+  /// The axes whose places see each other, counted as in Keras: the batch is axis 0; the others are as more samples.
+  /// None: all but the batch and the features.
+  axis_list attention_axes = axis_list::none();
   /// The values that the kernels begin with.
   initializer kernel_initializer = initializers::glorot_uniform{};
   /// The values that the biases begin with.
@@ -55,12 +59,14 @@ struct multi_head_attention_options {
 /// with kernels of their own; the heads side by side are multiplied by a last kernel.
 ///
 /// Inputs: the query, which is the value as well if there is no other; the value; the key, if it is not the value.
-/// Shapes (places, features), (other places, ...). Result: (places, features of the query). Weights, each a kernel and
+/// Shapes (places, features), (other places, ...), where places have one axis or several. Result: (places, features of
+/// the query). Weights, each a kernel and
 /// a bias: query and key (features, num_heads, key_dim), value (features, num_heads, value_dim), attention_output
 /// (num_heads, value_dim, features). Cost: those of the products. Errors: E1001 inputs; E1012 a size below 1; E1013
-/// dropout; E1041 inputs of another rank; E1070 places that differ. Masks: a place of the query that is masked
-/// sees nothing, and nothing sees such places of the value and the key. Definition: Keras API,
-/// layers/attention_layers/multi_head_attention; Vaswani and others, 2017.
+/// dropout; E1041 inputs of another rank, and masks of steps where places have several axes; E1061 attention_axes;
+/// E1070 places that differ. Masks: a place of the query that is masked sees nothing, and nothing sees such places of
+/// the value and the key. Definition: Keras API, layers/attention_layers/multi_head_attention; Vaswani and others,
+/// 2017.
 struct multi_head_attention : layer<multi_head_attention> {
   static constexpr bool supports_masking = true;
   static constexpr int masked_inputs = 3, most_outputs = 2;
@@ -100,13 +106,17 @@ struct multi_head_attention : layer<multi_head_attention> {
   constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
     std::size_t const given = in.size() - (options.attention_mask ? 1U : 0U);
     auto const query = in[0], value = in[given > 1 ? 1 : 0], key = given > 2 ? in[2] : value;
-    if (!is_possible(ops, in, given)) return query;
+    if (!is_possible(ops, in, given, counts)) return query;
     int const value_dim = options.value_dim == 0 ? key_dim : options.value_dim;
-    auto const q = project(ops, query, "query", key_dim) * rsqrt(ops.full({1}, static_cast<float>(key_dim)));
-    auto const k = project(ops, key, "key", key_dim);
-    auto const v = project(ops, value, "value", value_dim);
+    auto const axes = axes_of(query);
+    auto const of_query = detail::as_places(ops, query, axes);
+    auto const of_key = detail::as_places(ops, key, axes), of_value = detail::as_places(ops, value, axes);
+    auto const q = project(ops, of_query, "query", key_dim) * rsqrt(ops.full({1}, static_cast<float>(key_dim)));
+    auto const k = project(ops, of_key, "key", key_dim);
+    auto const v = project(ops, of_value, "value", value_dim);
     auto scores = ops.matmul(q, k, {.transpose_b = true});  // (batch, heads, places of the query, places of the value)
-    if (auto const seen = seen_by_query(ops, in, given, counts); seen.is_limited()) {
+    operations::extents const seen_shape{of_query.length(0), of_query.length(1), of_key.length(1)};
+    if (auto const seen = seen_by_query(ops, in, given, counts, seen_shape); seen.is_limited()) {
       operations::extents of_heads = seen.all().shape();
       if (of_heads.rank == 3) of_heads.insert(1, 1);
       scores = detail::hide(scores, ops.reshape(seen.all(), of_heads));
@@ -114,24 +124,52 @@ struct multi_head_attention : layer<multi_head_attention> {
     auto const weights = detail::call_dropout(ops, ops.softmax(scores), options.dropout, scores.shape());
     auto const joined = ops.transpose(ops.matmul(weights, v), {0, 2, 1, 3});
     auto const result = join(ops, joined, options.output_shape == 0 ? query.length(-1) : options.output_shape);
-    return output_count() == 1 ? result : ops.outputs({result, weights});
+    auto const apart = detail::as_before(ops, result, query.shape(), axes);
+    if (output_count() == 1) return apart;
+    return ops.outputs(
+        {apart, ops.reshape(weights, detail::scores_shape(query.shape(), key.shape(), axes, num_heads))});
   }
 
  private:
+  constexpr bool axes_fit(operations::tensor x) const {
+    int before = 0;
+    for (int const axis : options.attention_axes) {
+      int const at = x.shape().has(axis) ? x.shape().from_front(axis) : 0;
+      if (at <= before || at >= x.rank() - 1) return false;
+      before = at;
+    }
+    return true;
+  }
+  constexpr axis_list axes_of(operations::tensor x) const {
+    axis_list axes = axis_list::none();
+    for (int const axis : options.attention_axes) axes.axes[axes.count++] = x.shape().from_front(axis);
+    for (int axis = 1; axis + 1 < x.rank() && options.attention_axes.count == 0; ++axis) axes.axes[axes.count++] = axis;
+    return axes;
+  }
   /// Masks of the inputs, the mask among them, and causality.
   constexpr detail::seen_places seen_by_query(operations::tracer& ops, tensor_list in, std::size_t given,
-                                              mask_list const& counts) const {
+                                              mask_list const& counts, operations::extents const& places) const {
     detail::seen_places seen;
-    if (options.attention_mask) seen.require(stop_gradient(in.back()));
+    if (options.attention_mask)
+      seen.require(stop_gradient(in[0].rank() == 3 ? in.back() : detail::mask_of_places(ops, in.back(), places)));
     seen.require_query(ops, counts[0]);
     seen.require_value(ops, counts[given > 1 ? 1 : 0]);
     if (given > 2) seen.require_value(ops, counts[2]);
-    if (options.use_causal_mask) seen.require_causal(ops, in[0].length(1), in[given > 1 ? 1 : 0].length(1));
+    if (options.use_causal_mask) seen.require_causal(ops, places[1], places[2]);
     return seen;
   }
-  constexpr bool is_possible(operations::tracer& ops, tensor_list in, std::size_t given) const {
+  constexpr bool is_possible(operations::tracer& ops, tensor_list in, std::size_t given,
+                             mask_list const& counts) const {
     for (std::size_t i = 0; i < given && i < in.size(); ++i)
-      if (in[i].rank() != 3) return ops.error(1041, "expects inputs of shape (places, features)"), false;
+      if (in[i].rank() < 3 || in[i].rank() != in[0].rank())
+        return ops.error(1041, "expects inputs of shape (places, features)"), false;
+    if (in.size() > 0 && !axes_fit(in[0]))
+      return ops.error(1061, "has attention_axes ", options.attention_axes, ", which are not axes of places, in order"),
+             false;
+    bool is_masked = options.use_causal_mask && axes_of(in[0]).count > 1;
+    for (int i = 0; i < masked_inputs; ++i) is_masked |= counts[static_cast<std::size_t>(i)].list != nullptr;
+    if (is_masked && in[0].rank() > 3)
+      return ops.error(1041, "knows masks of steps, and an order, of places along one axis only"), false;
     if (given < 1 || given > 3)
       ops.error(1001, "takes a query, a value and a key", options.attention_mask ? ", and a mask" : "",
                 ", but is called with ", static_cast<int>(in.size()), " tensors");

@@ -10,13 +10,15 @@
 namespace stagecraft::detail {
 
 /// The axes of input, kernel and output as one letter each, where digits stand for those of an ellipsis. It exists
-/// while the compiler traces a layer.
+/// while the compiler traces a layer. Extents: operations::extents; a template, so that programs without such a layer
+/// do not compile its functions.
+template <class Extents>
 class einsum_equation {
  public:
   fixed_name input, kernel, output;
   std::string_view problem;  ///< what is wrong; empty: nothing
 
-  constexpr einsum_equation(std::string_view equation, std::string_view bias_axes, operations::extents const& of_input,
+  constexpr einsum_equation(std::string_view equation, std::string_view bias_axes, Extents const& of_input,
                             shape const& of_output) {
     split(equation);
     int const elided = of_input.rank - static_cast<int>(input.view().size()) + (has_ellipsis() ? 1 : 0);

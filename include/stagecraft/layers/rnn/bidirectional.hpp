@@ -30,31 +30,42 @@ struct bidirectional_options {
   stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
-/// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
-/// turned round before both are merged. Sequences have zeros where steps are masked, as in Keras.
+/// `recurrent` once as it is, and once from the other end with weights of its own, or another layer, `backward_layer`,
+/// from there: `bidirectional{lstm{8}, lstm{4, {.go_backwards = true}}}`. A sequence of the second one is turned round
+/// before both are merged. Sequences have zeros where steps are masked, as in Keras.
 ///
 /// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`, and two of them with `none`; if
 /// `recurrent` has `return_state`, its states forward and then backward as well. Called on x and all these states, it
 /// begins with them. Weights: those of both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of
-/// both. Errors: those of `recurrent`. Definition: Keras API, layers/recurrent_layers/bidirectional.
-template <class Recurrent>
-  requires requires(Recurrent const& each) {
+/// both. Errors: those of `recurrent`; E1125 if a backward_layer does not differ from it in `go_backwards`, or differs
+/// in `return_sequences`, `return_state` or `stateful`. Definition: Keras API, layers/recurrent_layers/bidirectional.
+template <class Recurrent, class Backward = Recurrent>
+  requires requires(Recurrent const& each, Backward const& other) {
     each.options.go_backwards;
-    Recurrent::state_count;
+    other.options.go_backwards;
+    requires Recurrent::state_count == Backward::state_count;
   }
-struct bidirectional
-    : recurrent_layer<layer<bidirectional<Recurrent>>, bidirectional<Recurrent>, 2 * Recurrent::state_count> {
+struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>, bidirectional<Recurrent, Backward>,
+                                       2 * Recurrent::state_count> {
   static constexpr std::string_view class_name = "Bidirectional";
   static constexpr std::string_view usage =
-      "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}"sv;
+      "bidirectional{lstm{units}}, bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}} or "
+      "bidirectional{lstm{units}, lstm{units, {.go_backwards = true}}}"sv;
 
   static constexpr std::size_t states = Recurrent::state_count;  ///< of each direction
 
   Recurrent recurrent;
+  Backward backward;                ///< Keras's `backward_layer`
+  bool has_backward_layer = false;  ///< whether it was given
   bidirectional_options options;
 
   constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})
-      : recurrent(recurrent_), options(options_) {
+      : bidirectional(recurrent_, turned(recurrent_), options_) {
+    has_backward_layer = false;
+  }
+  constexpr bidirectional(Recurrent const& recurrent_, Backward const& backward_,
+                          bidirectional_options const& options_ = {})
+      : recurrent(recurrent_), backward(backward_), has_backward_layer(true), options(options_) {
     this->layer_name = options.name;
     this->trainable = options.trainable;
     this->is_on_host = recurrent.is_on_host;
@@ -75,18 +86,17 @@ struct bidirectional
   constexpr detail::recurrent_result<2 * Recurrent::state_count> run(operations::tracer& ops, operations::tensor x,
                                                                      operations::tensor mask,
                                                                      tensor_list initial) const {
-    auto const one_way = [&](std::string_view prefix, bool turned) {
-      auto one = recurrent;
-      one.options.go_backwards = recurrent.options.go_backwards != turned;
+    auto const one_way = [&](auto const& one, std::string_view prefix, bool turned) {
       fixed_name scope(prefix);
-      scope.append(recurrent.layer_name.empty() ? detail::snake_case(Recurrent::class_name) : recurrent.layer_name);
+      scope.append(one.layer_name.empty() ? detail::snake_case(one.class_name) : one.layer_name);
       auto const own = initial.empty() ? initial : initial.subspan(turned ? states : 0, states);
       auto done = ops.name_scope(scope, [&] { return one.run(ops, x, mask, own); });
-      if (turned && recurrent.options.return_sequences) done.output = ops.flip(done.output, 1);
+      if (turned && one.options.return_sequences) done.output = ops.flip(done.output, 1);
       return done;
     };
-    auto const to_the_end = one_way("forward_", false), to_the_front = one_way("backward_", true);
-    auto forward = to_the_end.output, backward = to_the_front.output;
+    check_directions(ops);
+    auto const to_the_end = one_way(recurrent, "forward_", false), to_the_front = one_way(backward, "backward_", true);
+    auto forward = to_the_end.output, behind = to_the_front.output;
     detail::recurrent_result<2 * Recurrent::state_count> result{x};
     if (ops.list().problem.failed()) return result;
     for (std::size_t i = 0; i < states; ++i) {
@@ -97,28 +107,44 @@ struct bidirectional
       auto const counts = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
       auto const in_order = recurrent.options.go_backwards ? ops.flip(counts, 1) : counts;
       forward = forward * in_order;
-      backward = backward * in_order;
+      behind = behind * in_order;
     }
-    if (auto const rule = detail::activity_regularizer_of(recurrent); !rule.empty()) {
-      add_penalty(ops, forward, rule);
-      add_penalty(ops, backward, rule);
+    auto const penalize = [&](regularizer const& rule, operations::tensor of, std::size_t first_state) {
+      if (rule.empty()) return;
+      add_penalty(ops, of, rule);
       if (recurrent.options.return_state)
-        for (auto const& state : result.states) add_penalty(ops, state, rule);
-    }
+        for (std::size_t i = 0; i < states; ++i) add_penalty(ops, result.states[first_state + i], rule);
+    };
+    penalize(detail::activity_regularizer_of(recurrent), forward, 0);
+    penalize(detail::activity_regularizer_of(backward), behind, states);
     switch (options.merge_mode) {
-      case merge_mode::sum: result.output = forward + backward; break;
-      case merge_mode::mul: result.output = forward * backward; break;
+      case merge_mode::sum: result.output = forward + behind; break;
+      case merge_mode::mul: result.output = forward * behind; break;
       case merge_mode::none:
         result.output = forward;
-        result.second = backward;
+        result.second = behind;
         break;
-      case merge_mode::ave: result.output = (forward + backward) * 0.5F; break;
-      default: result.output = ops.concatenate({forward, backward});
+      case merge_mode::ave: result.output = (forward + behind) * 0.5F; break;
+      default: result.output = ops.concatenate({forward, behind});
     }
     return result;
   }
 
  private:
+  static constexpr Backward turned(Recurrent const& forward) {
+    Backward result = forward;
+    result.options.go_backwards = !forward.options.go_backwards;
+    return result;
+  }
+  constexpr void check_directions(operations::tracer& ops) const {
+    auto const& one = recurrent.options;
+    auto const& other = backward.options;
+    if (one.go_backwards == other.go_backwards)
+      ops.error(1125, "has two layers that run in one direction; go_backwards of the backward_layer must be the other");
+    else if (one.return_sequences != other.return_sequences || one.return_state != other.return_state ||
+             one.stateful != other.stateful)
+      ops.error(1125, "has a backward_layer whose return_sequences, return_state or stateful is not that of the other");
+  }
   static constexpr void add_penalty(operations::tracer& ops, operations::tensor x, regularizer const& rule) {
     if (rule.is_own()) ops.error(1100, "has an activity_regularizer of your own inside");
     ops.add_loss(activity_penalty(rule.l1, rule.l2).call(ops, x));
@@ -129,5 +155,10 @@ template <class Recurrent>
 bidirectional(Recurrent) -> bidirectional<Recurrent>;
 template <class Recurrent>
 bidirectional(Recurrent, bidirectional_options) -> bidirectional<Recurrent>;
+template <class Recurrent, class Backward>
+  requires requires { Backward::state_count; }
+bidirectional(Recurrent, Backward) -> bidirectional<Recurrent, Backward>;
+template <class Recurrent, class Backward>
+bidirectional(Recurrent, Backward, bidirectional_options) -> bidirectional<Recurrent, Backward>;
 
 }  // namespace stagecraft::layers

@@ -34,10 +34,12 @@ class named_series {
   [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
 
   [[gnu::cold]] void append(std::string_view name, double value) {
-    if (series const* const found = find(name))
-      const_cast<series*>(found)->values.push_back(value);
-    else
-      series_.push_back({std::string(name), {value}});
+    series* one = const_cast<series*>(find(name));
+    if (one == nullptr) {
+      one = &series_.emplace_back();
+      one->name = std::string(name);
+    }
+    one->values.push_back(value);
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return series_.size(); }

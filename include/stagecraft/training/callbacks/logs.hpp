@@ -69,8 +69,9 @@ class logs {
 
  private:
   [[gnu::cold, gnu::noinline]] double& append(std::string_view name) {
-    entries_.push_back({std::string(name), 0});
-    return entries_.back().value;
+    entry& added = entries_.emplace_back();
+    added.name = std::string(name);
+    return added.value;
   }
 
   tracing::growing_array<entry> entries_;

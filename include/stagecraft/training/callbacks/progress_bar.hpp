@@ -126,9 +126,9 @@ class progress_bar {
   [[gnu::cold, gnu::noinline]] shown_value& find_or_append(std::string_view name) {
     for (std::size_t i = 0; i < value_count_; ++i)
       if (values_[i].name == name) return values_[i];
-    if (value_count_ == values_.size()) values_.push_back({});
+    if (value_count_ == values_.size()) values_.emplace_back();
     shown_value& added = values_[value_count_++];
-    added.name = name;
+    added.name = std::string(name);
     added.sum = added.weight = 0;
     added.pending = false;
     return added;
@@ -138,23 +138,23 @@ class progress_bar {
     text_.clear();
     std::size_t const previous_width = total_width_;
     if (dynamic_) {
-      text_.append(previous_width, '\b');
-      text_ += '\r';
+      write(previous_width, '\b');
+      text_.push_back('\r');
     } else {
-      text_ += '\n';
+      text_.push_back('\n');
     }
     std::size_t const bar_begin = text_.size();
     int const target = options_.target;
     if (target > 0) {
       append_count(current);
-      text_ += " [";
+      write(" [");
       int const filled = static_cast<int>(options_.width * (static_cast<double>(current) / target));
       if (filled > 0) {
-        text_.append(static_cast<std::size_t>(filled - 1), '=');
-        text_ += current < target ? '>' : '=';
+        write(static_cast<std::size_t>(filled - 1), '=');
+        text_.push_back(current < target ? '>' : '=');
       }
-      if (options_.width > filled) text_.append(static_cast<std::size_t>(options_.width - filled), '.');
-      text_ += ']';
+      if (options_.width > filled) write(static_cast<std::size_t>(options_.width - filled), '.');
+      text_.push_back(']');
     } else {
       append("%7d/Unknown", current);
     }
@@ -167,9 +167,9 @@ class progress_bar {
     }
     for (std::size_t i = 0; i < value_count_; ++i) append_value(values_[i], true);
     total_width_ = text_.size() - bar_begin;
-    if (previous_width > total_width_) text_.append(previous_width - total_width_, ' ');
-    if (finalize) text_ += '\n';
-    options_.output(text_);
+    if (previous_width > total_width_) write(previous_width - total_width_, ' ');
+    if (finalize) text_.push_back('\n');
+    show();
   }
 
   [[gnu::cold, gnu::noinline]] void show_line(int current, double now) {
@@ -177,8 +177,8 @@ class progress_bar {
     append_count(current);
     append(" - %.0fs", now - start_);
     for (std::size_t i = 0; i < value_count_; ++i) append_value(values_[i], false);
-    text_ += '\n';
-    options_.output(text_);
+    text_.push_back('\n');
+    show();
   }
 
   /// "  3/100", the count as wide as the target.
@@ -190,12 +190,12 @@ class progress_bar {
 
   [[gnu::cold, gnu::noinline]] void append_value(shown_value const& shown, bool by_magnitude) {
     double const mean = shown.sum / (shown.weight > 1 ? shown.weight : 1);
-    text_ += " - ";
-    text_ += shown.name;
+    write(" - ");
+    write(shown.name);
     // Keras looks at the magnitude for the bar, but at the value itself for the single line of verbose = 2.
     bool const fixed = mean > 1e-3 || (by_magnitude && mean < -1e-3);
     if (mean != mean)
-      text_ += ": nan";
+      write(": nan");
     else
       append(fixed ? ": %.4f" : ": %.4e", mean);
   }
@@ -230,6 +230,10 @@ class progress_bar {
     return seconds;
   }
 
+  void write(std::string_view text) { text_.append(text.data(), text.data() + text.size()); }
+  void write(std::size_t count, char c) { text_.resize(text_.size() + count, c); }
+  void show() const { options_.output({text_.data(), text_.size()}); }
+
   [[gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] void append(char const* format, ...) {
     char buffer[352];  // the longest double, in %.4f, has 314 characters
     std::va_list arguments;
@@ -238,7 +242,7 @@ class progress_bar {
     va_end(arguments);
     if (length <= 0) return;
     auto const written = static_cast<std::size_t>(length);
-    text_.append(buffer, written < sizeof(buffer) ? written : sizeof(buffer) - 1);
+    write({buffer, written < sizeof(buffer) ? written : sizeof(buffer) - 1});
   }
 
   progress_bar_options options_;
@@ -250,7 +254,7 @@ class progress_bar {
   double start_ = 0;
   double last_update_ = 0;
   double time_after_first_step_ = -1;
-  std::string text_;
+  tracing::growing_array<char> text_;
 };
 
 }  // namespace stagecraft

@@ -2,30 +2,37 @@
 // Numbers as Python prints them, for texts and files that are to look like Keras's.
 #pragma once
 
+#include <stagecraft/diagnostics/text.hpp>
+
 #include <charconv>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace stagecraft::detail {
 
 /// Digits in scientific notation as Python has them, those of small and very large numbers as they are.
-[[nodiscard, gnu::cold]] inline std::string spell_python_number(std::string text, bool is_tiny_float, bool is_float) {
-  std::size_t const e = text.find('e');
+[[nodiscard, gnu::cold]] inline std::string spell_python_number(std::string_view text, bool is_tiny_float,
+                                                                bool is_float) {
+  std::size_t e = 0;
+  while (text[e] != 'e') ++e;
   int exponent = 0;
   for (std::size_t i = e + 2; i < text.size(); ++i) exponent = exponent * 10 + (text[i] - '0');
   if (text[e + 1] == '-') exponent = -exponent;
-  if ((is_float ? is_tiny_float : exponent < -4) || exponent >= 16) return text;
+  if ((is_float ? is_tiny_float : exponent < -4) || exponent >= 16) return std::string(text);
 
-  std::string digits, plain;
-  for (std::size_t i = 0; i < e; ++i)
-    if (text[i] == '-')
-      plain.push_back('-');
-    else if (text[i] != '.')
-      digits.push_back(text[i]);
-  if (exponent < 0) return plain.append("0.").append(static_cast<std::size_t>(-exponent - 1), '0').append(digits);
-  auto const whole = static_cast<std::size_t>(exponent) + 1;
-  if (digits.size() <= whole) return plain.append(digits).append(whole - digits.size(), '0').append(".0");
-  return plain.append(digits, 0, whole).append(".").append(digits, whole);
+  fixed_text<40> plain;
+  if (exponent < 0) plain.append(text[0] == '-' ? "-0." : "0.");
+  for (int zero = exponent + 1; zero < 0; ++zero) plain.append('0');
+  int before_point = exponent + 1;  // digits that come
+  for (std::size_t i = 0; i < e; ++i) {
+    if (text[i] == '.' || (text[i] == '-' && exponent < 0)) continue;
+    if (text[i] != '-' && before_point-- == 0 && exponent >= 0) plain.append('.');
+    plain.append(text[i]);
+  }
+  for (; before_point > 0; --before_point) plain.append('0');
+  if (before_point == 0 && exponent >= 0) plain.append(".0");
+  return std::string(plain.view());
 }
 
 /// Python's repr of a float, or, for float, numpy's text of a float32: the shortest digits that read back to the same
@@ -38,7 +45,7 @@ template <class Float>
   char buffer[40];
   auto const end = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific).ptr;
   auto const magnitude = static_cast<double>(value < 0 ? -value : value);
-  return spell_python_number(std::string(buffer, end), magnitude != 0 && magnitude < 1e-4,
+  return spell_python_number({buffer, static_cast<std::size_t>(end - buffer)}, magnitude != 0 && magnitude < 1e-4,
                              sizeof(Float) == sizeof(float));
 }
 

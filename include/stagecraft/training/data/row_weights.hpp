@@ -46,7 +46,8 @@ class row_weights {
   }
 
   /// The class of a sample, one of `classes`: Keras rounds a single number, and takes the largest of several. E4006.
-  [[nodiscard]] static std::size_t class_of(sample_source const& targets, std::ptrdiff_t row, int classes) {
+  [[nodiscard, gnu::noinline]] static std::size_t class_of(sample_source const& targets, std::ptrdiff_t row,
+                                                           int classes) {
     int const size = targets.sample_size();
     double target = 0;
     if (size > 1) {

@@ -42,8 +42,8 @@ class order_generator {
 namespace stagecraft::trainers {
 
 /// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
-constexpr void shuffle_order(tracing::array_view<std::int32_t> order, std::uint64_t seed,
-                             std::uint64_t epoch) noexcept {
+[[gnu::cold]] constexpr void shuffle_order(tracing::array_view<std::int32_t> order, std::uint64_t seed,
+                                           std::uint64_t epoch) noexcept {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   detail::order_generator generator(seed, epoch);
   for (std::size_t i = order.size(); i > 1; --i) {
@@ -60,7 +60,7 @@ class epoch_order {
  public:
   /// \param count number of samples
   /// \param shuffle false: the order of the data, in every epoch
-  epoch_order(std::ptrdiff_t count, bool shuffle, std::uint64_t seed)
+  [[gnu::cold]] epoch_order(std::ptrdiff_t count, bool shuffle, std::uint64_t seed)
       : order_(static_cast<std::size_t>(count)), shuffle_(shuffle), seed_(seed) {
     for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int32_t>(i);
   }
@@ -70,7 +70,7 @@ class epoch_order {
 
   /// Sets the order of epoch `epoch`; it does not depend on the epochs before, so a training that is continued with
   /// `initial_epoch` sees what an uninterrupted one would have seen.
-  void begin_epoch(int epoch) {
+  [[gnu::cold]] void begin_epoch(int epoch) {
     if (supply_ != nullptr) supply_->begin_epoch(epoch);
     if (shuffle_) shuffle_order(order_, seed_, static_cast<std::uint64_t>(epoch));
   }
