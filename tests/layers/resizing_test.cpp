@@ -49,6 +49,10 @@ static_assert(rules_of(up_sampling1d{3}, sc::shape(4, 5)).gives({12, 5}));
 static_assert(rules_of(up_sampling2d{{1, 0}}, sc::shape(4, 5, 3))
                   .says("layer 'the_layer' has a size of (1, 0); each number must be at least 1 [E1046]"));
 static_assert(rules_of(up_sampling1d{0}, sc::shape(4, 5)).problem.code == 1046);
+static_assert(rules_of(up_sampling2d{2147483647, {.interpolation = sc::interpolation::bilinear}}, sc::shape(4, 5, 3))
+                  .says("layer 'the_layer' has a size of (2147483647, 2147483647); with bilinear interpolation each "
+                        "number is at most 256 [E1046]"));
+static_assert(rules_of(up_sampling2d{2147483647}, sc::shape(4, 5, 3)).problem.code == 1070);
 static_assert(rules_of(up_sampling2d{}, sc::shape(4, 5)).problem.code == 1041);
 static_assert(rules_of(up_sampling1d{}, sc::shape(4, 5, 3)).problem.code == 1041);
 

@@ -93,7 +93,7 @@ class tracer {
   }
   /// Each element of an axis `count` times.
   constexpr tensor repeat(tensor x, int count, int axis) {
-    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1)
+    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1 || 1L * count * x.length(axis) > __INT_MAX__)
       return failed(x, "cannot be repeated ", count, " times along axis ", axis);
     extents one = x.shape(), all = one;
     int const along = one.from_front(axis);

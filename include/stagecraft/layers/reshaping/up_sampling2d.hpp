@@ -27,7 +27,7 @@ struct up_sampling2d_options {
 /// Shape: (height, width, channels) to (size.height * height, size.width * width, channels). No weights. Channels are
 /// the last axis (`data_format="channels_last"`).
 /// Errors: E1001; E1041 for an input of another number of axes; E1046 for a size below 1, or
-/// another interpolation.
+/// above 256 with bilinear interpolation, or another interpolation; E1070 for more pixels in a row than an int counts.
 /// Definition: Keras API, layers/reshaping_layers/up_sampling2d; TensorFlow's image.resize with half-pixel centres.
 struct up_sampling2d : layer<up_sampling2d> {
   static constexpr std::string_view class_name = "UpSampling2D";
@@ -63,6 +63,8 @@ struct up_sampling2d : layer<up_sampling2d> {
       ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
     else if (interpolation > interpolation::bilinear)
       ops.error(1046, "has an interpolation that is neither nearest nor bilinear; `resizing` has others");
+    else if (interpolation == interpolation::bilinear && (size.height > most_bilinear || size.width > most_bilinear))
+      ops.error(1046, "has a size of ", size, "; with bilinear interpolation each number is at most ", most_bilinear);
     else if (interpolation == interpolation::nearest)
       return ops.repeat(ops.repeat(x, size.height, 1), size.width, 2);
     else
@@ -71,6 +73,9 @@ struct up_sampling2d : layer<up_sampling2d> {
   }
 
  private:
+  /// The largest factor between pixels: each place between two of them is an operation of its own.
+  static constexpr int most_bilinear = 256;
+
   /// Each place becomes `factor` places, between it and the one before or after, with half-pixel centres; beyond the
   /// ends are the outermost places.
   static constexpr auto interpolated(auto& ops, auto x, int axis, int factor) {
