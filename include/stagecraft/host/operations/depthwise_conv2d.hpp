@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of depthwise_conv2d on the host.
+//
+// It multiplies floats where the processor multiplies pairs of bfloat16, too: a channel's pairs are of taps, so that
+// each row has to be paired with the next one. On a Zen 4 that costs nearly what it saves: at best 0.93 of the time
+// with windows of 3 x 3, 0.8 with 5 x 5, before what edges cost.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

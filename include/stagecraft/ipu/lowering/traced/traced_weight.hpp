@@ -2,6 +2,7 @@
 // Which product of a traced layer's program multiplies a weight.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/steps/map_function.hpp>
 #include <stagecraft/ipu/steps/tile_program.hpp>
 #include <cstddef>
@@ -25,21 +26,22 @@ struct traced_weight {
   /// weight.
   template <class Program>
   [[nodiscard]] constexpr int product_in(Program const& program) const {
+    growing_array<int> const converted = converted_in(program);
     int result = is_not_read;
     for (std::size_t k = 0; k < program.operations.size(); ++k) {
       tile_operation const& operation = program.operations[k];
       bool const multiplies = operation.what.is<planned_product>();
       for (int i = 0; i < operation.input_count; ++i) {
         if (is_gradient(program, operation.inputs[i])) return is_read_otherwise;
-        if (!is_weight(program, operation.inputs[i])) continue;
+        if (!is_weight(program, operation.inputs[i], converted)) continue;
         if (is_copy(operation) && !is_given(program, operation.outputs[0])) continue;
         auto const plan = static_cast<std::size_t>(operation.plan);
         if (!multiplies || i != 1 || program.shapes[plan].weights() != elements) return is_read_otherwise;
         if (result < 0) result = static_cast<int>(k);
       }
       for (int i = 0; i < operation.output_count; ++i)
-        if (is_given(program, operation.outputs[i]) &&
-            (is_weight(program, operation.outputs[i]) || (is_gradient(program, operation.outputs[i]) && !multiplies)))
+        if (is_given(program, operation.outputs[i]) && (has_role(program, operation.outputs[i], tensor_role::weight) ||
+                                                        (is_gradient(program, operation.outputs[i]) && !multiplies)))
           return is_read_otherwise;
     }
     return result;
@@ -59,12 +61,29 @@ struct traced_weight {
   [[nodiscard]] constexpr bool is_gradient(Program const& program, int tensor) const {
     return has_role(program, tensor, tensor_role::accumulator);
   }
+  /// Tensors that are first copied from the weight; found once, as constant evaluation takes its time for each
+  /// operation.
   template <class Program>
-  [[nodiscard]] constexpr bool is_weight(Program const& program, int tensor) const {
+  [[nodiscard]] constexpr growing_array<int> converted_in(Program const& program) const {
+    growing_array<int> result;
+    for (std::size_t k = 0; k < program.operations.size(); ++k) {
+      auto const& operation = program.operations[k];
+      if (!is_copy(operation) || !has_role(program, operation.inputs[0], tensor_role::weight)) continue;
+      bool is_first = true;
+      for (std::size_t j = 0; j < k; ++j)
+        is_first =
+            is_first && !(is_copy(program.operations[j]) && program.operations[j].outputs[0] == operation.outputs[0]);
+      if (is_first) result.push_back(operation.outputs[0]);
+    }
+    return result;
+  }
+  template <class Program>
+  [[nodiscard]] constexpr bool is_weight(Program const& program, int tensor,
+                                         growing_array<int> const& converted) const {
     if (has_role(program, tensor, tensor_role::weight)) return true;
     if (is_given(program, tensor)) return false;
-    for (tile_operation const& each : program.operations)
-      if (is_copy(each) && each.outputs[0] == tensor) return has_role(program, each.inputs[0], tensor_role::weight);
+    for (int const each : converted)
+      if (each == tensor) return true;
     return false;
   }
 };
