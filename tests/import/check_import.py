@@ -303,6 +303,8 @@ def check_onnx_refusals():
     refused("samples.onnx", onnx([("ReduceMean", ["x"], ["y"], message((1, "axes"), (8, 0), (8, 1)))], shape=(None, 4, 3)), "E5064", "over samples")
     turned = [("Transpose", ["x"], ["t"], message((1, "perm"), *((8, i) for i in (1, 0, 2)))), ("Reshape", ["t", "s"], ["y"])]
     refused("divided.onnx", onnx(turned, [("s", (4,), [4.0, -1.0, 4.0, 2.0**62])], shape=(None, 4, 4)), "E5064", "Reshape")
+    # A 0 where the samples are, which are not the first.
+    refused("zero.onnx", onnx(turned, [("s", (4,), [0.0, 0.0, 2.0, 2.0])], shape=(None, 4, 4)), "E5064", "axis of samples")
     # Steps and samples, whose numbers change places without a Transpose.
     swapped = [turned[0], ("Shape", ["x"], ["l"], message((1, "end"), (3, 1))), ("Concat", ["l", "s"], ["r"]), ("Reshape", ["t", "r"], ["y"])]
     refused("swapped.onnx", onnx(swapped, [("s", (2,), [-1.0, 3.0])], shape=(None, 4, 3)), "E5064", "Reshape")

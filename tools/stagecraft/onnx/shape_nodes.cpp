@@ -175,6 +175,7 @@ void reshape_to(trace& to, onnx_node const& node, std::vector<std::int64_t> want
   for (std::size_t i = 1; i < wanted.size(); ++i) {
     if (wanted[i] == 0 && node.type == "Reshape") {
       auto const place = std::find(x.order.begin(), x.order.end(), static_cast<int>(i));
+      if (place == x.order.begin()) throw unsupported("moves the axis of samples, which is the first here");
       wanted[i] = place == x.order.end() ? 1 : x.lengths[static_cast<std::size_t>(place - x.order.begin()) - 1];
     }
     if (wanted[i] == -1)
