@@ -22,6 +22,7 @@
 #include <random>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sc = stagecraft;
@@ -213,6 +214,10 @@ TEST_CASE("a batch has the least of several sizes that holds its samples") {
   static_assert(many.count == 17 && many.kept().back() == 16);
   CHECK(serving::detail::check_batch_sizes(many.kept(), {.batch_size = 17}, 1).text.view() ==
         "allowed_batch_sizes has 17 sizes, of which there may be 16 [E5148]");
+  constexpr auto names = []<std::size_t... Name>(std::index_sequence<Name...>) {
+    return serving::output_name_list{(static_cast<void>(Name), "score")...};
+  }(std::make_index_sequence<65>{});
+  static_assert(names.count == 65 && names.kept().size() == 64);  // E5093
 
   std::vector<std::unique_ptr<serving::program>> programs;
   std::vector<doubling_program*> sizes;

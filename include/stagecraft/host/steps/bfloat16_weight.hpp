@@ -30,8 +30,8 @@ inline constexpr bool multiplies_bfloat16 = [] {
     return false;
 }();
 
-/// The kernel of a layer. In place of its floats stand pairs of its rows (pack_row_pairs), those of each group behind
-/// the others.
+/// The kernel of a layer. In place of its floats stand pairs of its rows, of a convolution those of each tap by
+/// themselves (pack_pairs_of_runs), those of each group behind the others.
 template <class Plan, int Layer>
 struct bfloat16_kernel {
   using architecture = typename Plan::architecture;

@@ -218,17 +218,27 @@ inline void pad_rows(std::uint16_t const* x, std::uint16_t* padded, share part =
 }
 template <int Rows, int Columns, class Arch = default_architecture>
 inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
-  // Short rows are rounded together: each has fewer numbers than a register, or not many more.
-  constexpr int together = Columns >= 256 ? 1 : 256 / Columns;
   auto const [first, last] = part.of(Rows);
-  for (std::int64_t row = first; row < last; row += together) {
-    auto const rows = last - row < together ? last - row : together;
-    std::uint16_t numbers[together * Columns];
-    narrow<dtype::bfloat16, Arch>(x + row * Columns, numbers, rows * Columns);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      std::uint16_t* const to = padded + (row + i) * (Columns + 1);
-      std::memcpy(to, numbers + i * Columns, Columns * sizeof(std::uint16_t));
-      std::memset(to + Columns, 0, sizeof(std::uint16_t));  // read as a part of a float
+  auto const end_row = [](std::uint16_t* row) {  // read as a part of a float
+    std::memset(row + Columns, 0, sizeof(std::uint16_t));
+  };
+  if constexpr (Columns < 128) {  // rounded together: each row has fewer numbers than a register, or not many more
+    constexpr int together = 256 / Columns;
+    for (std::int64_t row = first; row < last; row += together) {
+      auto const rows = last - row < together ? last - row : together;
+      std::uint16_t numbers[together * Columns];
+      narrow<dtype::bfloat16, Arch>(x + row * Columns, numbers, rows * Columns);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        std::uint16_t* const to = padded + (row + i) * (Columns + 1);
+        std::memcpy(to, numbers + i * Columns, Columns * sizeof(std::uint16_t));
+        end_row(to);
+      }
+    }
+  } else {
+    for (std::int64_t row = first; row < last; ++row) {
+      std::uint16_t* const to = padded + row * (Columns + 1);
+      narrow<dtype::bfloat16, Arch>(x + row * Columns, to, Columns);
+      end_row(to);
     }
   }
 }
