@@ -186,6 +186,7 @@ static_assert(measured_code<sc::losses::mean_squared_error{}, sc::metrics::preci
               measured_code<sc::losses::mean_squared_error{}, sc::metrics::precision{.thresholds = numbers<33>}> ==
                   1102 &&
               measured_code<sc::losses::mean_squared_error{}, sc::metrics::auc{.thresholds = numbers<40>}> == 1102);
+static_assert(sc::metrics::metric(sc::metrics::auc{.label_weights = numbers<40>}).numbers.count == 40);
 static_assert(
     sc::detail::training_problem<job<rows, sc::training{.loss_weights = list_of<sc::jobs::output_weights, 65>}>>.code ==
     4025);

@@ -199,6 +199,8 @@ def check_refusals():
         refused("negative.keras", keras(sequential(("Dense", dense), ("ReLU", {"name": "relu", key: -2.0})), weights), "E5064", key)
     large = ("LeakyReLU", {"name": "leaky", "negative_slope": 1e39})
     refused("units.keras", keras(sequential(("Dense", {"name": "dense", "units": 2**31 - 1})), weights), "E5064", "units")
+    heads = ("MultiHeadAttention", {"name": "attention", "num_heads": 2, "key_dim": 2, "attention_axes": [-2]})
+    refused("heads.keras", keras(sequential(heads), weights), "E5064", "attention_axes")
     refused("infinite.keras", keras(sequential(("Dense", dense), large), weights), "E5064", "1e+39")
     refused("noise.keras", keras(sequential(("Dropout", {**noisy[1], "noise_shape": [1, 1]})), weights), "E5064", "noise_shape")
     check_refusals_of_tfjs()

@@ -53,6 +53,8 @@ static_assert(rules_of(up_sampling2d{2147483647, {.interpolation = sc::interpola
                   .says("layer 'the_layer' has a size of (2147483647, 2147483647); with bilinear interpolation each "
                         "number is at most 256 [E1046]"));
 static_assert(rules_of(up_sampling2d{2147483647}, sc::shape(4, 5, 3)).problem.code == 1070);
+static_assert(rules_of(up_sampling2d{256, {.interpolation = sc::interpolation::bilinear}}, sc::shape(8388608, 1, 1))
+                  .problem.code == 1070);
 static_assert(rules_of(up_sampling2d{}, sc::shape(4, 5)).problem.code == 1041);
 static_assert(rules_of(up_sampling1d{}, sc::shape(4, 5, 3)).problem.code == 1041);
 

@@ -58,6 +58,9 @@ static_assert(says(said_by(gru{5}, sequence, sc::shape(4)), 1085,
 
 static_assert(said_by(bidirectional{lstm{5}}, sequence).output == sc::shape(10));
 static_assert(said_by(bidirectional{lstm{5}, {.merge_mode = merge_mode::ave}}, sequence).output == sc::shape(5));
+static_assert(said_by(bidirectional{lstm{5}, lstm{4, {.go_backwards = true}}}, sequence).output == sc::shape(9));
+static_assert(said_by(bidirectional{lstm{5}, lstm{4, {.return_sequences = true, .go_backwards = true}}}, sequence)
+                  .problem.code == 1125);
 static_assert(said_by(bidirectional{lstm{5}.named("memory")}, sequence).weights.entries[5].name ==
               "backward_memory/bias");
 
@@ -72,10 +75,41 @@ static_assert(said_by(multi_head_attention{0, 3}, places).problem.code == 1012);
 static_assert(said_by(multi_head_attention{2, 3, {.dropout = -1}}, places).problem.code == 1013);
 static_assert(said_by(multi_head_attention{2, 3, {.attention_mask = true}}, places).problem.code == 1001);
 static_assert(said_by(multi_head_attention{2, 3}, places, others, places).problem.code == 1070);  // keys, values
+constexpr sc::shape images{2, 6, 4}, turned{6, 2, 4};
+static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = -2}}, images, sc::shape(2, 5, 4)).output == images);
+static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = {2, 1}}}, images).problem.code == 1061);
+static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = 3}}, images).problem.code == 1061);
+static_assert(said_by(multi_head_attention{2, 3}, images, images, turned).problem.code == 1070);
+static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = 3}}, sc::shape(2, 6, 5, 4), sc::shape(6, 2, 5, 4))
+                  .problem.code == 1070);
+static_assert(said_by(multi_head_attention{2, 3}, sc::shape(1, 1, 1, 1, 1, 4)).problem.code == 1041);
+static_assert(said_by(multi_head_attention{2, 3}, sc::shape(1, 1, 1, 1, 4)).problem.code == 1041);
+// Of scores (batch, 2, heads, 6, 5) a mask has (batch, 6, 5), (batch, 2, 6, 5), or 1 in the place of a length.
+template <class... Lengths>
+constexpr int code_of_mask(Lengths... mask) {
+  return said_by(multi_head_attention{2, 3, {.attention_axes = 2, .attention_mask = true}}, images, sc::shape(2, 5, 4),
+                 sc::shape(mask...))
+      .problem.code;
+}
+static_assert(code_of_mask(6, 5) == 0 && code_of_mask(2, 6, 5) == 0 && code_of_mask(1, 5) == 0);
+static_assert(code_of_mask(5, 6) == 1070 && code_of_mask(5) == 1070 && code_of_mask(1, 2, 6, 5) == 1070);
+
+constexpr int code_of_einsum(std::string_view equation, sc::shape const& output, std::string_view bias_axes = "") {
+  return said_by(einsum_dense{equation, output, {.bias_axes = bias_axes}}, sc::shape(4, 3)).problem.code;
+}
+static_assert(code_of_einsum("abc,cd->abd", {-1, 2}, "bd") == 0 && code_of_einsum("abc,cd->abd", {5, 2}) == 1124);
+static_assert(code_of_einsum("abc,cd->abd", 2) == 1124 && code_of_einsum("abc,cd->abd", {4, -1}) == 1124);
+static_assert(code_of_einsum("abc,cd->abe", {4, 2}) == 1124 && code_of_einsum("abc,cde->abd", {4, 2}) == 1124);
+static_assert(code_of_einsum("abb,bd->abd", {3, 2}) == 1124 && code_of_einsum("abc,ad->abd", {4, 2}) == 1124);
+static_assert(code_of_einsum("abc,cd->abd", {4, 2}, "c") == 1124 && code_of_einsum("abc,cd->abd", {4, 2}, "a") == 1124);
+static_assert(said_by(einsum_dense{"...ab,b->...", sc::shape{}}, sc::shape(3)).problem.code == 1124);
 
 static_assert(said_by(group_normalization{3}, sc::shape(4, 4, 6)).output == sc::shape(4, 4, 6));
 static_assert(said_by(group_normalization{}, sc::shape(64)).weights.count == 2);
 static_assert(said_by(group_normalization{}, sc::shape(48)).problem.code == 1071);
+
+static_assert(said_by(alpha_dropout{0.25, sc::shape{1, 3}}, sequence).output == sequence);
+static_assert(said_by(alpha_dropout{0.25, sc::shape{2, 3}}, sequence).problem.code == 1013);
 
 // More numbers than a layer has room for.
 constexpr auto numbers = []<int... I>(std::integer_sequence<int, I...>) {

@@ -116,13 +116,15 @@ std::uint64_t memory_in_use() {
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// False if a limit neither can be set nor is as low already: who calls this process may have set lower ones.
+/// False if a limit cannot be set. Who calls this process may have set lower ones, which stay.
 bool limit(std::uint64_t memory, std::uint64_t size) {
   bool all = true;
   auto const set = [&all](auto what, std::uint64_t most, std::uint64_t more = 0) {
-    rlimit const both{static_cast<rlim_t>(most), static_cast<rlim_t>(most + more)};
-    rlimit found{};
-    all = all && (::setrlimit(what, &both) == 0 || (::getrlimit(what, &found) == 0 && found.rlim_cur <= both.rlim_cur));
+    rlimit both{};
+    all = all && ::getrlimit(what, &both) == 0;
+    both.rlim_max = std::min(both.rlim_max, static_cast<rlim_t>(most + more));
+    both.rlim_cur = std::min(both.rlim_max, static_cast<rlim_t>(most));
+    all = all && ::setrlimit(what, &both) == 0;
   };
   set(RLIMIT_CORE, 0);
   constexpr std::uint64_t pause = 5;  // Linux sends SIGKILL at once, no SIGXCPU, where both limits are the same

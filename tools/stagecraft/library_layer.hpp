@@ -117,7 +117,10 @@ class library_layer : public source_layer {
       return result;
     }
     try {
-      result.value = read_option(name == "noise_shape" ? without_samples(found) : found, field);
+      result.value = read_option(name == "noise_shape"      ? without_samples(found)
+                                 : name == "attention_axes" ? without_heads(found)
+                                                            : found,
+                                 field);
       if (name == "noise_shape") result.value = {literal::kinds::fixed, "sc::shape{" + result.value.text + "}"};
     } catch (unsupported const& why) {
       throw unsupported("option '" + result.name + "' " + why.what());
@@ -141,6 +144,15 @@ class library_layer : public source_layer {
   static json without_samples(json const& found) {
     if (!found.is_array() || found.size() < 2 || !found.front().is_null()) throw unsupported("is " + found.dump());
     return json(found.begin() + 1, found.end());
+  }
+  /// From the end, Keras counts the axes of queries with the heads, which stand in front of the features.
+  static json without_heads(json axes) {
+    for (auto& axis : axes) {
+      if (!axis.is_number_integer() || axis >= 0) continue;
+      if (axis > -3) throw unsupported("is " + axes.dump());
+      axis = axis.get<long long>() + 1;
+    }
+    return axes;
   }
   /// Keras writes what its None has become: all axes but the batch and the features.
   static bool are_all_places(int rank, axis_list const& axes) {

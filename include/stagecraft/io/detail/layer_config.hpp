@@ -40,6 +40,8 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   if (class_name == "MultiHeadAttention") {
     none_if("value_dim", 0);
     none_if("output_shape", 0);
+    for (auto& axis : config["attention_axes"])
+      if (axis < 0) axis = axis.get<int>() - 1;  // from the end, Keras counts the heads as well
     if (config["attention_axes"].is_null()) config.erase("attention_axes");
   }
   none_if("output_padding", -1);

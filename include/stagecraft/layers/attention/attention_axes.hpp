@@ -6,14 +6,16 @@
 
 namespace stagecraft::detail {
 
+constexpr bool is_attended(axis_list const& axes, int axis) {
+  for (int const each : axes)
+    if (each == axis) return true;
+  return false;
+}
 /// The batch, the axes that are not attended, those that are, and the features.
 constexpr axis_list attended_last(operations::extents const& from, axis_list const& axes) {
   axis_list order(0);
-  for (int axis = 1; axis + 1 < from.rank; ++axis) {
-    bool is_attended = false;
-    for (int const each : axes) is_attended |= each == axis;
-    if (!is_attended) order.axes[order.count++] = axis;
-  }
+  for (int axis = 1; axis + 1 < from.rank; ++axis)
+    if (!is_attended(axes, axis)) order.axes[order.count++] = axis;
   for (int const axis : axes) order.axes[order.count++] = axis;
   order.axes[order.count++] = from.rank - 1;
   return order;
@@ -51,13 +53,17 @@ constexpr operations::extents scores_shape(operations::extents const& query, ope
   for (int const axis : axes) result.push_back(key[axis]);
   return result;
 }
-/// A mask, one for each sample or for all that were one, as (samples, places of the query, places of the key).
+/// A mask as (samples, places of the query, places of the key). `scores` is the shape that its scores have; as in
+/// Keras, it may lack axes that are not attended, the last ones first, or have length 1 along any.
 constexpr operations::tensor mask_of_places(operations::tracer& ops, operations::tensor mask,
+                                            operations::extents scores, int attended,
                                             operations::extents const& places) {
-  int const batch = mask.length(0), each = places[1] * places[2];
-  if (places[0] % batch != 0 || mask.shape().size() != 1LL * batch * each) return ops.reshape(mask, places);
-  auto const of_batch = ops.reshape(mask, {batch, 1, each});
-  return ops.reshape(ops.broadcast(of_batch, {batch, places[0] / batch, each}), places);
+  scores.erase(scores.rank - 2 * attended - 1);  // the heads
+  operations::extents all = mask.shape();
+  while (all.rank > 2 * attended && all.rank < scores.rank) all.insert(all.rank - 2 * attended, 1);
+  if (all.rank != scores.rank)
+    return ops.error(1070, "has a mask of shape ", mask.shape(), " for scores of ", scores), mask;
+  return ops.reshape(ops.broadcast(ops.reshape(mask, all), scores), places);
 }
 
 }  // namespace stagecraft::detail

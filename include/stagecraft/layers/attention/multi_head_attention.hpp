@@ -25,8 +25,8 @@ struct multi_head_attention_options {
   bool use_bias = true;
   /// The length of the result's last axis; 0: that of the query's.
   int output_shape = 0;
-  /// The axes whose places see each other, counted as in Keras: the batch is axis 0; the others are as more samples.
-  /// None: all but the batch and the features.
+  /// The axes whose places see each other: the batch is axis 0, the features are -1 (from the end, Keras counts an axis
+  /// of heads as well). The others are as more samples. None: all but the batch and the features.
   axis_list attention_axes = axis_list::none();
   /// The values that the kernels begin with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -63,10 +63,10 @@ struct multi_head_attention_options {
 /// the query). Weights, each a kernel and
 /// a bias: query and key (features, num_heads, key_dim), value (features, num_heads, value_dim), attention_output
 /// (num_heads, value_dim, features). Cost: those of the products. Errors: E1001 inputs; E1012 a size below 1; E1013
-/// dropout; E1041 inputs of another rank, and masks of steps where places have several axes; E1061 attention_axes;
-/// E1070 places that differ. Masks: a place of the query that is masked sees nothing, and nothing sees such places of
-/// the value and the key. Definition: Keras API, layers/attention_layers/multi_head_attention; Vaswani and others,
-/// 2017.
+/// dropout; E1041 inputs of another rank, or of so many axes that the scores have more than 8, and masks of steps where
+/// places have several axes; E1061 attention_axes; E1070 places that differ. Masks: a place of the query that is masked
+/// sees nothing, and nothing sees such places of the value and the key. Definition: Keras API,
+/// layers/attention_layers/multi_head_attention; Vaswani and others, 2017.
 struct multi_head_attention : layer<multi_head_attention> {
   static constexpr bool supports_masking = true;
   static constexpr int masked_inputs = 3, most_outputs = 2;
@@ -115,8 +115,9 @@ struct multi_head_attention : layer<multi_head_attention> {
     auto const k = project(ops, of_key, "key", key_dim);
     auto const v = project(ops, of_value, "value", value_dim);
     auto scores = ops.matmul(q, k, {.transpose_b = true});  // (batch, heads, places of the query, places of the value)
+    auto const scores_shape = detail::scores_shape(query.shape(), key.shape(), axes, num_heads);
     operations::extents const seen_shape{of_query.length(0), of_query.length(1), of_key.length(1)};
-    if (auto const seen = seen_by_query(ops, in, given, counts, seen_shape); seen.is_limited()) {
+    if (auto const seen = seen_by_query(ops, in, given, counts, seen_shape, scores_shape); seen.is_limited()) {
       operations::extents of_heads = seen.all().shape();
       if (of_heads.rank == 3) of_heads.insert(1, 1);
       scores = detail::hide(scores, ops.reshape(seen.all(), of_heads));
@@ -126,8 +127,7 @@ struct multi_head_attention : layer<multi_head_attention> {
     auto const result = join(ops, joined, options.output_shape == 0 ? query.length(-1) : options.output_shape);
     auto const apart = detail::as_before(ops, result, query.shape(), axes);
     if (output_count() == 1) return apart;
-    return ops.outputs(
-        {apart, ops.reshape(weights, detail::scores_shape(query.shape(), key.shape(), axes, num_heads))});
+    return ops.outputs({apart, ops.reshape(weights, scores_shape)});
   }
 
  private:
@@ -148,10 +148,14 @@ struct multi_head_attention : layer<multi_head_attention> {
   }
   /// Masks of the inputs, the mask among them, and causality.
   constexpr detail::seen_places seen_by_query(operations::tracer& ops, tensor_list in, std::size_t given,
-                                              mask_list const& counts, operations::extents const& places) const {
+                                              mask_list const& counts, operations::extents const& places,
+                                              operations::extents const& scores) const {
     detail::seen_places seen;
-    if (options.attention_mask)
-      seen.require(stop_gradient(in[0].rank() == 3 ? in.back() : detail::mask_of_places(ops, in.back(), places)));
+    if (options.attention_mask) {
+      int const rank = in[0].rank();
+      seen.require(stop_gradient(
+          rank == 3 ? in.back() : detail::mask_of_places(ops, in.back(), scores, scores.rank - rank, places)));
+    }
     seen.require_query(ops, counts[0]);
     seen.require_value(ops, counts[given > 1 ? 1 : 0]);
     if (given > 2) seen.require_value(ops, counts[2]);
@@ -160,20 +164,31 @@ struct multi_head_attention : layer<multi_head_attention> {
   }
   constexpr bool is_possible(operations::tracer& ops, tensor_list in, std::size_t given,
                              mask_list const& counts) const {
-    for (std::size_t i = 0; i < given && i < in.size(); ++i)
-      if (in[i].rank() < 3 || in[i].rank() != in[0].rank())
+    if (given < 1 || given > 3)
+      return ops.error(1001, "takes a query, a value and a key", options.attention_mask ? ", and a mask" : "",
+                       ", but is called with ", static_cast<int>(in.size()), " tensors"),
+             false;
+    int const rank = in[0].rank();
+    for (std::size_t i = 0; i < given; ++i)
+      if (in[i].rank() < 3 || in[i].rank() > axis_list::capacity || in[i].rank() != rank)
         return ops.error(1041, "expects inputs of shape (places, features)"), false;
-    if (in.size() > 0 && !axes_fit(in[0]))
+    if (!axes_fit(in[0]))
       return ops.error(1061, "has attention_axes ", options.attention_axes, ", which are not axes of places, in order"),
              false;
-    bool is_masked = options.use_causal_mask && axes_of(in[0]).count > 1;
+    auto const axes = axes_of(in[0]);
+    if (rank + axes.count > operations::extents::max_rank)
+      return ops.error(1041, "has scores of ", rank + axes.count, " axes, which are at most ",
+                       operations::extents::max_rank),
+             false;
+    for (std::size_t i = 1; i < given; ++i)
+      for (int axis = 1; axis + 1 < rank; ++axis)
+        if (in[i].length(axis) != in[detail::is_attended(axes, axis) ? 1 : 0].length(axis))
+          return ops.error(1070, "has inputs whose places differ along axis ", axis), false;
+    bool is_masked = options.use_causal_mask && axes.count > 1;
     for (int i = 0; i < masked_inputs; ++i) is_masked |= counts[static_cast<std::size_t>(i)].list != nullptr;
-    if (is_masked && in[0].rank() > 3)
+    if (is_masked && rank > 3)
       return ops.error(1041, "knows masks of steps, and an order, of places along one axis only"), false;
-    if (given < 1 || given > 3)
-      ops.error(1001, "takes a query, a value and a key", options.attention_mask ? ", and a mask" : "",
-                ", but is called with ", static_cast<int>(in.size()), " tensors");
-    else if (num_heads < 1 || key_dim < 1 || options.value_dim < 0 || options.output_shape < 0)
+    if (num_heads < 1 || key_dim < 1 || options.value_dim < 0 || options.output_shape < 0)
       ops.error(1012, "has ", num_heads, " heads of length ", key_dim, "; all lengths must be at least 1");
     else if (!(options.dropout >= 0.0F && options.dropout < 1.0F))
       ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");

@@ -133,7 +133,8 @@ class einsum_equation {
       if (!has(input, axis) && !has(kernel, axis)) problem = "an axis of the output is in neither input nor kernel";
     for (char const axis : bias_axes)
       if (!has(output, axis)) problem = "an axis of the bias is not one of the output";
-    if (problem.empty() && (output.view().front() != input.view().front() || has(kernel, input.view().front())))
+    if (problem.empty() &&
+        (output.empty() || output.view().front() != input.view().front() || has(kernel, input.view().front())))
       problem = "the first axis of input and output is the batch, which the kernel has not";
     if (problem.empty() && bias_axes.find(input.view().front()) != bias_axes.npos)
       problem = "the batch is no axis of the bias";

@@ -65,6 +65,8 @@ struct up_sampling2d : layer<up_sampling2d> {
       ops.error(1046, "has an interpolation that is neither nearest nor bilinear; `resizing` has others");
     else if (interpolation == interpolation::bilinear && (size.height > most_bilinear || size.width > most_bilinear))
       ops.error(1046, "has a size of ", size, "; with bilinear interpolation each number is at most ", most_bilinear);
+    else if (1LL * size.height * x.length(1) > __INT_MAX__ || 1LL * size.width * x.length(2) > __INT_MAX__)
+      ops.error(1070, "has a result of more pixels in a row than an int counts");
     else if (interpolation == interpolation::nearest)
       return ops.repeat(ops.repeat(x, size.height, 1), size.width, 2);
     else

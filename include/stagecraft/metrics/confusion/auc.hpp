@@ -38,6 +38,7 @@ struct auc {
     result.numbers = thresholds;
     result.numbers.sort();
     for (float const weight : label_weights) result.numbers.append(weight);
+    result.numbers.count = thresholds.count + label_weights.count;
     return result;
   }
   static double result(detail::confusion const& at) {
