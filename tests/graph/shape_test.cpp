@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/dtype.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <doctest/doctest.h>
 #include <span>
@@ -24,6 +25,15 @@ static_assert(std::is_constructible_v<array_view<int>, std::vector<int>&> &&
               std::is_constructible_v<array_view<int const>, std::vector<int>> &&
               std::is_constructible_v<array_view<int>, std::span<int>> &&
               std::is_constructible_v<array_view<int const>, array_view<int>>);
+
+// What was removed from an array does not come back: a new element has the default value.
+static_assert([] {
+  sc::tracing::growing_array<int> list{1, 2, 3};
+  list.pop_back();
+  bool const is_new = list.emplace_back() == 0 && list.size() == 3;
+  list.clear();
+  return is_new && list.emplace_back() == 0;
+}());
 
 static_assert(sc::shape{}.rank() == 0 && sc::shape{}.size() == 1 && sc::shape{}.back() == 1);
 static_assert(sc::shape(28, 28, 3).rank() == 3);

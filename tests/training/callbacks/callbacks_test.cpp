@@ -419,6 +419,9 @@ TEST_CASE("numbers are spelled as Python spells them") {
   CHECK(python_repr(1.5e-4) == "0.00015");
   CHECK(python_repr(9.9e-5) == "9.9e-05");
   CHECK(python_repr(-123.456) == "-123.456");
+  CHECK(python_repr(-0.025) == "-0.025");
+  CHECK(python_repr(-12.0) == "-12.0");
+  CHECK(python_repr(-1.2345678901234567e-4) == "-0.00012345678901234567");
   CHECK(python_repr(1e100) == "1e+100");
   CHECK(python_repr(0.1f) == "0.1");
   CHECK(python_repr(0.0001) == "0.0001");
