@@ -559,7 +559,7 @@ struct processor_complaint {
   char text[1024];
   std::size_t length;
 
-  constexpr processor_complaint& operator<<(char const* more) {
+  [[gnu::cold, gnu::noinline]] constexpr processor_complaint& operator<<(char const* more) {
     while (*more != 0 && length + 1 < sizeof text) text[length++] = *more++;
     return *this;
   }
@@ -2211,7 +2211,7 @@ struct host_memory {
   std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
-  float* workspace = nullptr;        ///< of this thread alone
+  float* workspace = nullptr;        ///< of this thread alone, behind what threads share
   float* first_workspace = nullptr;  ///< of the first thread; null if there is one thread only
   std::uint64_t seed = 1;
   std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart
@@ -2236,6 +2236,15 @@ struct host_memory {
 }  // namespace stagecraft::cpu
 
 namespace stagecraft::detail {
+
+/// Floats that a step needs: on a thread, and those of them that no other thread sees, which are the last ones.
+struct workspace_size {
+  long long all = 0, own = 0;
+
+  [[nodiscard]] constexpr workspace_size or_more(workspace_size const& other) const {
+    return {all < other.all ? other.all : all, own < other.own ? other.own : own};
+  }
+};
 
 /// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
 struct loss_gradient {
@@ -2318,6 +2327,11 @@ class growing_array {
   constexpr void push_back(T value) {
     if (size_ == capacity_) grow(size_ + 1);
     data_[size_++] = static_cast<T&&>(value);
+  }
+  /// One more element, of the default value, which stands there already.
+  constexpr T& emplace_back() {
+    if (size_ == capacity_) grow(size_ + 1);
+    return data_[size_++];
   }
   template <class... Fields>
   constexpr T& emplace_back(Fields&&... fields) {
@@ -2441,9 +2455,14 @@ namespace stagecraft::tracing {
 
 /// A part of an array that something else holds, as std::span is, with its names. std::span asks the concepts of ranges
 /// and iterators of each type of element, which takes GCC 14 ms; this one asks for `data()` and `size()`. A
-/// std::span converts to it, and it, by name or with const elements, to a std::span.
+/// std::span converts to it, and it, by name or with const elements, to a std::span. As there, a temporary that is no
+/// view itself converts only where elements are const, for arguments of calls; Clang warns where the view outlives it.
 template <class T>
-class array_view {
+class
+#ifdef __clang__
+    [[gsl::Pointer(T)]]
+#endif
+    array_view {
  public:
   using element_type = T;
   using iterator = T*;
@@ -2458,6 +2477,7 @@ class array_view {
     requires requires(List& list) {
       list.size();
       requires std::is_convertible_v<std::remove_pointer_t<decltype(list.data())>(*)[], T(*)[]>;  // no derived ones
+      requires std::is_const_v<T> || std::is_lvalue_reference_v<List> || requires { typename List::element_type; };
     }
   constexpr array_view(List&& list) noexcept : data_(list.data()), size_(list.size()) {}  // NOLINT: as std::span
 
@@ -5005,10 +5025,11 @@ struct graph_view {
       if (each.between_batches && !each.trainable) return true;
     return false;
   }
-  /// The number of the layer that has a weight.
+  /// The number of the layer that has a weight: the last one if none before it has.
   [[nodiscard]] constexpr int layer_of_parameter(int parameter) const {
     int layer = 0;
-    while (!layers[layer].has_parameter(parameter)) ++layer;
+    int const last = static_cast<int>(layers.size()) - 1;
+    while (layer < last && !layers[layer].has_parameter(parameter)) ++layer;
     return layer;
   }
   /// The weights of a layer.
@@ -6606,7 +6627,7 @@ class tracer {
   }
   /// Each element of an axis `count` times.
   constexpr tensor repeat(tensor x, int count, int axis) {
-    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1)
+    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1 || 1L * count * x.length(axis) > __INT_MAX__)
       return failed(x, "cannot be repeated ", count, " times along axis ", axis);
     extents one = x.shape(), all = one;
     int const along = one.from_front(axis);
@@ -7795,6 +7816,36 @@ struct layer_call {
 
 namespace stagecraft {
 
+namespace layers {
+
+// How a layer is used is told as "..."sv, whose characters no constant evaluation counts.
+using std::string_view_literals::operator""sv;
+
+}  // namespace layers
+
+namespace detail {
+
+/// E1006.
+template <class L>
+inline constexpr diagnostic const_call_problem = [] {
+  diagnostic problem;
+  problem.report(1006, "a layer that is const (", name_of_layer<L>(),
+                 ") cannot be called, since a call gives it "
+                 "its weights; make the variable, or the model's `call`, non-const");
+  return problem;
+}();
+/// E1018.
+template <class L, std::size_t Arguments>
+inline constexpr diagnostic wrong_call_problem = [] {
+  diagnostic problem;
+  problem.report(1018, "a layer (", name_of_layer<L>(), ") is called with ",
+                 Arguments == 0 ? "nothing" : "something that is not a tensor of this model",
+                 "; call it with the output of model.input(...) or of another layer");
+  return problem;
+}();
+
+}  // namespace detail
+
 /// Base of every layer. A layer of your own says what it computes in the words of keras.ops; shapes, weights, cost,
 /// gradient and steps on each machine follow from that (operations/tracer.hpp has the words):
 ///
@@ -7850,7 +7901,7 @@ struct layer : tracing::layer_base {
   /// A const layer cannot remember which weights are its own from one call to the next.
   template <std::derived_from<symbolic_tensor>... More>
   constexpr symbolic_tensor operator()(detail::first_tensor, More...) const {
-    static_assert(detail::report<const_call_problem<Derived>>());
+    static_assert(detail::report<detail::const_call_problem<Derived>>());
     return {};
   }
   /// Keras's spelling with a list: `add{}({a, b})`.
@@ -7863,7 +7914,7 @@ struct layer : tracing::layer_base {
   template <class... Arguments>
     requires(!detail::are_tensors<Arguments...>)
   constexpr symbolic_tensor operator()(Arguments const&...) const {
-    static_assert(detail::report<wrong_call_problem<Derived, sizeof...(Arguments)>>());
+    static_assert(detail::report<detail::wrong_call_problem<Derived, sizeof...(Arguments)>>());
     return {};
   }
 
@@ -7893,24 +7944,6 @@ struct layer : tracing::layer_base {
     copy.is_on_host = true;
     return copy;
   }
-
- private:
-  template <class L>
-  static constexpr diagnostics::diagnostic const_call_problem = [] {
-    diagnostics::diagnostic problem;
-    problem.report(1006, "a layer that is const (", detail::name_of_layer<L>(),
-                   ") cannot be called, since a call gives it "
-                   "its weights; make the variable, or the model's `call`, non-const");
-    return problem;
-  }();
-  template <class L, std::size_t Arguments>
-  static constexpr diagnostics::diagnostic wrong_call_problem = [] {
-    diagnostics::diagnostic problem;
-    problem.report(1018, "a layer (", detail::name_of_layer<L>(), ") is called with ",
-                   Arguments == 0 ? "nothing" : "something that is not a tensor of this model",
-                   "; call it with the output of model.input(...) or of another layer");
-    return problem;
-  }();
 };
 
 }  // namespace stagecraft
@@ -9457,7 +9490,7 @@ struct embedding : layer<embedding> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Embedding";
   static constexpr std::string_view usage =
-      "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}";
+      "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}"sv;
 
   int input_dim = 1;
   int output_dim = 1;
@@ -10609,7 +10642,7 @@ namespace stagecraft::layers {
 struct elu_layer : layer<elu_layer> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ELU";
-  static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}";
+  static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}"sv;
 
   float alpha = 0;
   using arguments = argument_list<&elu_layer::alpha>;
@@ -10648,7 +10681,7 @@ namespace stagecraft::layers {
 struct leaky_re_lu : layer<leaky_re_lu> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "LeakyReLU";
-  static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
+  static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}"sv;
 
   float alpha = 0;
   using arguments = argument_list<&leaky_re_lu::alpha>;
@@ -10719,7 +10752,7 @@ struct prelu_options {
 struct prelu : layer<prelu> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "PReLU";
-  static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}";
+  static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}"sv;
 
   initializer alpha_initializer;
   regularizer alpha_regularizer;
@@ -10799,7 +10832,8 @@ struct re_lu_options {
 struct re_lu : layer<re_lu> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ReLU";
-  static constexpr std::string_view usage = "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}";
+  static constexpr std::string_view usage =
+      "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}"sv;
 
   re_lu_options options;
 
@@ -10849,7 +10883,7 @@ namespace stagecraft::layers {
 struct softmax_layer : layer<softmax_layer> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Softmax";
-  static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
+  static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}"sv;
 
   int axis = -1;
   using arguments = argument_list<&softmax_layer::axis>;
@@ -10889,7 +10923,7 @@ namespace stagecraft::layers {
 struct thresholded_re_lu : layer<thresholded_re_lu> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ThresholdedReLU";
-  static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}";
+  static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}"sv;
 
   float theta = 0;
   using arguments = argument_list<&thresholded_re_lu::theta>;
@@ -11286,7 +11320,7 @@ struct conv1d : convolution<conv1d, int> {
   static constexpr std::string_view class_name = "Conv1D";
   static constexpr std::string_view usage =
       "conv1d{filters, kernel_size}, conv1d{filters, kernel_size, activation} or conv1d{filters, kernel_size, "
-      "activation, {.strides = 2, ...}}";
+      "activation, {.strides = 2, ...}}"sv;
 
   using convolution::convolution;
 
@@ -11641,7 +11675,7 @@ struct conv1d_transpose : transposed_convolution<conv1d_transpose, int> {
   static constexpr std::string_view class_name = "Conv1DTranspose";
   static constexpr std::string_view usage =
       "conv1d_transpose{filters, kernel_size}, conv1d_transpose{filters, kernel_size, activation} or "
-      "conv1d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "conv1d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using transposed_convolution::transposed_convolution;
 };
@@ -11665,7 +11699,7 @@ struct conv2d : convolution<conv2d, size_2d> {
   static constexpr std::string_view class_name = "Conv2D";
   static constexpr std::string_view usage =
       "conv2d{filters, kernel_size}, conv2d{filters, kernel_size, activation} or conv2d{filters, kernel_size, "
-      "activation, {.strides = 2, ...}}";
+      "activation, {.strides = 2, ...}}"sv;
 
   using convolution::convolution;
 
@@ -11740,7 +11774,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   static constexpr std::string_view class_name = "Conv2DTranspose";
   static constexpr std::string_view usage =
       "conv2d_transpose{filters, kernel_size}, conv2d_transpose{filters, kernel_size, activation} or "
-      "conv2d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "conv2d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   int filters = 1;
   using arguments =
@@ -11827,7 +11861,7 @@ struct conv3d : window_layer<conv3d, size_3d, conv3d_options> {
   static constexpr std::string_view class_name = "Conv3D";
   static constexpr std::string_view usage =
       "conv3d{filters, kernel_size}, conv3d{filters, kernel_size, activation} or conv3d{filters, kernel_size, "
-      "activation, {.strides = 2, ...}}";
+      "activation, {.strides = 2, ...}}"sv;
 
   using window_layer::window_layer;
 
@@ -11865,7 +11899,7 @@ struct conv3d_transpose : transposed_convolution<conv3d_transpose, size_3d> {
   static constexpr std::string_view class_name = "Conv3DTranspose";
   static constexpr std::string_view usage =
       "conv3d_transpose{filters, kernel_size}, conv3d_transpose{filters, kernel_size, activation} or "
-      "conv3d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "conv3d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using transposed_convolution::transposed_convolution;
 };
@@ -11992,7 +12026,7 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
   static constexpr std::string_view class_name = "SeparableConv1D";
   static constexpr std::string_view usage =
       "separable_conv1d{filters, kernel_size}, separable_conv1d{filters, kernel_size, activation} or "
-      "separable_conv1d{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "separable_conv1d{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using separable_convolution::separable_convolution;
 
@@ -12025,7 +12059,7 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
   static constexpr std::string_view class_name = "SeparableConv2D";
   static constexpr std::string_view usage =
       "separable_conv2d{filters, kernel_size}, separable_conv2d{filters, kernel_size, activation} or "
-      "separable_conv2d{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "separable_conv2d{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using separable_convolution::separable_convolution;
 
@@ -12168,7 +12202,7 @@ struct average_pooling1d : pooling_layer<average_pooling1d, int> {
   static constexpr std::string_view class_name = "AveragePooling1D";
   static constexpr std::string_view usage =
       "average_pooling1d{pool_size} or average_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
-      "= ...}}";
+      "= ...}}"sv;
 
   using pooling_layer<average_pooling1d, int>::pooling_layer;
 
@@ -12191,7 +12225,7 @@ struct average_pooling2d : pooling_layer<average_pooling2d, size_2d> {
   static constexpr std::string_view class_name = "AveragePooling2D";
   static constexpr std::string_view usage =
       "average_pooling2d{pool_size} or average_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
-      "= ...}}";
+      "= ...}}"sv;
 
   using pooling_layer<average_pooling2d, size_2d>::pooling_layer;
 
@@ -12290,7 +12324,7 @@ struct average_pooling3d : pooling3d_layer<average_pooling3d> {
   static constexpr std::string_view class_name = "AveragePooling3D";
   static constexpr std::string_view usage =
       "average_pooling3d{pool_size} or average_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
-      "= ...}}";
+      "= ...}}"sv;
 
   using pooling3d_layer::pooling3d_layer;
 
@@ -12370,7 +12404,7 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GlobalAveragePooling1D";
   static constexpr std::string_view usage =
-      "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}";
+      "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}"sv;
 
   tracing::step_masks masks;  ///< of its first call; the library finds them
 
@@ -12403,7 +12437,7 @@ namespace stagecraft::layers {
 struct global_average_pooling2d : global_pooling_layer<global_average_pooling2d, 3> {
   static constexpr std::string_view class_name = "GlobalAveragePooling2D";
   static constexpr std::string_view usage =
-      "global_average_pooling2d{} or global_average_pooling2d{{.keepdims = true, .name = ...}}";
+      "global_average_pooling2d{} or global_average_pooling2d{{.keepdims = true, .name = ...}}"sv;
 
   using global_pooling_layer<global_average_pooling2d, 3>::global_pooling_layer;
 
@@ -12424,7 +12458,7 @@ namespace stagecraft::layers {
 struct global_average_pooling3d : global_pooling_layer<global_average_pooling3d, 4> {
   static constexpr std::string_view class_name = "GlobalAveragePooling3D";
   static constexpr std::string_view usage =
-      "global_average_pooling3d{} or global_average_pooling3d{{.keepdims = true, .name = ...}}";
+      "global_average_pooling3d{} or global_average_pooling3d{{.keepdims = true, .name = ...}}"sv;
 
   using global_pooling_layer<global_average_pooling3d, 4>::global_pooling_layer;
 
@@ -12446,7 +12480,7 @@ namespace stagecraft::layers {
 struct global_max_pooling1d : global_pooling_layer<global_max_pooling1d, 2> {
   static constexpr std::string_view class_name = "GlobalMaxPooling1D";
   static constexpr std::string_view usage =
-      "global_max_pooling1d{} or global_max_pooling1d{{.keepdims = true, .name = ...}}";
+      "global_max_pooling1d{} or global_max_pooling1d{{.keepdims = true, .name = ...}}"sv;
 
   using global_pooling_layer<global_max_pooling1d, 2>::global_pooling_layer;
 
@@ -12468,7 +12502,7 @@ namespace stagecraft::layers {
 struct global_max_pooling2d : global_pooling_layer<global_max_pooling2d, 3> {
   static constexpr std::string_view class_name = "GlobalMaxPooling2D";
   static constexpr std::string_view usage =
-      "global_max_pooling2d{} or global_max_pooling2d{{.keepdims = true, .name = ...}}";
+      "global_max_pooling2d{} or global_max_pooling2d{{.keepdims = true, .name = ...}}"sv;
 
   using global_pooling_layer<global_max_pooling2d, 3>::global_pooling_layer;
 
@@ -12490,7 +12524,7 @@ namespace stagecraft::layers {
 struct global_max_pooling3d : global_pooling_layer<global_max_pooling3d, 4> {
   static constexpr std::string_view class_name = "GlobalMaxPooling3D";
   static constexpr std::string_view usage =
-      "global_max_pooling3d{} or global_max_pooling3d{{.keepdims = true, .name = ...}}";
+      "global_max_pooling3d{} or global_max_pooling3d{{.keepdims = true, .name = ...}}"sv;
 
   using global_pooling_layer<global_max_pooling3d, 4>::global_pooling_layer;
 
@@ -12512,7 +12546,8 @@ namespace stagecraft::layers {
 struct max_pooling1d : pooling_layer<max_pooling1d, int> {
   static constexpr std::string_view class_name = "MaxPooling1D";
   static constexpr std::string_view usage =
-      "max_pooling1d{pool_size} or max_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
+      "max_pooling1d{pool_size} or max_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, "
+      ".name = ...}}"sv;
 
   using pooling_layer<max_pooling1d, int>::pooling_layer;
 
@@ -12534,7 +12569,8 @@ namespace stagecraft::layers {
 struct max_pooling2d : pooling_layer<max_pooling2d, size_2d> {
   static constexpr std::string_view class_name = "MaxPooling2D";
   static constexpr std::string_view usage =
-      "max_pooling2d{pool_size} or max_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
+      "max_pooling2d{pool_size} or max_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, "
+      ".name = ...}}"sv;
 
   using pooling_layer<max_pooling2d, size_2d>::pooling_layer;
 
@@ -12553,7 +12589,8 @@ namespace stagecraft::layers {
 struct max_pooling3d : pooling3d_layer<max_pooling3d> {
   static constexpr std::string_view class_name = "MaxPooling3D";
   static constexpr std::string_view usage =
-      "max_pooling3d{pool_size} or max_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
+      "max_pooling3d{pool_size} or max_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, "
+      ".name = ...}}"sv;
 
   using pooling3d_layer::pooling3d_layer;
 
@@ -12985,7 +13022,7 @@ namespace stagecraft::layers {
 struct additive_attention : dense_attention<additive_attention, true> {
   static constexpr std::string_view class_name = "AdditiveAttention";
   static constexpr std::string_view usage =
-      "additive_attention{} or additive_attention{{.use_scale = false, .name = ...}}";
+      "additive_attention{} or additive_attention{{.use_scale = false, .name = ...}}"sv;
 
   using dense_attention<additive_attention, true>::dense_attention;
 
@@ -13026,7 +13063,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/attention_layers/attention.
 struct attention : dense_attention<attention, false> {
   static constexpr std::string_view class_name = "Attention";
-  static constexpr std::string_view usage = "attention{} or attention{{.use_scale = true, .name = ...}}";
+  static constexpr std::string_view usage = "attention{} or attention{{.use_scale = true, .name = ...}}"sv;
 
   using dense_attention<attention, false>::dense_attention;
 
@@ -13039,6 +13076,73 @@ struct attention : dense_attention<attention, false> {
 };
 
 }  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/attention/attention_axes.hpp
+// Keras's `attention_axes`: places along some axes of a tensor as one axis, and back.
+
+namespace stagecraft::detail {
+
+constexpr bool is_attended(axis_list const& axes, int axis) {
+  for (int const each : axes)
+    if (each == axis) return true;
+  return false;
+}
+/// The batch, the axes that are not attended, those that are, and the features.
+constexpr axis_list attended_last(operations::extents const& from, axis_list const& axes) {
+  axis_list order(0);
+  for (int axis = 1; axis + 1 < from.rank; ++axis)
+    if (!is_attended(axes, axis)) order.axes[order.count++] = axis;
+  for (int const axis : axes) order.axes[order.count++] = axis;
+  order.axes[order.count++] = from.rank - 1;
+  return order;
+}
+/// (samples, places, features), where what is not attended is samples.
+constexpr operations::tensor as_places(operations::tracer& ops, operations::tensor x, axis_list const& axes) {
+  if (x.rank() == 3) return x;
+  int places = 1;
+  for (int const axis : axes) places *= x.length(axis);
+  int const features = x.length(-1), samples = static_cast<int>(x.shape().size()) / (places * features);
+  return ops.reshape(ops.transpose(x, attended_last(x.shape(), axes)), {samples, places, features});
+}
+/// The inverse: a tensor with the axes of `from`, and features of its own.
+constexpr operations::tensor as_before(operations::tracer& ops, operations::tensor x, operations::extents const& from,
+                                       axis_list const& axes) {
+  if (from.rank == 3) return x;
+  auto const order = attended_last(from, axes);
+  operations::extents moved = from;
+  axis_list back = order;
+  for (int i = 0; i < order.count; ++i) {
+    moved[i] = from[order.axes[i]];
+    back.axes[order.axes[i]] = i;
+  }
+  moved[-1] = x.length(-1);
+  return ops.transpose(ops.reshape(x, moved), back);
+}
+/// (batch, axes that are not attended, heads, those of the query that are, those of the key).
+constexpr operations::extents scores_shape(operations::extents const& query, operations::extents const& key,
+                                           axis_list const& axes, int heads) {
+  operations::extents result{query[0]};
+  auto const order = attended_last(query, axes);
+  for (int i = 1; i + 1 < order.count - axes.count; ++i) result.push_back(query[order.axes[i]]);
+  result.push_back(heads);
+  for (int const axis : axes) result.push_back(query[axis]);
+  for (int const axis : axes) result.push_back(key[axis]);
+  return result;
+}
+/// A mask as (samples, places of the query, places of the key). `scores` is the shape that its scores have; as in
+/// Keras, it may lack axes that are not attended, the last ones first, or have length 1 along any.
+constexpr operations::tensor mask_of_places(operations::tracer& ops, operations::tensor mask,
+                                            operations::extents scores, int attended,
+                                            operations::extents const& places) {
+  scores.erase(scores.rank - 2 * attended - 1);  // the heads
+  operations::extents all = mask.shape();
+  while (all.rank > 2 * attended && all.rank < scores.rank) all.insert(all.rank - 2 * attended, 1);
+  if (all.rank != scores.rank)
+    return ops.error(1070, "has a mask of shape ", mask.shape(), " for scores of ", scores), mask;
+  return ops.reshape(ops.broadcast(ops.reshape(mask, all), scores), places);
+}
+
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/layers/attention/multi_head_attention.hpp
 // Attention with several heads: tf.keras.layers.MultiHeadAttention.
@@ -13055,6 +13159,9 @@ struct multi_head_attention_options {
   bool use_bias = true;
   /// The length of the result's last axis; 0: that of the query's.
   int output_shape = 0;
+  /// The axes whose places see each other: the batch is axis 0, the features are -1 (from the end, Keras counts an axis
+  /// of heads as well). The others are as more samples. None: all but the batch and the features.
+  axis_list attention_axes = axis_list::none();
   /// The values that the kernels begin with.
   initializer kernel_initializer = initializers::glorot_uniform{};
   /// The values that the biases begin with.
@@ -13086,10 +13193,12 @@ struct multi_head_attention_options {
 /// with kernels of their own; the heads side by side are multiplied by a last kernel.
 ///
 /// Inputs: the query, which is the value as well if there is no other; the value; the key, if it is not the value.
-/// Shapes (places, features), (other places, ...). Result: (places, features of the query). Weights, each a kernel and
+/// Shapes (places, features), (other places, ...), where places have one axis or several. Result: (places, features of
+/// the query). Weights, each a kernel and
 /// a bias: query and key (features, num_heads, key_dim), value (features, num_heads, value_dim), attention_output
 /// (num_heads, value_dim, features). Cost: those of the products. Errors: E1001 inputs; E1012 a size below 1; E1013
-/// dropout; E1041 inputs of another rank; E1070 places that differ. Masks: a place of the query that is masked
+/// dropout; E1041 inputs of another rank, or of so many axes that the scores have more than 8, and masks of steps where
+/// places have several axes; E1061 attention_axes; E1070 places that differ. Masks: a place of the query that is masked
 /// sees nothing, and nothing sees such places of the value and the key. Definition: Keras API,
 /// layers/attention_layers/multi_head_attention; Vaswani and others, 2017.
 struct multi_head_attention : layer<multi_head_attention> {
@@ -13098,7 +13207,7 @@ struct multi_head_attention : layer<multi_head_attention> {
   static constexpr std::string_view class_name = "MultiHeadAttention";
   static constexpr std::string_view usage =
       "multi_head_attention{num_heads, key_dim} or multi_head_attention{num_heads, key_dim, {.dropout = 0.1F, .name = "
-      "...}}";
+      "...}}"sv;
 
   int num_heads = 1;
   int key_dim = 1;
@@ -13131,13 +13240,18 @@ struct multi_head_attention : layer<multi_head_attention> {
   constexpr operations::tensor call_masked(operations::tracer& ops, tensor_list in, mask_list const& counts) const {
     std::size_t const given = in.size() - (options.attention_mask ? 1U : 0U);
     auto const query = in[0], value = in[given > 1 ? 1 : 0], key = given > 2 ? in[2] : value;
-    if (!is_possible(ops, in, given)) return query;
+    if (!is_possible(ops, in, given, counts)) return query;
     int const value_dim = options.value_dim == 0 ? key_dim : options.value_dim;
-    auto const q = project(ops, query, "query", key_dim) * rsqrt(ops.full({1}, static_cast<float>(key_dim)));
-    auto const k = project(ops, key, "key", key_dim);
-    auto const v = project(ops, value, "value", value_dim);
+    auto const axes = axes_of(query);
+    auto const of_query = detail::as_places(ops, query, axes);
+    auto const of_key = detail::as_places(ops, key, axes), of_value = detail::as_places(ops, value, axes);
+    auto const q = project(ops, of_query, "query", key_dim) * rsqrt(ops.full({1}, static_cast<float>(key_dim)));
+    auto const k = project(ops, of_key, "key", key_dim);
+    auto const v = project(ops, of_value, "value", value_dim);
     auto scores = ops.matmul(q, k, {.transpose_b = true});  // (batch, heads, places of the query, places of the value)
-    if (auto const seen = seen_by_query(ops, in, given, counts); seen.is_limited()) {
+    auto const scores_shape = detail::scores_shape(query.shape(), key.shape(), axes, num_heads);
+    operations::extents const seen_shape{of_query.length(0), of_query.length(1), of_key.length(1)};
+    if (auto const seen = seen_by_query(ops, in, given, counts, seen_shape, scores_shape); seen.is_limited()) {
       operations::extents of_heads = seen.all().shape();
       if (of_heads.rank == 3) of_heads.insert(1, 1);
       scores = detail::hide(scores, ops.reshape(seen.all(), of_heads));
@@ -13145,28 +13259,70 @@ struct multi_head_attention : layer<multi_head_attention> {
     auto const weights = detail::call_dropout(ops, ops.softmax(scores), options.dropout, scores.shape());
     auto const joined = ops.transpose(ops.matmul(weights, v), {0, 2, 1, 3});
     auto const result = join(ops, joined, options.output_shape == 0 ? query.length(-1) : options.output_shape);
-    return output_count() == 1 ? result : ops.outputs({result, weights});
+    auto const apart = detail::as_before(ops, result, query.shape(), axes);
+    if (output_count() == 1) return apart;
+    return ops.outputs({apart, ops.reshape(weights, scores_shape)});
   }
 
  private:
+  constexpr bool axes_fit(operations::tensor x) const {
+    int before = 0;
+    for (int const axis : options.attention_axes) {
+      int const at = x.shape().has(axis) ? x.shape().from_front(axis) : 0;
+      if (at <= before || at >= x.rank() - 1) return false;
+      before = at;
+    }
+    return true;
+  }
+  constexpr axis_list axes_of(operations::tensor x) const {
+    axis_list axes = axis_list::none();
+    for (int const axis : options.attention_axes) axes.axes[axes.count++] = x.shape().from_front(axis);
+    for (int axis = 1; axis + 1 < x.rank() && options.attention_axes.count == 0; ++axis) axes.axes[axes.count++] = axis;
+    return axes;
+  }
   /// Masks of the inputs, the mask among them, and causality.
   constexpr detail::seen_places seen_by_query(operations::tracer& ops, tensor_list in, std::size_t given,
-                                              mask_list const& counts) const {
+                                              mask_list const& counts, operations::extents const& places,
+                                              operations::extents const& scores) const {
     detail::seen_places seen;
-    if (options.attention_mask) seen.require(stop_gradient(in.back()));
+    if (options.attention_mask) {
+      int const rank = in[0].rank();
+      seen.require(stop_gradient(
+          rank == 3 ? in.back() : detail::mask_of_places(ops, in.back(), scores, scores.rank - rank, places)));
+    }
     seen.require_query(ops, counts[0]);
     seen.require_value(ops, counts[given > 1 ? 1 : 0]);
     if (given > 2) seen.require_value(ops, counts[2]);
-    if (options.use_causal_mask) seen.require_causal(ops, in[0].length(1), in[given > 1 ? 1 : 0].length(1));
+    if (options.use_causal_mask) seen.require_causal(ops, places[1], places[2]);
     return seen;
   }
-  constexpr bool is_possible(operations::tracer& ops, tensor_list in, std::size_t given) const {
-    for (std::size_t i = 0; i < given && i < in.size(); ++i)
-      if (in[i].rank() != 3) return ops.error(1041, "expects inputs of shape (places, features)"), false;
+  constexpr bool is_possible(operations::tracer& ops, tensor_list in, std::size_t given,
+                             mask_list const& counts) const {
     if (given < 1 || given > 3)
-      ops.error(1001, "takes a query, a value and a key", options.attention_mask ? ", and a mask" : "",
-                ", but is called with ", static_cast<int>(in.size()), " tensors");
-    else if (num_heads < 1 || key_dim < 1 || options.value_dim < 0 || options.output_shape < 0)
+      return ops.error(1001, "takes a query, a value and a key", options.attention_mask ? ", and a mask" : "",
+                       ", but is called with ", static_cast<int>(in.size()), " tensors"),
+             false;
+    int const rank = in[0].rank();
+    for (std::size_t i = 0; i < given; ++i)
+      if (in[i].rank() < 3 || in[i].rank() > axis_list::capacity || in[i].rank() != rank)
+        return ops.error(1041, "expects inputs of shape (places, features)"), false;
+    if (!axes_fit(in[0]))
+      return ops.error(1061, "has attention_axes ", options.attention_axes, ", which are not axes of places, in order"),
+             false;
+    auto const axes = axes_of(in[0]);
+    if (rank + axes.count > operations::extents::max_rank)
+      return ops.error(1041, "has scores of ", rank + axes.count, " axes, which are at most ",
+                       operations::extents::max_rank),
+             false;
+    for (std::size_t i = 1; i < given; ++i)
+      for (int axis = 1; axis + 1 < rank; ++axis)
+        if (in[i].length(axis) != in[detail::is_attended(axes, axis) ? 1 : 0].length(axis))
+          return ops.error(1070, "has inputs whose places differ along axis ", axis), false;
+    bool is_masked = options.use_causal_mask && axes.count > 1;
+    for (int i = 0; i < masked_inputs; ++i) is_masked |= counts[static_cast<std::size_t>(i)].list != nullptr;
+    if (is_masked && rank > 3)
+      return ops.error(1041, "knows masks of steps, and an order, of places along one axis only"), false;
+    if (num_heads < 1 || key_dim < 1 || options.value_dim < 0 || options.output_shape < 0)
       ops.error(1012, "has ", num_heads, " heads of length ", key_dim, "; all lengths must be at least 1");
     else if (!(options.dropout >= 0.0F && options.dropout < 1.0F))
       ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
@@ -13257,7 +13413,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
   static constexpr std::string_view class_name = "DepthwiseConv2D";
   static constexpr std::string_view usage =
       "depthwise_conv2d{kernel_size}, depthwise_conv2d{kernel_size, activation} or depthwise_conv2d{kernel_size, "
-      "activation, {.strides = 2, ...}}";
+      "activation, {.strides = 2, ...}}"sv;
 
   using arguments = argument_list<&depthwise_conv2d::kernel_size, &depthwise_conv2d::activation>;
 
@@ -13316,7 +13472,7 @@ namespace stagecraft::layers {
 struct activation : layer<activation> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Activation";
-  static constexpr std::string_view usage = "activation{sc::relu}";
+  static constexpr std::string_view usage = "activation{sc::relu}"sv;
 
   stagecraft::activation function = linear;
   using arguments = argument_list<&activation::function>;
@@ -13370,7 +13526,8 @@ struct capture_upstream_gradients_options {
 struct capture_upstream_gradients : option_layer<capture_upstream_gradients, capture_upstream_gradients_options> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "CaptureUpstreamGradients";
-  static constexpr std::string_view usage = "capture_upstream_gradients{} or capture_upstream_gradients{{.name = ...}}";
+  static constexpr std::string_view usage =
+      "capture_upstream_gradients{} or capture_upstream_gradients{{.name = ...}}"sv;
 
   using option_layer::option_layer;
 
@@ -13426,7 +13583,7 @@ struct dense : layer<dense> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dense";
   static constexpr std::string_view usage =
-      "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
+      "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}"sv;
 
   /// Whether kernels of its own carry out its steps.
   static constexpr bool has_kernel = true;
@@ -13477,6 +13634,234 @@ struct dense : layer<dense> {
     if (options.use_bias)
       y += ops.weight(parameter::with("bias", {units}, options.bias_initializer, options.bias_regularizer,
                                       options.bias_constraint));
+    return activation(y);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/core/einsum_equation.hpp
+// What an equation such as "abc,cd->abd" says of an input and a kernel: einsum_dense.
+
+namespace stagecraft::detail {
+
+/// The axes of input, kernel and output as one letter each, where digits stand for those of an ellipsis. It exists
+/// while the compiler traces a layer. Extents: operations::extents; a template, so that programs without such a layer
+/// do not compile its functions.
+template <class Extents>
+class einsum_equation {
+ public:
+  fixed_name input, kernel, output;
+  std::string_view problem;  ///< what is wrong; empty: nothing
+
+  constexpr einsum_equation(std::string_view equation, std::string_view bias_axes, Extents const& of_input,
+                            shape const& of_output) {
+    split(equation);
+    int const elided = of_input.rank - static_cast<int>(input.view().size()) + (has_ellipsis() ? 1 : 0);
+    if (!problem.empty()) return;
+    if (elided < 0 || elided > 9 || (!has_ellipsis() && elided != 0)) {
+      problem = "the input has another number of axes";
+      return;
+    }
+    if (has_ellipsis()) trailing_ = input.view().front() == ellipsis ? 0 : elided;
+    bool const leads = has_ellipsis() && trailing_ == 0;
+    expand(input, elided);
+    expand(output, elided);
+    for (int axis = 0; axis < of_input.rank; ++axis) lengths_[index(input.view()[at(axis)])] = of_input[axis];
+    find_problem(bias_axes);
+    if (problem.empty()) take_output(of_output, leads && elided > 1 ? elided : 1);
+  }
+
+  [[nodiscard]] constexpr int length(char axis) const { return lengths_[index(axis)]; }
+
+  /// Sums of products: the axes of both operands, then those of the input alone, then those of the kernel alone.
+  constexpr auto multiply(auto& ops, auto x, auto weights) const {
+    fixed_name shared, rows, summed, columns, alone;
+    for (char const axis : input.view().substr(1))
+      (!has(kernel, axis) ? (has(output, axis) ? rows : alone) : has(output, axis) ? shared : summed).append(axis);
+    for (char const axis : kernel.view())
+      if (!has(input, axis)) columns.append(axis);
+    char const batch = input.view().front();
+    for (char const axis : alone.view()) x = ops.sum(x, static_cast<int>(input.view().find(axis)));
+    x = ops.transpose(x, order_of(input, {fixed_name().append(batch), shared, rows, summed, alone}));
+    weights = ops.transpose(weights, order_of(kernel, {shared, summed, columns}));
+    int const samples = length(batch), groups = size(shared), places = size(rows), terms = size(summed);
+    bool const is_one = shared.empty();
+    x = ops.reshape(
+        x, is_one ? operations::extents{samples * places, terms} : operations::extents{samples, groups, places, terms});
+    weights = ops.reshape(weights, is_one ? operations::extents{terms, size(columns)}
+                                          : operations::extents{groups, terms, size(columns)});
+    auto const product = ops.matmul(x, weights);
+    fixed_name const found = fixed_name().append(batch).append(shared).append(rows).append(columns);
+    operations::extents all;
+    for (char const axis : found.view()) all.push_back(length(axis));
+    return ops.transpose(ops.reshape(product, all), order_of(found, {output}));
+  }
+
+  /// Of the axes of the output from the first that has one on, 1 along those that have none.
+  [[nodiscard]] constexpr shape bias_shape(std::string_view bias_axes) const {
+    shape result;
+    for (char const axis : output.view())
+      if (bool const differs = bias_axes.find(axis) != bias_axes.npos; differs || result.rank() > 0)
+        result.push_back(differs ? length(axis) : 1);
+    return result;
+  }
+
+ private:
+  static constexpr char ellipsis = '.';
+  static constexpr std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
+  static constexpr int index(char axis) { return static_cast<unsigned char>(axis) % 128; }
+  static constexpr bool has(fixed_name const& axes, char axis) { return axes.view().find(axis) != axes.view().npos; }
+  [[nodiscard]] constexpr bool has_ellipsis() const { return has(input, ellipsis); }
+  [[nodiscard]] constexpr int size(fixed_name const& axes) const {
+    int product = 1;
+    for (char const axis : axes.view()) product *= length(axis);
+    return product;
+  }
+  static constexpr axis_list order_of(fixed_name const& from, std::initializer_list<fixed_name> to) {
+    axis_list order = axis_list::none();
+    for (auto const& part : to)
+      for (char const axis : part.view())
+        if (order.count < axis_list::capacity) order.axes[order.count++] = static_cast<int>(from.view().find(axis));
+    return order;
+  }
+
+  constexpr void split(std::string_view equation) {
+    fixed_name* const parts[]{&input, &kernel, &output};
+    int part = 0;
+    while (!equation.empty()) {
+      char const next = equation.front();
+      bool const is_letter = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
+      std::size_t taken = 1;
+      if (equation.starts_with("...")) {
+        parts[part]->append(ellipsis);
+        taken = 3;
+      } else if (part == 1 ? equation.starts_with("->") : part == 0 && next == ',') {
+        taken = part == 1 ? 2 : 1;
+        ++part;
+      } else if (is_letter && !has(*parts[part], next)) {
+        parts[part]->append(next);
+      } else {
+        break;
+      }
+      equation.remove_prefix(taken);
+    }
+    bool const both = has(input, ellipsis) == has(output, ellipsis) && !has(kernel, ellipsis);
+    bool const same_side =
+        both && (!has(input, ellipsis) || (input.view().front() == ellipsis && output.view().front() == ellipsis) ||
+                 (input.view().back() == ellipsis && output.view().back() == ellipsis));
+    if (!equation.empty() || part != 2 || kernel.empty() || output.empty() || !same_side)
+      problem = "it is like \"ab,bc->ac\", \"...b,bc->...c\" or \"ab...,bc->ac...\", and has no letter twice";
+  }
+  static constexpr void expand(fixed_name& axes, int elided) {
+    fixed_name all;
+    for (char const axis : axes.view())
+      if (axis != ellipsis)
+        all.append(axis);
+      else
+        for (int i = 0; i < elided; ++i) all.append(static_cast<char>('0' + i));
+    axes = all;
+  }
+  constexpr void find_problem(std::string_view bias_axes) {
+    for (char const axis : kernel.view())
+      if (!has(input, axis) && !has(output, axis)) problem = "an axis of the kernel is in neither input nor output";
+    for (char const axis : output.view())
+      if (!has(input, axis) && !has(kernel, axis)) problem = "an axis of the output is in neither input nor kernel";
+    for (char const axis : bias_axes)
+      if (!has(output, axis)) problem = "an axis of the bias is not one of the output";
+    if (problem.empty() &&
+        (output.empty() || output.view().front() != input.view().front() || has(kernel, input.view().front())))
+      problem = "the first axis of input and output is the batch, which the kernel has not";
+    if (problem.empty() && bias_axes.find(input.view().front()) != bias_axes.npos)
+      problem = "the batch is no axis of the bias";
+  }
+  /// Lengths from output_shape, which leaves out the `first` axes in front, and those of an ellipsis at the end.
+  constexpr void take_output(shape const& of_output, int first) {
+    auto const axes = output.view().substr(at(first));
+    if (of_output.rank() != static_cast<int>(axes.size()) - trailing_) {
+      problem = "output_shape has another number of axes";
+      return;
+    }
+    for (int i = 0; i < of_output.rank(); ++i) {
+      int& known = lengths_[index(axes[at(i)])];
+      if (of_output[i] != -1 && known != 0 && known != of_output[i])
+        problem = "output_shape says another length than the input";
+      if (of_output[i] > 0) known = of_output[i];
+      if (known == 0) problem = "output_shape has no length for an axis of the kernel";
+    }
+  }
+
+  int lengths_[128]{};
+  int trailing_ = 0;  ///< axes of an ellipsis at the end
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/layers/core/einsum_dense.hpp
+// A dense layer whose sums an equation describes: tf.keras.layers.experimental.EinsumDense.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of EinsumDense behind the activation.
+struct einsum_dense_options {
+  fixed_name bias_axes = {};  ///< the letters of the output along which the bias differs; empty: there is no bias
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
+  regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
+  regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
+  constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = activation(einsum(equation, input, kernel) + bias): `einsum_dense{"abc,cd->abd", {12, 64}}`, where each
+/// letter is an axis, the first one the batch. "...b,bc->...c" leaves the axes in front as they are, and
+/// "ab...,bc->ac..." those behind; `output_shape` has the other axes of the output, without the batch, and -1 (Keras's
+/// None) for those of the input.
+///
+/// Weights: kernel, of the axes that the equation gives it, and, with `bias_axes`, bias. Cost: a product. Errors:
+/// E1001; E1124 an equation that is none, or does not fit the input and `output_shape`. Definition: Keras API,
+/// layers/experimental/EinsumDense.
+struct einsum_dense : argument_layer<einsum_dense, einsum_dense_options> {
+  static constexpr std::string_view class_name = "EinsumDense";
+  static constexpr std::string_view usage =
+      "einsum_dense{\"ab,bc->ac\", 64} or einsum_dense{\"abc,cd->abd\", {12, 64}, sc::relu, {.bias_axes = \"d\"}}"sv;
+
+  fixed_name equation;
+  shape output_shape;
+  stagecraft::activation activation = linear;
+  using arguments = argument_list<&einsum_dense::equation, &einsum_dense::output_shape, &einsum_dense::activation>;
+
+  constexpr einsum_dense(std::string_view equation_, shape const& output_shape_,
+                         einsum_dense_options const& options_ = {})
+      : argument_layer(with{}, options_), equation(equation_), output_shape(output_shape_) {}
+  // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
+  template <std::convertible_to<stagecraft::activation> Activation>
+  constexpr einsum_dense(std::string_view equation_, shape const& output_shape_, Activation activation_,
+                         einsum_dense_options const& options_ = {})
+      : argument_layer(with{}, options_), equation(equation_), output_shape(output_shape_), activation(activation_) {}
+  using argument_layer::argument_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    detail::einsum_equation const of(equation.view(), options.bias_axes.view(), x.shape(), output_shape);
+    if (!of.problem.empty())
+      return ops.error(1124, "has the equation '", equation, "' for an input of shape ", detail::sample_shape(x), ": ",
+                       of.problem),
+             x;
+    shape lengths;
+    for (char const axis : of.kernel.view()) lengths.push_back(of.length(axis));
+    auto const kernel = ops.weight(parameter::with("kernel", lengths, options.kernel_initializer,
+                                                   options.kernel_regularizer, options.kernel_constraint));
+    auto y = of.multiply(ops, x, kernel);
+    if (!options.bias_axes.empty())
+      y += ops.weight(parameter::with("bias", of.bias_shape(options.bias_axes.view()), options.bias_initializer,
+                                      options.bias_regularizer, options.bias_constraint));
     return activation(y);
   }
 };
@@ -13541,7 +13926,7 @@ struct masking_options {
 struct masking : layer<masking> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Masking";
-  static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}";
+  static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}"sv;
 
   masking_options options;
 
@@ -13636,7 +14021,7 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
   static constexpr std::string_view class_name = "SerialDense";
   static constexpr std::string_view usage =
       "serial_dense{units, factor, sc::serialization_dimension::kernel_rows} or serial_dense{units, factor, "
-      "sc::serialization_dimension::kernel_rows, {.activation = sc::relu, .name = ...}}";
+      "sc::serialization_dimension::kernel_rows, {.activation = sc::relu, .name = ...}}"sv;
 
   int units = 1, serialization_factor = 1;
   stagecraft::serialization_dimension serialization_dimension = serialization_dimension::kernel_rows;
@@ -14103,7 +14488,7 @@ struct locally_connected1d : locally_connected_layer<locally_connected1d, int> {
   static constexpr std::string_view class_name = "LocallyConnected1D";
   static constexpr std::string_view usage =
       "locally_connected1d{filters, kernel_size}, locally_connected1d{filters, kernel_size, activation} or "
-      "locally_connected1d{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "locally_connected1d{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using locally_connected_layer::locally_connected_layer;
 };
@@ -14123,7 +14508,7 @@ struct locally_connected2d : locally_connected_layer<locally_connected2d, size_2
   static constexpr std::string_view class_name = "LocallyConnected2D";
   static constexpr std::string_view usage =
       "locally_connected2d{filters, kernel_size}, locally_connected2d{filters, kernel_size, activation} or "
-      "locally_connected2d{filters, kernel_size, activation, {.strides = 2, ...}}";
+      "locally_connected2d{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
 
   using locally_connected_layer::locally_connected_layer;
 };
@@ -14218,7 +14603,7 @@ namespace stagecraft::layers {
 struct concatenate : layer<concatenate> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Concatenate";
-  static constexpr std::string_view usage = "concatenate{} or concatenate{axis}";
+  static constexpr std::string_view usage = "concatenate{} or concatenate{axis}"sv;
   static constexpr int least_inputs = 2, most_inputs = 16;
 
   int axis = -1;
@@ -14285,7 +14670,7 @@ struct dot_options {
 /// E1074 axes that do not fit. Definition: Keras API, layers/merging_layers/dot.
 struct dot : argument_layer<dot, dot_options> {
   static constexpr std::string_view class_name = "Dot";
-  static constexpr std::string_view usage = "dot{axis}, dot{{1, 2}} or dot{axis, {.normalize = true, .name = ...}}";
+  static constexpr std::string_view usage = "dot{axis}, dot{{1, 2}} or dot{axis, {.normalize = true, .name = ...}}"sv;
 
   axis_list axes = 1;
   using arguments = argument_list<&dot::axes>;
@@ -14460,7 +14845,7 @@ struct batch_normalization : layer<batch_normalization> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "BatchNormalization";
   static constexpr std::string_view usage =
-      "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
+      "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}"sv;
 
   /// Whether kernels of its own carry out its steps.
   static constexpr bool has_kernel = true;
@@ -14603,7 +14988,7 @@ struct group_normalization : layer<group_normalization> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GroupNormalization";
   static constexpr std::string_view usage =
-      "group_normalization{}, group_normalization{groups} or group_normalization{{.groups = 8, .name = ...}}";
+      "group_normalization{}, group_normalization{groups} or group_normalization{{.groups = 8, .name = ...}}"sv;
 
   group_normalization_options options;
 
@@ -14700,7 +15085,7 @@ struct instance_normalization : option_layer<instance_normalization, instance_no
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "InstanceNormalization";
   static constexpr std::string_view usage =
-      "instance_normalization{} or instance_normalization{{.epsilon = 1e-5F, .name = ...}}";
+      "instance_normalization{} or instance_normalization{{.epsilon = 1e-5F, .name = ...}}"sv;
 
   using option_layer::option_layer;
 
@@ -14763,7 +15148,7 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "LayerNormalization";
   static constexpr std::string_view usage =
-      "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
+      "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}"sv;
 
   /// Whether kernels of its own carry out its steps.
   static constexpr bool has_kernel = true;
@@ -14848,7 +15233,8 @@ struct unit_normalization_options {
 struct unit_normalization : option_layer<unit_normalization, unit_normalization_options> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "UnitNormalization";
-  static constexpr std::string_view usage = "unit_normalization{} or unit_normalization{{.axis = {1, 2}, .name = ...}}";
+  static constexpr std::string_view usage =
+      "unit_normalization{} or unit_normalization{{.axis = {1, 2}, .name = ...}}"sv;
 
   using option_layer::option_layer;
 
@@ -14898,7 +15284,7 @@ struct category_encoding_options {
 struct category_encoding : argument_layer<category_encoding, category_encoding_options> {
   static constexpr std::string_view class_name = "CategoryEncoding";
   static constexpr std::string_view usage =
-      "category_encoding{num_tokens} or category_encoding{num_tokens, {.output_mode = sc::output_mode::one_hot}}";
+      "category_encoding{num_tokens} or category_encoding{num_tokens, {.output_mode = sc::output_mode::one_hot}}"sv;
   static constexpr int least_inputs = 1, most_inputs = 2;
 
   int num_tokens = 1;
@@ -14942,7 +15328,7 @@ namespace stagecraft::layers {
 /// layers/preprocessing_layers/image_preprocessing/center_crop.
 struct center_crop : layer<center_crop> {
   static constexpr std::string_view class_name = "CenterCrop";
-  static constexpr std::string_view usage = "center_crop{height, width}";
+  static constexpr std::string_view usage = "center_crop{height, width}"sv;
 
   int height = 1, width = 1;
   using arguments = argument_list<&center_crop::height, &center_crop::width>;
@@ -14979,7 +15365,7 @@ struct center_crop : layer<center_crop> {
 
 namespace stagecraft {
 
-/// Up to 32 numbers as an option: `0.5` or `{0, 0.5, 1}`.
+/// Up to 32 numbers as an option: `0.5` or `{0, 0.5, 1}`. What takes one reports more: E1075, E1102.
 struct number_list {
   static constexpr int capacity = 32;
 
@@ -14988,9 +15374,11 @@ struct number_list {
 
   constexpr number_list() = default;
   template <class... Numbers>
-    requires(sizeof...(Numbers) >= 1 && sizeof...(Numbers) <= capacity && (std::is_arithmetic_v<Numbers> && ...))
-  constexpr explicit(false) number_list(Numbers... number)
-      : numbers{static_cast<float>(number)...}, count(sizeof...(Numbers)) {}
+    requires(sizeof...(Numbers) >= 1 && (std::is_arithmetic_v<Numbers> && ...))
+  constexpr explicit(false) number_list(Numbers... number) {
+    float const given[]{static_cast<float>(number)...};
+    for (float const each : given) append(each);
+  }
 
   /// `count` says how many there should be, also where that is more than there is room for.
   constexpr void append(float number) noexcept {
@@ -15014,6 +15402,8 @@ struct number_list {
     for (int i = 0; i < kept(); ++i) each[i] = ops.full({1}, numbers[i]);
     return ops.concatenate(tracing::array_view(each, static_cast<std::size_t>(kept())));
   }
+  /// Whether there are more than there is room for.
+  [[nodiscard]] constexpr bool is_too_long() const noexcept { return count > capacity; }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
   [[nodiscard]] constexpr float const* end() const noexcept { return numbers + kept(); }
@@ -15029,7 +15419,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Discretization.
 struct discretization_options {
-  number_list bin_boundaries = {};  ///< where ranges begin, in ascending order
+  number_list bin_boundaries = {};  ///< where ranges begin, in ascending order; up to 32
   int num_bins = 0;       ///< or how many ranges there are, whose boundaries are a weight: see adapt of a trainer
   float epsilon = 0.01F;  ///< how exactly adapt follows the data; smaller is more exact and slower
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -15043,17 +15433,19 @@ struct discretization_options {
 ///
 /// Shape unchanged; whole numbers as floats, which embedding and category_encoding take. Weights: with `num_bins`
 /// bin_boundaries (num_bins - 1), which training does not change; `trainer.adapt<"name">(data)` makes them. Cost: 2
-/// FLOPs for each element and boundary. Errors: E1001; E1075 without boundaries, if they do not ascend, or if both are
-/// given. Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
+/// FLOPs for each element and boundary. Errors: E1001; E1075 without boundaries, if they do not ascend or are more than
+/// 32, or if both are given. Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
 struct discretization : option_layer<discretization, discretization_options> {
   static constexpr std::string_view class_name = "Discretization";
   static constexpr std::string_view usage =
-      "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}";
+      "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}"sv;
 
   using option_layer::option_layer;
 
   constexpr auto call(auto& ops, auto x) const {
     auto const& bounds = options.bin_boundaries;
+    if (bounds.is_too_long())
+      return ops.error(1075, "has ", bounds.count, " bin_boundaries, which are at most ", number_list::capacity), x;
     for (int i = 1; i < bounds.count; ++i)
       if (!(bounds.numbers[i - 1] < bounds.numbers[i]))
         return ops.error(1075, "has bin_boundaries that do not ascend, at number ", i), x;
@@ -15102,12 +15494,12 @@ struct normalization_options {
 ///
 /// Shape unchanged. Weights, if `mean` is not given: mean, variance, both of the lengths of the axes, and count (),
 /// which training does not change: `trainer.adapt<"name">(data)` makes them. Cost: 2 FLOPs per element. Errors: E1001;
-/// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, or of another
-/// length. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
+/// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, of another
+/// length, or of more than 32 numbers. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
 struct normalization : option_layer<normalization, normalization_options> {
   static constexpr std::string_view class_name = "Normalization";
   static constexpr std::string_view usage =
-      "normalization{}, normalization{{.axis = {1, 2}}} or normalization{{.mean = 3, .variance = 2, .name = ...}}";
+      "normalization{}, normalization{{.axis = {1, 2}}} or normalization{{.mean = 3, .variance = 2, .name = ...}}"sv;
 
   using option_layer::option_layer;
 
@@ -15134,6 +15526,10 @@ struct normalization : option_layer<normalization, normalization_options> {
     }
     shape lengths;
     for (int const axis : ascending_axes(x.rank())) lengths.push_back(aligned[axis]);
+    if (options.mean.is_too_long() || options.variance.is_too_long())
+      return ops.error(1075, "has a mean of ", options.mean.count, " and a variance of ", options.variance.count,
+                       " numbers, which are at most ", number_list::capacity),
+             x;
     auto const fits = [&](number_list const& given) { return given.count == 1 || given.count == lengths.size(); };
     if (!options.mean.empty() || !options.variance.empty()) {
       if (!fits(options.mean) || !fits(options.variance))
@@ -15209,7 +15605,8 @@ struct random_contrast_options {
 /// layers/preprocessing_layers/image_augmentation/random_contrast.
 struct random_contrast : argument_layer<random_contrast, random_contrast_options> {
   static constexpr std::string_view class_name = "RandomContrast";
-  static constexpr std::string_view usage = "random_contrast{factor} or random_contrast{{0.1, 0.2}, {.seed = 3, ...}}";
+  static constexpr std::string_view usage =
+      "random_contrast{factor} or random_contrast{{0.1, 0.2}, {.seed = 3, ...}}"sv;
 
   factor_range factor;
   using arguments = argument_list<&random_contrast::factor>;
@@ -15262,6 +15659,9 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Resizing behind the sizes.
 struct resizing_options {
   stagecraft::interpolation interpolation = interpolation::bilinear;  ///< how pixels follow from those of the input
+  /// Whether the largest part in the middle that has the sides of the new size is taken first, so that nothing is
+  /// stretched.
+  bool crop_to_aspect_ratio = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -15278,7 +15678,8 @@ struct resizing_options {
 struct resizing : argument_layer<resizing, resizing_options> {
   static constexpr std::string_view class_name = "Resizing";
   static constexpr std::string_view usage =
-      "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name = ...}}";
+      "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name "
+      "= ...}}"sv;
 
   int height = 1, width = 1;
   using arguments = argument_list<&resizing::height, &resizing::width>;
@@ -15293,6 +15694,10 @@ struct resizing : argument_layer<resizing, resizing_options> {
              x;
     if (height < 1 || width < 1)
       return ops.error(1012, "resizes to ", height, " by ", width, "; both are at least 1"), x;
+    if (options.crop_to_aspect_ratio) {
+      long long const rows = x.length(1), columns = x.length(2);
+      x = middle(ops, middle(ops, x, 1, columns * height / width), 2, rows * width / height);
+    }
     int const batch = x.length(0), columns = x.length(2), channels = x.length(3);
     auto const tall =
         ops.matmul(shares(ops, x.length(1), height), ops.reshape(x, {batch, x.length(1), columns * channels}));
@@ -15301,6 +15706,11 @@ struct resizing : argument_layer<resizing, resizing_options> {
   }
 
  private:
+  /// At most `wanted` places of an axis.
+  static constexpr auto middle(auto& ops, auto x, int axis, long long wanted) {
+    int const length = x.length(axis), count = wanted < 1 ? 1 : wanted < length ? static_cast<int>(wanted) : length;
+    return ops.slice(x, axis, (length - count) / 2, count);
+  }
   /// What share of each of `to` places each of `from` places has: (to, from).
   constexpr auto shares(auto& ops, int from, int to) const {
     float const scale = static_cast<float>(from) / static_cast<float>(to);
@@ -15366,7 +15776,7 @@ struct random_crop_options {
 struct random_crop : argument_layer<random_crop, random_crop_options> {
   static constexpr std::string_view class_name = "RandomCrop";
   static constexpr std::string_view usage =
-      "random_crop{height, width} or random_crop{height, width, {.seed = 3, ...}}";
+      "random_crop{height, width} or random_crop{height, width, {.seed = 3, ...}}"sv;
 
   int height = 1, width = 1;
   using arguments = argument_list<&random_crop::height, &random_crop::width>;
@@ -15433,7 +15843,7 @@ struct random_flip_options {
 struct random_flip : option_layer<random_flip, random_flip_options> {
   static constexpr std::string_view class_name = "RandomFlip";
   static constexpr std::string_view usage =
-      "random_flip{} or random_flip{{.mode = sc::flip_mode::horizontal, .seed = 3, .name = ...}}";
+      "random_flip{} or random_flip{{.mode = sc::flip_mode::horizontal, .seed = 3, .name = ...}}"sv;
 
   using option_layer::option_layer;
 
@@ -15583,7 +15993,8 @@ namespace stagecraft::layers {
 /// see random_warp_layer. Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_rotation.
 struct random_rotation : random_warp_layer<random_rotation> {
   static constexpr std::string_view class_name = "RandomRotation";
-  static constexpr std::string_view usage = "random_rotation{factor} or random_rotation{{-0.1, 0.2}, {.seed = 3, ...}}";
+  static constexpr std::string_view usage =
+      "random_rotation{factor} or random_rotation{{-0.1, 0.2}, {.seed = 3, ...}}"sv;
 
   factor_range factor;
   using arguments = argument_list<&random_rotation::factor>;
@@ -15615,7 +16026,7 @@ namespace stagecraft::layers {
 struct random_translation : random_warp_layer<random_translation> {
   static constexpr std::string_view class_name = "RandomTranslation";
   static constexpr std::string_view usage =
-      "random_translation{height_factor, width_factor} or random_translation{0.1, {-0.2, 0.3}, {.seed = 3, ...}}";
+      "random_translation{height_factor, width_factor} or random_translation{0.1, {-0.2, 0.3}, {.seed = 3, ...}}"sv;
 
   factor_range height_factor, width_factor;
   using arguments = argument_list<&random_translation::height_factor, &random_translation::width_factor>;
@@ -15648,7 +16059,8 @@ namespace stagecraft::layers {
 struct random_zoom : random_warp_layer<random_zoom> {
   static constexpr std::string_view class_name = "RandomZoom";
   static constexpr std::string_view usage =
-      "random_zoom{height_factor}, random_zoom{height_factor, width_factor} or random_zoom{0.1, 0.2, {.seed = 3, ...}}";
+      "random_zoom{height_factor}, random_zoom{height_factor, width_factor} or random_zoom{0.1, 0.2, {.seed = "
+      "3, ...}}"sv;
 
   factor_range height_factor, width_factor;
   bool keeps_shapes = true;  ///< one number for both axes
@@ -15696,7 +16108,7 @@ struct rescaling_options {
 struct rescaling : argument_layer<rescaling, rescaling_options> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Rescaling";
-  static constexpr std::string_view usage = "rescaling{scale} or rescaling{scale, {.offset = -1, .name = ...}}";
+  static constexpr std::string_view usage = "rescaling{scale} or rescaling{scale, {.offset = -1, .name = ...}}"sv;
 
   float scale = 1;
   using arguments = argument_list<&rescaling::scale>;
@@ -15735,7 +16147,7 @@ struct activity_regularization : option_layer<activity_regularization, activity_
   static constexpr bool is_view = true;
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
   static constexpr std::string_view class_name = "ActivityRegularization";
-  static constexpr std::string_view usage = "activity_regularization{{.l1 = 0.01, .l2 = 0.01, .name = ...}}";
+  static constexpr std::string_view usage = "activity_regularization{{.l1 = 0.01, .l2 = 0.01, .name = ...}}"sv;
 
   using option_layer::option_layer;
 
@@ -15793,24 +16205,58 @@ struct noise_layer : layer<Derived> {
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/layers/regularization/noise_shape.hpp
+// Keras's `noise_shape`, the argument of dropout and alpha_dropout, without the samples.
+
+namespace stagecraft::detail {
+
+/// Whether noise of this shape can be repeated to that of an input; an empty one always.
+constexpr bool noise_fits(auto const& x, shape const& noise) {
+  if (noise.rank() == 0) return true;
+  bool fits = x.rank() == noise.rank() + 1;
+  for (int axis = 0; fits && axis < noise.rank(); ++axis) fits = noise[axis] == 1 || noise[axis] == x.shape()[axis + 1];
+  return fits;
+}
+/// The shape that is drawn for an input, with its batch.
+constexpr auto noise_of(auto const& x, shape const& noise) {
+  auto of = x.shape();
+  for (int axis = 0; axis < noise.rank(); ++axis) of[axis + 1] = noise[axis];
+  return of;
+}
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/layers/regularization/alpha_dropout.hpp
 // A dropout that keeps mean and variance, for networks with selu: tf.keras.layers.AlphaDropout.
 
 namespace stagecraft::layers {
 
 /// While training, each element is with probability `rate` what selu gives far below 0; then all are scaled and shifted
-/// so that inputs of mean 0 and variance 1 keep these; see noise_layer.
+/// so that inputs of mean 0 and variance 1 keep these; see noise_layer. A noise_shape is that of dropout (E1013).
 /// Definition: Keras API, layers/regularization_layers/alpha_dropout; Klambauer and others, 2017.
 struct alpha_dropout : noise_layer<alpha_dropout, 1> {
   static constexpr std::string_view class_name = "AlphaDropout";
-  static constexpr std::string_view usage = "alpha_dropout{rate} or alpha_dropout{rate, seed}";
+  static constexpr std::string_view usage =
+      "alpha_dropout{rate}, alpha_dropout{rate, seed} or "
+      "alpha_dropout{rate, sc::shape{1, 1, 1}}"sv;
+
+  /// Keras's option without the samples: for each axis its length, or 1 where elements are dropped together. Empty:
+  /// each element by itself.
+  shape noise_shape = {};
+  using arguments = argument_list<&alpha_dropout::amount, &alpha_dropout::noise_shape>;
 
   using noise_layer<alpha_dropout, 1>::noise_layer;
+  constexpr alpha_dropout(double rate, shape const& noise_shape_, std::uint64_t seed_ = 0)
+      : noise_layer(rate, seed_), noise_shape(noise_shape_) {}
 
   constexpr auto noisy(auto& ops, auto x) const {
     constexpr float lowest = -1.6732632423543772F * 1.0507009873554805F;
+    if (!detail::noise_fits(x, noise_shape))
+      return ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
+                       detail::sample_shape(x), " has, each of them the input's or 1"),
+             x;
     auto const scale = rsqrt(ops.full({1}, (1 - amount) * (1 + amount * lowest * lowest)));
-    auto const drawn = ops.uniform(x.shape(), seed);
+    auto const drawn = ops.uniform(detail::noise_of(x, noise_shape), seed);
     return (where(drawn >= amount, x, lowest) - lowest * amount) * scale;
   }
 };
@@ -15832,7 +16278,7 @@ namespace stagecraft::layers {
 struct dropout : layer<dropout> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dropout";
-  static constexpr std::string_view usage = "dropout{rate}, dropout{rate, seed} or dropout{rate, sc::shape{1, 1, 1}}";
+  static constexpr std::string_view usage = "dropout{rate}, dropout{rate, seed} or dropout{rate, sc::shape{1, 1, 1}}"sv;
 
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
 
@@ -15867,25 +16313,12 @@ struct dropout : layer<dropout> {
       ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
     else if (!(rate >= 0.0F && rate < 1.0F))
       ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
-    else if (!noise_fits(x))
+    else if (!detail::noise_fits(x, noise_shape))
       ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
                 detail::sample_shape(x), " has, each of them the input's or 1");
     else if (ops.training() && rate > 0.0F)
-      return ops.dropout(x, noise_of(x), rate, seed);
+      return ops.dropout(x, detail::noise_of(x, noise_shape), rate, seed);
     return x;
-  }
-
-  constexpr bool noise_fits(auto const& x) const {
-    if (noise_shape.rank() == 0) return true;
-    bool fits = x.rank() == noise_shape.rank() + 1;
-    for (int axis = 0; fits && axis < noise_shape.rank(); ++axis)
-      fits = noise_shape[axis] == 1 || noise_shape[axis] == x.shape()[axis + 1];
-    return fits;
-  }
-  constexpr auto noise_of(auto const& x) const {
-    auto of = x.shape();
-    for (int axis = 0; axis < noise_shape.rank(); ++axis) of[axis + 1] = noise_shape[axis];
-    return of;
   }
 };
 
@@ -15901,7 +16334,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/gaussian_dropout; Srivastava and others, 2014.
 struct gaussian_dropout : noise_layer<gaussian_dropout, 1> {
   static constexpr std::string_view class_name = "GaussianDropout";
-  static constexpr std::string_view usage = "gaussian_dropout{rate} or gaussian_dropout{rate, seed}";
+  static constexpr std::string_view usage = "gaussian_dropout{rate} or gaussian_dropout{rate, seed}"sv;
 
   using noise_layer<gaussian_dropout, 1>::noise_layer;
 
@@ -15922,7 +16355,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/gaussian_noise.
 struct gaussian_noise : noise_layer<gaussian_noise, 1000000> {
   static constexpr std::string_view class_name = "GaussianNoise";
-  static constexpr std::string_view usage = "gaussian_noise{stddev} or gaussian_noise{stddev, seed}";
+  static constexpr std::string_view usage = "gaussian_noise{stddev} or gaussian_noise{stddev, seed}"sv;
 
   using noise_layer<gaussian_noise, 1000000>::noise_layer;
 
@@ -15999,7 +16432,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/spatial_dropout1d.
 struct spatial_dropout1d : spatial_dropout_layer<spatial_dropout1d, 2> {
   static constexpr std::string_view class_name = "SpatialDropout1D";
-  static constexpr std::string_view usage = "spatial_dropout1d{rate} or spatial_dropout1d{rate, seed}";
+  static constexpr std::string_view usage = "spatial_dropout1d{rate} or spatial_dropout1d{rate, seed}"sv;
 
   using spatial_dropout_layer<spatial_dropout1d, 2>::spatial_dropout_layer;
 };
@@ -16015,7 +16448,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/spatial_dropout2d.
 struct spatial_dropout2d : spatial_dropout_layer<spatial_dropout2d, 3> {
   static constexpr std::string_view class_name = "SpatialDropout2D";
-  static constexpr std::string_view usage = "spatial_dropout2d{rate} or spatial_dropout2d{rate, seed}";
+  static constexpr std::string_view usage = "spatial_dropout2d{rate} or spatial_dropout2d{rate, seed}"sv;
 
   using spatial_dropout_layer<spatial_dropout2d, 3>::spatial_dropout_layer;
 };
@@ -16031,7 +16464,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/regularization_layers/spatial_dropout3d.
 struct spatial_dropout3d : spatial_dropout_layer<spatial_dropout3d, 4> {
   static constexpr std::string_view class_name = "SpatialDropout3D";
-  static constexpr std::string_view usage = "spatial_dropout3d{rate} or spatial_dropout3d{rate, seed}";
+  static constexpr std::string_view usage = "spatial_dropout3d{rate} or spatial_dropout3d{rate, seed}"sv;
 
   using spatial_dropout_layer<spatial_dropout3d, 4>::spatial_dropout_layer;
 };
@@ -16102,7 +16535,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/cropping1d.
 struct cropping1d : layer<cropping1d> {
   static constexpr std::string_view class_name = "Cropping1D";
-  static constexpr std::string_view usage = "cropping1d{1} or cropping1d{{before, after}}";
+  static constexpr std::string_view usage = "cropping1d{1} or cropping1d{{before, after}}"sv;
 
   border cropping;
   using arguments = argument_list<&cropping1d::cropping>;
@@ -16150,7 +16583,7 @@ namespace stagecraft::layers {
 struct cropping2d : layer<cropping2d> {
   static constexpr std::string_view class_name = "Cropping2D";
   static constexpr std::string_view usage =
-      "cropping2d{1}, cropping2d{{1, 2}} or cropping2d{{{top, bottom}, {left, right}}}";
+      "cropping2d{1}, cropping2d{{1, 2}} or cropping2d{{{top, bottom}, {left, right}}}"sv;
 
   border_2d cropping;
   using arguments = argument_list<&cropping2d::cropping>;
@@ -16233,7 +16666,7 @@ namespace stagecraft::layers {
 struct cropping3d : layer<cropping3d> {
   static constexpr std::string_view class_name = "Cropping3D";
   static constexpr std::string_view usage =
-      "cropping3d{1}, cropping3d{{1, 2, 3}} or cropping3d{{{1, 2}, {3, 4}, {5, 6}}}";
+      "cropping3d{1}, cropping3d{{1, 2, 3}} or cropping3d{{{1, 2}, {3, 4}, {5, 6}}}"sv;
 
   border_3d cropping = 1;
   using arguments = argument_list<&cropping3d::cropping>;
@@ -16298,7 +16731,7 @@ namespace stagecraft::layers {
 /// each axis once. Definition: Keras API, layers/reshaping_layers/permute.
 struct permute : layer<permute> {
   static constexpr std::string_view class_name = "Permute";
-  static constexpr std::string_view usage = "permute{2, 1} with the old axes in their new order";
+  static constexpr std::string_view usage = "permute{2, 1} with the old axes in their new order"sv;
 
   shape dims;
   using arguments = argument_list<&permute::dims>;
@@ -16345,7 +16778,7 @@ namespace stagecraft::layers {
 /// input of another number of axes. Definition: Keras API, layers/reshaping_layers/repeat_vector.
 struct repeat_vector : layer<repeat_vector> {
   static constexpr std::string_view class_name = "RepeatVector";
-  static constexpr std::string_view usage = "repeat_vector{n}";
+  static constexpr std::string_view usage = "repeat_vector{n}"sv;
 
   int n = 1;
   using arguments = argument_list<&repeat_vector::n>;
@@ -16386,7 +16819,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/reshape.
 struct reshape : layer<reshape> {
   static constexpr std::string_view class_name = "Reshape";
-  static constexpr std::string_view usage = "reshape{4, 7} with the new dimensions";
+  static constexpr std::string_view usage = "reshape{4, 7} with the new dimensions"sv;
   static constexpr bool is_view = true;
 
   shape target;
@@ -16445,7 +16878,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/up_sampling1d.
 struct up_sampling1d : layer<up_sampling1d> {
   static constexpr std::string_view class_name = "UpSampling1D";
-  static constexpr std::string_view usage = "up_sampling1d{size}";
+  static constexpr std::string_view usage = "up_sampling1d{size}"sv;
 
   int size = 2;
   using arguments = argument_list<&up_sampling1d::size>;
@@ -16493,12 +16926,12 @@ struct up_sampling2d_options {
 /// Shape: (height, width, channels) to (size.height * height, size.width * width, channels). No weights. Channels are
 /// the last axis (`data_format="channels_last"`).
 /// Errors: E1001; E1041 for an input of another number of axes; E1046 for a size below 1, or
-/// another interpolation.
+/// above 256 with bilinear interpolation, or another interpolation; E1070 for more pixels in a row than an int counts.
 /// Definition: Keras API, layers/reshaping_layers/up_sampling2d; TensorFlow's image.resize with half-pixel centres.
 struct up_sampling2d : layer<up_sampling2d> {
   static constexpr std::string_view class_name = "UpSampling2D";
   static constexpr std::string_view usage =
-      "up_sampling2d{size} or up_sampling2d{size, {.interpolation = sc::interpolation::bilinear, .name = ...}}";
+      "up_sampling2d{size} or up_sampling2d{size, {.interpolation = sc::interpolation::bilinear, .name = ...}}"sv;
 
   size_2d size;
   stagecraft::interpolation interpolation{};
@@ -16529,6 +16962,10 @@ struct up_sampling2d : layer<up_sampling2d> {
       ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
     else if (interpolation > interpolation::bilinear)
       ops.error(1046, "has an interpolation that is neither nearest nor bilinear; `resizing` has others");
+    else if (interpolation == interpolation::bilinear && (size.height > most_bilinear || size.width > most_bilinear))
+      ops.error(1046, "has a size of ", size, "; with bilinear interpolation each number is at most ", most_bilinear);
+    else if (1LL * size.height * x.length(1) > __INT_MAX__ || 1LL * size.width * x.length(2) > __INT_MAX__)
+      ops.error(1070, "has a result of more pixels in a row than an int counts");
     else if (interpolation == interpolation::nearest)
       return ops.repeat(ops.repeat(x, size.height, 1), size.width, 2);
     else
@@ -16537,6 +16974,9 @@ struct up_sampling2d : layer<up_sampling2d> {
   }
 
  private:
+  /// The largest factor between pixels: each place between two of them is an operation of its own.
+  static constexpr int most_bilinear = 256;
+
   /// Each place becomes `factor` places, between it and the one before or after, with half-pixel centres; beyond the
   /// ends are the outermost places.
   static constexpr auto interpolated(auto& ops, auto x, int axis, int factor) {
@@ -16572,7 +17012,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/up_sampling3d.
 struct up_sampling3d : layer<up_sampling3d> {
   static constexpr std::string_view class_name = "UpSampling3D";
-  static constexpr std::string_view usage = "up_sampling3d{size} or up_sampling3d{{1, 2, 2}}";
+  static constexpr std::string_view usage = "up_sampling3d{size} or up_sampling3d{{1, 2, 2}}"sv;
 
   size_3d size = 2;
   using arguments = argument_list<&up_sampling3d::size>;
@@ -16615,7 +17055,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/zero_padding1d.
 struct zero_padding1d : layer<zero_padding1d> {
   static constexpr std::string_view class_name = "ZeroPadding1D";
-  static constexpr std::string_view usage = "zero_padding1d{1} or zero_padding1d{{before, after}}";
+  static constexpr std::string_view usage = "zero_padding1d{1} or zero_padding1d{{before, after}}"sv;
 
   border padding;
   using arguments = argument_list<&zero_padding1d::padding>;
@@ -16659,7 +17099,7 @@ namespace stagecraft::layers {
 struct zero_padding2d : layer<zero_padding2d> {
   static constexpr std::string_view class_name = "ZeroPadding2D";
   static constexpr std::string_view usage =
-      "zero_padding2d{1}, zero_padding2d{{1, 2}} or zero_padding2d{{{top, bottom}, {left, right}}}";
+      "zero_padding2d{1}, zero_padding2d{{1, 2}} or zero_padding2d{{{top, bottom}, {left, right}}}"sv;
 
   border_2d padding;
   using arguments = argument_list<&zero_padding2d::padding>;
@@ -16705,7 +17145,7 @@ namespace stagecraft::layers {
 struct zero_padding3d : layer<zero_padding3d> {
   static constexpr std::string_view class_name = "ZeroPadding3D";
   static constexpr std::string_view usage =
-      "zero_padding3d{1}, zero_padding3d{{1, 2, 3}} or zero_padding3d{{{1, 2}, {3, 4}, {5, 6}}}";
+      "zero_padding3d{1}, zero_padding3d{{1, 2, 3}} or zero_padding3d{{{1, 2}, {3, 4}, {5, 6}}}"sv;
 
   border_3d padding = 1;
   using arguments = argument_list<&zero_padding3d::padding>;
@@ -16763,31 +17203,42 @@ struct bidirectional_options {
   stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
-/// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
-/// turned round before both are merged. Sequences have zeros where steps are masked, as in Keras.
+/// `recurrent` once as it is, and once from the other end with weights of its own, or another layer, `backward_layer`,
+/// from there: `bidirectional{lstm{8}, lstm{4, {.go_backwards = true}}}`. A sequence of the second one is turned round
+/// before both are merged. Sequences have zeros where steps are masked, as in Keras.
 ///
 /// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`, and two of them with `none`; if
 /// `recurrent` has `return_state`, its states forward and then backward as well. Called on x and all these states, it
 /// begins with them. Weights: those of both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of
-/// both. Errors: those of `recurrent`. Definition: Keras API, layers/recurrent_layers/bidirectional.
-template <class Recurrent>
-  requires requires(Recurrent const& each) {
+/// both. Errors: those of `recurrent`; E1125 if a backward_layer does not differ from it in `go_backwards`, or differs
+/// in `return_sequences`, `return_state` or `stateful`. Definition: Keras API, layers/recurrent_layers/bidirectional.
+template <class Recurrent, class Backward = Recurrent>
+  requires requires(Recurrent const& each, Backward const& other) {
     each.options.go_backwards;
-    Recurrent::state_count;
+    other.options.go_backwards;
+    requires Recurrent::state_count == Backward::state_count;
   }
-struct bidirectional
-    : recurrent_layer<layer<bidirectional<Recurrent>>, bidirectional<Recurrent>, 2 * Recurrent::state_count> {
+struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>, bidirectional<Recurrent, Backward>,
+                                       2 * Recurrent::state_count> {
   static constexpr std::string_view class_name = "Bidirectional";
   static constexpr std::string_view usage =
-      "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}";
+      "bidirectional{lstm{units}}, bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}} or "
+      "bidirectional{lstm{units}, lstm{units, {.go_backwards = true}}}"sv;
 
   static constexpr std::size_t states = Recurrent::state_count;  ///< of each direction
 
   Recurrent recurrent;
+  Backward backward;                ///< Keras's `backward_layer`
+  bool has_backward_layer = false;  ///< whether it was given
   bidirectional_options options;
 
   constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})
-      : recurrent(recurrent_), options(options_) {
+      : bidirectional(recurrent_, turned(recurrent_), options_) {
+    has_backward_layer = false;
+  }
+  constexpr bidirectional(Recurrent const& recurrent_, Backward const& backward_,
+                          bidirectional_options const& options_ = {})
+      : recurrent(recurrent_), backward(backward_), has_backward_layer(true), options(options_) {
     this->layer_name = options.name;
     this->trainable = options.trainable;
     this->is_on_host = recurrent.is_on_host;
@@ -16808,18 +17259,17 @@ struct bidirectional
   constexpr detail::recurrent_result<2 * Recurrent::state_count> run(operations::tracer& ops, operations::tensor x,
                                                                      operations::tensor mask,
                                                                      tensor_list initial) const {
-    auto const one_way = [&](std::string_view prefix, bool turned) {
-      auto one = recurrent;
-      one.options.go_backwards = recurrent.options.go_backwards != turned;
+    auto const one_way = [&](auto const& one, std::string_view prefix, bool turned) {
       fixed_name scope(prefix);
-      scope.append(recurrent.layer_name.empty() ? detail::snake_case(Recurrent::class_name) : recurrent.layer_name);
+      scope.append(one.layer_name.empty() ? detail::snake_case(one.class_name) : one.layer_name);
       auto const own = initial.empty() ? initial : initial.subspan(turned ? states : 0, states);
       auto done = ops.name_scope(scope, [&] { return one.run(ops, x, mask, own); });
-      if (turned && recurrent.options.return_sequences) done.output = ops.flip(done.output, 1);
+      if (turned && one.options.return_sequences) done.output = ops.flip(done.output, 1);
       return done;
     };
-    auto const to_the_end = one_way("forward_", false), to_the_front = one_way("backward_", true);
-    auto forward = to_the_end.output, backward = to_the_front.output;
+    check_directions(ops);
+    auto const to_the_end = one_way(recurrent, "forward_", false), to_the_front = one_way(backward, "backward_", true);
+    auto forward = to_the_end.output, behind = to_the_front.output;
     detail::recurrent_result<2 * Recurrent::state_count> result{x};
     if (ops.list().problem.failed()) return result;
     for (std::size_t i = 0; i < states; ++i) {
@@ -16830,28 +17280,44 @@ struct bidirectional
       auto const counts = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
       auto const in_order = recurrent.options.go_backwards ? ops.flip(counts, 1) : counts;
       forward = forward * in_order;
-      backward = backward * in_order;
+      behind = behind * in_order;
     }
-    if (auto const rule = detail::activity_regularizer_of(recurrent); !rule.empty()) {
-      add_penalty(ops, forward, rule);
-      add_penalty(ops, backward, rule);
+    auto const penalize = [&](regularizer const& rule, operations::tensor of, std::size_t first_state) {
+      if (rule.empty()) return;
+      add_penalty(ops, of, rule);
       if (recurrent.options.return_state)
-        for (auto const& state : result.states) add_penalty(ops, state, rule);
-    }
+        for (std::size_t i = 0; i < states; ++i) add_penalty(ops, result.states[first_state + i], rule);
+    };
+    penalize(detail::activity_regularizer_of(recurrent), forward, 0);
+    penalize(detail::activity_regularizer_of(backward), behind, states);
     switch (options.merge_mode) {
-      case merge_mode::sum: result.output = forward + backward; break;
-      case merge_mode::mul: result.output = forward * backward; break;
+      case merge_mode::sum: result.output = forward + behind; break;
+      case merge_mode::mul: result.output = forward * behind; break;
       case merge_mode::none:
         result.output = forward;
-        result.second = backward;
+        result.second = behind;
         break;
-      case merge_mode::ave: result.output = (forward + backward) * 0.5F; break;
-      default: result.output = ops.concatenate({forward, backward});
+      case merge_mode::ave: result.output = (forward + behind) * 0.5F; break;
+      default: result.output = ops.concatenate({forward, behind});
     }
     return result;
   }
 
  private:
+  static constexpr Backward turned(Recurrent const& forward) {
+    Backward result = forward;
+    result.options.go_backwards = !forward.options.go_backwards;
+    return result;
+  }
+  constexpr void check_directions(operations::tracer& ops) const {
+    auto const& one = recurrent.options;
+    auto const& other = backward.options;
+    if (one.go_backwards == other.go_backwards)
+      ops.error(1125, "has two layers that run in one direction; go_backwards of the backward_layer must be the other");
+    else if (one.return_sequences != other.return_sequences || one.return_state != other.return_state ||
+             one.stateful != other.stateful)
+      ops.error(1125, "has a backward_layer whose return_sequences, return_state or stateful is not that of the other");
+  }
   static constexpr void add_penalty(operations::tracer& ops, operations::tensor x, regularizer const& rule) {
     if (rule.is_own()) ops.error(1100, "has an activity_regularizer of your own inside");
     ops.add_loss(activity_penalty(rule.l1, rule.l2).call(ops, x));
@@ -16862,6 +17328,11 @@ template <class Recurrent>
 bidirectional(Recurrent) -> bidirectional<Recurrent>;
 template <class Recurrent>
 bidirectional(Recurrent, bidirectional_options) -> bidirectional<Recurrent>;
+template <class Recurrent, class Backward>
+  requires requires { Backward::state_count; }
+bidirectional(Recurrent, Backward) -> bidirectional<Recurrent, Backward>;
+template <class Recurrent, class Backward>
+bidirectional(Recurrent, Backward, bidirectional_options) -> bidirectional<Recurrent, Backward>;
 
 }  // namespace stagecraft::layers
 
@@ -17028,7 +17499,7 @@ using conv_lstm1d_options = conv_lstm_options<int>;
 struct conv_lstm1d : conv_lstm_layer<conv_lstm1d, int> {
   static constexpr std::string_view class_name = "ConvLSTM1D";
   static constexpr std::string_view usage =
-      "conv_lstm1d{filters, kernel_size} or conv_lstm1d{filters, kernel_size, {.return_sequences = true, ...}}";
+      "conv_lstm1d{filters, kernel_size} or conv_lstm1d{filters, kernel_size, {.return_sequences = true, ...}}"sv;
 
   using conv_lstm_layer::conv_lstm_layer;
 };
@@ -17047,7 +17518,7 @@ using conv_lstm2d_options = conv_lstm_options<size_2d>;
 struct conv_lstm2d : conv_lstm_layer<conv_lstm2d, size_2d> {
   static constexpr std::string_view class_name = "ConvLSTM2D";
   static constexpr std::string_view usage =
-      "conv_lstm2d{filters, kernel_size} or conv_lstm2d{filters, kernel_size, {.return_sequences = true, ...}}";
+      "conv_lstm2d{filters, kernel_size} or conv_lstm2d{filters, kernel_size, {.return_sequences = true, ...}}"sv;
 
   using conv_lstm_layer::conv_lstm_layer;
 };
@@ -17066,7 +17537,7 @@ using conv_lstm3d_options = conv_lstm_options<size_3d>;
 struct conv_lstm3d : conv_lstm_layer<conv_lstm3d, size_3d> {
   static constexpr std::string_view class_name = "ConvLSTM3D";
   static constexpr std::string_view usage =
-      "conv_lstm3d{filters, kernel_size} or conv_lstm3d{filters, kernel_size, {.return_sequences = true, ...}}";
+      "conv_lstm3d{filters, kernel_size} or conv_lstm3d{filters, kernel_size, {.return_sequences = true, ...}}"sv;
 
   using conv_lstm_layer::conv_lstm_layer;
 };
@@ -17221,7 +17692,7 @@ struct gru_options {
 /// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
 struct gru : recurrent_layer<layer<gru>, gru, 1> {
   static constexpr std::string_view class_name = "GRU";
-  static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}";
+  static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}"sv;
 
   int units = 1;
   using arguments = argument_list<&gru::units>;
@@ -17430,7 +17901,7 @@ struct lstm_options {
 /// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
 struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   static constexpr std::string_view class_name = "LSTM";
-  static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
+  static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}"sv;
 
   int units = 1;
   using arguments = argument_list<&lstm::units>;
@@ -17580,7 +18051,7 @@ template <class Cell>
 struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell<Cell>> {
   static constexpr std::string_view class_name = "RNN";
   static constexpr std::string_view usage =
-      "rnn{lstm_cell{units}} or rnn{lstm_cell{units}, {.return_sequences = true}}";
+      "rnn{lstm_cell{units}} or rnn{lstm_cell{units}, {.return_sequences = true}}"sv;
 
   Cell cell;
   rnn_options options;
@@ -17684,7 +18155,7 @@ struct simple_rnn_options {
 struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   static constexpr std::string_view class_name = "SimpleRNN";
   static constexpr std::string_view usage =
-      "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
+      "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}"sv;
 
   int units = 1;
   using arguments = argument_list<&simple_rnn::units>;
@@ -17862,7 +18333,7 @@ struct time_distributed : layer<time_distributed<Each>> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "TimeDistributed";
   static constexpr std::string_view usage =
-      "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}";
+      "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}"sv;
 
   Each each;
 
@@ -18993,14 +19464,22 @@ namespace stagecraft {
 struct outfeed_mask {
   static constexpr int capacity = 32;
   bool masked[capacity]{};
-  int count = 0;
+  int count = 0;  ///< those that are given, also where there is no room for them (E2035)
 
   constexpr outfeed_mask() = default;
   template <std::same_as<bool>... Masked>
-    requires(sizeof...(Masked) >= 1 && sizeof...(Masked) <= capacity)
-  constexpr outfeed_mask(Masked... mask) : masked{mask...}, count(sizeof...(Masked)) {}
+    requires(sizeof...(Masked) >= 1)
+  constexpr outfeed_mask(Masked... mask) {
+    bool const given[]{mask...};
+    for (bool const each : given) {
+      if (count < capacity) masked[count] = each;
+      ++count;
+    }
+  }
 
-  [[nodiscard]] constexpr bool leaves_out(int metric) const { return metric < count && masked[metric]; }
+  [[nodiscard]] constexpr bool leaves_out(int metric) const {
+    return metric < count && metric < capacity && masked[metric];
+  }
 };
 
 }  // namespace stagecraft
@@ -23082,7 +23561,7 @@ constexpr metric metric_at_thresholds(number_list const& thresholds, int top_k =
       {.threshold = thresholds.empty() ? of_none : thresholds.numbers[0], .class_id = class_id}, top_k);
   if (thresholds.count > 1) {
     result.numbers = thresholds;
-    result.parts = thresholds.count;
+    result.parts = thresholds.kept();
   }
   return result;
 }
@@ -23092,7 +23571,7 @@ constexpr metric part_of(metric whole, int index) {
   auto options = stagecraft::detail::own_from<confusion_options>(whole.options);
   options.threshold = whole.numbers.numbers[index];
   whole.options = stagecraft::detail::words_of(options);
-  whole.numbers = {};
+  if (!whole.numbers.is_too_long()) whole.numbers = {};  // else their number is told: E1102
   whole.parts = 0;
   return whole;
 }
@@ -23136,6 +23615,7 @@ struct auc {
     result.numbers = thresholds;
     result.numbers.sort();
     for (float const weight : label_weights) result.numbers.append(weight);
+    result.numbers.count = thresholds.count + label_weights.count;
     return result;
   }
   static double result(detail::confusion const& at) {
@@ -23486,14 +23966,15 @@ class mean {
 
 namespace stagecraft::metrics {
 
-/// As `mean`, but of each element. All tensors have as many elements as the first one.
-class mean_tensor {
+/// See mean_tensor. Number: of the sums and means. A template, so that programs without one do not make its vectors.
+template <class Number>
+class basic_mean_tensor {
  public:
   /// Elements that a later tensor lacks stay as they are; what it has beyond the first one is left out.
   void update_state(std::span<float const> values, double sample_weight = 1) {
     if (total_.empty()) total_.resize(values.size());
     for (std::size_t i = 0; i < values.size() && i < total_.size(); ++i)
-      total_[i] += static_cast<double>(values[i]) * sample_weight;
+      total_[i] += static_cast<Number>(values[i]) * sample_weight;
     count_ += sample_weight;
   }
   void reset_state() {
@@ -23501,16 +23982,19 @@ class mean_tensor {
     count_ = 0;
   }
   /// Element by element; empty if nothing came.
-  [[nodiscard]] std::vector<double> result() const {
-    std::vector<double> means = total_;
-    for (double& each : means) each = count_ != 0 ? each / count_ : 0;
+  [[nodiscard]] std::vector<Number> result() const {
+    std::vector<Number> means = total_;
+    for (Number& each : means) each = count_ != 0 ? each / count_ : 0;
     return means;
   }
 
  private:
-  std::vector<double> total_;
+  std::vector<Number> total_;
   double count_ = 0;
 };
+
+/// As `mean`, but of each element. All tensors have as many elements as the first one.
+using mean_tensor = basic_mean_tensor<double>;
 
 }  // namespace stagecraft::metrics
 
@@ -23884,8 +24368,8 @@ struct mean_relative_errors {
 /// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
 /// columns).
 struct mean_relative_error {
-  /// By what differences are divided: one number, or one for each column, of which there are up to 32; none
-  /// are E1102.
+  /// By what differences are divided: one number, or one for each column, of which there are up to 32; none,
+  /// or more, are E1102.
   number_list normalizer = 1;
 
   static constexpr std::string_view name = "mean_relative_error";
@@ -23897,6 +24381,7 @@ struct mean_relative_error {
     metric result = option_of_own<metric>(detail::mean_relative_errors{});
     result.scales_columns = true;
     for (float const divisor : normalizer) result.numbers.append(factor(divisor));
+    result.numbers.count = normalizer.count;
     return result;
   }
 };
@@ -25720,12 +26205,18 @@ namespace stagecraft::jobs {
 struct output_weights {
   static constexpr int capacity = 64;
   float values[capacity]{};  ///< those that are given; zeros behind them, which compilers leave out of long names
-  int count = 0;             ///< 0: none given
+  int count = 0;             ///< those that are given, also where there is no room for them (E4025); 0: none
 
   constexpr output_weights() = default;
   template <class... Weights>
-    requires(sizeof...(Weights) >= 1 && sizeof...(Weights) <= capacity)
-  constexpr output_weights(Weights... weight) : values{static_cast<float>(weight)...}, count(sizeof...(Weights)) {}
+    requires(sizeof...(Weights) >= 1)
+  constexpr output_weights(Weights... weight) {
+    float const given[]{static_cast<float>(weight)...};
+    for (float const each : given) {
+      if (count < capacity) values[count] = each;
+      ++count;
+    }
+  }
 
   /// The weight of an output's loss.
   [[nodiscard]] constexpr float of(std::size_t output) const noexcept { return count == 0 ? 1.0F : values[output]; }
@@ -26380,10 +26871,16 @@ struct row_blocks {
   }
 };
 
+/// From so many rows on, tiles are as high as can be, whatever remains: there are enough of them that what a thin
+/// remainder loses is little beside what equal, but lower, tiles lose by reading the right factor more often.
+inline constexpr int many_rows = 1024;
+
 template <class Arch>
 [[nodiscard]] consteval row_blocks cut_rows(int rows, int vectors) {
   int const most = most_tile_rows<Arch>(vectors);
-  for (int height = most; rows < 1024 && height * vectors >= 16 && height * 3 >= most * 2; --height)
+  // Fewer sums hide no latency, unless there are registers for two of each.
+  int const fewest = vector_registers<Arch>() == 32 ? 8 : 16;
+  for (int height = most; rows < many_rows && height * vectors >= fewest && height * 3 >= most * 2; --height)
     if (rows % height == 0) return {height, rows / height, 0};
   int const blocks = (rows + most - 1) / most;
   int const low_height = rows / blocks;
@@ -27600,45 +28097,61 @@ template <class Arch>
 /// Pairs that so many numbers make: the last one may have a zero for its second.
 [[nodiscard]] constexpr int pairs_of(int numbers) { return (numbers + 1) / 2; }
 
-/// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<pairs_of(K), N, Arch> of pairs of rows. Items of
-/// `part`: pairs of rows.
-template <int K, int N, class Arch = default_architecture>
-inline void pack_row_pairs(float const* w, float* pairs, share part = {}) {
+namespace detail {
+
+/// `pack_row_pairs` of a matrix whose rows are runs of Run, each of which makes pairs by itself.
+template <int K, int N, int Run, class Arch>
+inline void pack_pairs_of_runs(float const* w, float* pairs, share part) {
+  static_assert(K % Run == 0);
+  constexpr int of_run = pairs_of(Run), all = K / Run * of_run;
   using from = packed_matrix<K, N, Arch>;
-  using to = packed_matrix<pairs_of(K), N, Arch>;
-  auto const [first, last] = part.of(pairs_of(K));
+  using to = packed_matrix<all, N, Arch>;
+  auto const [first, last] = part.of(all);
   for (int panel = 0; panel < from::panels; ++panel)
-    for (auto row = static_cast<int>(first); row < last; ++row)
+    for (auto row = static_cast<int>(first); row < last; ++row) {
+      int const in_run = row % of_run * 2, upper_row = row / of_run * Run + in_run;
       for (int column = 0; column < from::panel_columns; column += lanes<Arch>) {
-        float const* const upper = w + panel * from::panel_stride + 2 * row * from::panel_columns + column;
-        detail::pair_up<Arch>(
-            batch<Arch>::load_unaligned(upper),
-            2 * row + 1 < K ? batch<Arch>::load_unaligned(upper + from::panel_columns) : batch<Arch>(0.0F))
+        float const* const upper = w + panel * from::panel_stride + upper_row * from::panel_columns + column;
+        pair_up<Arch>(batch<Arch>::load_unaligned(upper),
+                      in_run + 1 < Run ? batch<Arch>::load_unaligned(upper + from::panel_columns) : batch<Arch>(0.0F))
             .store_unaligned(pairs + panel * to::panel_stride + row * to::panel_columns + column);
       }
+    }
 }
 
-/// From a packed_matrix<K / 2, N, Arch> of pairs of rows to a packed_matrix<K, N / 2, Arch> of pairs of columns: the
-/// same numbers, some of whose padding is not written. Both are even. Items of `part`: pairs of rows.
-template <int K, int N, class Arch = default_architecture>
-inline void turn_row_pairs(float const* rows, float* columns, share part = {}) {
-  static_assert(K % 2 == 0 && N % 2 == 0);
-  using from = packed_matrix<K / 2, N, Arch>;
-  using to = packed_matrix<K, N / 2, Arch>;
-  constexpr int width = lanes<Arch>;
-  auto const [first, last] = part.of(K / 2);
-  for (auto row = static_cast<int>(first); row < last; ++row)
+/// From what `pack_pairs_of_runs` makes of K x N to a packed_matrix<K, pairs_of(N), Arch> of pairs of columns: the same
+/// numbers, some of whose padding is not written. That of `rows` may be NaN. Items of `part`: pairs of rows.
+template <int K, int N, int Run, class Arch>
+inline void turn_pairs_of_runs(float const* rows, float* columns, share part) {
+  constexpr int of_run = pairs_of(Run), all = K / Run * of_run, width = lanes<Arch>;
+  using from = packed_matrix<all, N, Arch>;
+  using to = packed_matrix<K, pairs_of(N), Arch>;
+  auto const [first, last] = part.of(all);
+  for (auto row = static_cast<int>(first); row < last; ++row) {
+    int const in_run = row % of_run * 2, upper_row = row / of_run * Run + in_run;
     for (int column = 0; column < N; column += width) {
       std::uint32_t pairs[width];
       std::uint16_t lower[width], upper[width];
       std::memcpy(pairs, rows + from::index(row, column), sizeof pairs);
+      if constexpr (N % 2 != 0)
+        if (N - column < width) pairs[N - column] = 0;
       for (int i = 0; i < width; ++i) {
         lower[i] = static_cast<std::uint16_t>(pairs[i]);
         upper[i] = static_cast<std::uint16_t>(pairs[i] >> 16U);
       }
-      std::memcpy(columns + to::index(2 * row, column / 2), lower, sizeof lower);
-      std::memcpy(columns + to::index(2 * row + 1, column / 2), upper, sizeof upper);
+      std::memcpy(columns + to::index(upper_row, column / 2), lower, sizeof lower);
+      if (in_run + 1 < Run) std::memcpy(columns + to::index(upper_row + 1, column / 2), upper, sizeof upper);
     }
+  }
+}
+
+}  // namespace detail
+
+/// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<pairs_of(K), N, Arch> of pairs of rows. Items of
+/// `part`: pairs of rows.
+template <int K, int N, class Arch = default_architecture>
+inline void pack_row_pairs(float const* w, float* pairs, share part = {}) {
+  detail::pack_pairs_of_runs<K, N, K, Arch>(w, pairs, part);
 }
 
 /// From a packed_matrix<pairs_of(K), N, Arch> of pairs of rows to the transposed in pairs of the matrix's columns, a
@@ -27726,9 +28239,27 @@ inline void pad_rows(std::uint16_t const* x, std::uint16_t* padded, share part =
 template <int Rows, int Columns, class Arch = default_architecture>
 inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
   auto const [first, last] = part.of(Rows);
-  for (std::int64_t row = first; row < last; ++row) {
-    narrow<dtype::bfloat16, Arch>(x + row * Columns, padded + row * (Columns + 1), Columns);
-    std::memset(padded + row * (Columns + 1) + Columns, 0, sizeof(std::uint16_t));  // read as a part of a float
+  auto const end_row = [](std::uint16_t* row) {  // read as a part of a float
+    std::memset(row + Columns, 0, sizeof(std::uint16_t));
+  };
+  if constexpr (Columns < 128) {  // rounded together: each row has fewer numbers than a register, or not many more
+    constexpr int together = 256 / Columns;
+    for (std::int64_t row = first; row < last; row += together) {
+      auto const rows = last - row < together ? last - row : together;
+      std::uint16_t numbers[together * Columns];
+      narrow<dtype::bfloat16, Arch>(x + row * Columns, numbers, rows * Columns);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        std::uint16_t* const to = padded + (row + i) * (Columns + 1);
+        std::memcpy(to, numbers + i * Columns, Columns * sizeof(std::uint16_t));
+        end_row(to);
+      }
+    }
+  } else {
+    for (std::int64_t row = first; row < last; ++row) {
+      std::uint16_t* const to = padded + row * (Columns + 1);
+      narrow<dtype::bfloat16, Arch>(x + row * Columns, to, Columns);
+      end_row(to);
+    }
   }
 }
 
@@ -27790,15 +28321,16 @@ inline constexpr bool multiplies_bfloat16 = [] {
     return false;
 }();
 
-/// The kernel of a layer. In place of its floats stand pairs of its rows (pack_row_pairs), those of each group behind
-/// the others.
+/// The kernel of a layer. In place of its floats stand pairs of its rows, of a convolution those of each tap by
+/// themselves (pack_pairs_of_runs), those of each group behind the others.
 template <class Plan, int Layer>
 struct bfloat16_kernel {
   using architecture = typename Plan::architecture;
   static constexpr auto const& layer = Plan::graph.layers[Layer];
   static constexpr bool is_dense = same_type(layer.type, tag_of<layers::dense>);
+  static constexpr bool is_transposed = same_type(layer.type, tag_of<layers::conv2d_transpose>);
   static constexpr bool is_convolution =
-      same_type(layer.type, tag_of<layers::conv1d>) || same_type(layer.type, tag_of<layers::conv2d>);
+      is_transposed || same_type(layer.type, tag_of<layers::conv1d>) || same_type(layer.type, tag_of<layers::conv2d>);
   [[nodiscard]] static constexpr int input_of(int call) {
     return Plan::graph.inputs[Plan::graph.call(call).first_input];
   }
@@ -27808,12 +28340,10 @@ struct bfloat16_kernel {
       if (!Plan::graph.call(call).is_input && Plan::graph.call(call).layer == Layer && is(call)) return true;
     return false;
   }
-  /// Whether training asks for the gradient of an input: an input of the model has none.
-  static constexpr bool has_gradient = !only_infers<Plan::training> && some_call([](int call) {
-    return !Plan::graph.call(Plan::program.calls[input_of(call)].root).is_input;
-  });
-  /// A trained kernel all of whose factors are stored in bfloat16. Channels of convolutions make pairs, and filters,
-  /// for the gradient; dense layers pad the last one.
+  /// Channels of a convolution's group; of a transposed one, the filters.
+  [[nodiscard]] static constexpr int channels_of(parameter const& info) { return info.shape[info.shape.rank() - 2]; }
+  /// A trained kernel all of whose factors are stored in bfloat16: the same in training and without. A single channel
+  /// of a convolution's input would make as many pairs as floats.
   static constexpr bool multiplies_pairs = [] {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
       return false;
@@ -27827,7 +28357,7 @@ struct bfloat16_kernel {
                     some_call([](int call) { return Plan::program.calls[input_of(call)].stored != dtype::bfloat16; }))
         return false;
       else if constexpr (is_convolution)
-        return info.shape[info.shape.rank() - 2] % 2 == 0 && (!has_gradient || info.columns() / info.groups % 2 == 0);
+        return (is_transposed ? info.columns() : channels_of(info)) > 1;
       else
         return true;
     }
@@ -27836,11 +28366,11 @@ struct bfloat16_kernel {
   /// Makes the copy of `from`.
   static void pack(float const* from, float* to) {
     constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
-    constexpr int rows = info.rows(), columns = info.columns() / info.groups;
+    constexpr int rows = info.rows(), columns = info.columns() / info.groups, run = is_dense ? rows : channels_of(info);
     for (int group = 0; group < info.groups; ++group)
-      kernels::pack_row_pairs<rows, columns, architecture>(
+      kernels::detail::pack_pairs_of_runs<rows, columns, run, architecture>(
           from + group * kernels::packed_matrix<rows, columns, architecture>::size,
-          to + group * kernels::packed_matrix<kernels::pairs_of(rows), columns, architecture>::size);
+          to + group * kernels::packed_matrix<rows / run * kernels::pairs_of(run), columns, architecture>::size, {});
   }
 };
 
@@ -31065,8 +31595,8 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   // Rows lie far apart. Those of the next tile are called near, and what is added and stored at the end, some at a
   // time.
   auto const call_near = [](float const* row) __attribute__((always_inline)) {
-    __builtin_prefetch(row, 1);
-    if constexpr (Vectors * width > line) __builtin_prefetch(row + line, 1);
+#pragma GCC unroll 4
+    for (int column = 0; column < Vectors * width; column += line) __builtin_prefetch(row + column, 1);
   };
   constexpr int steps = 16;
   float const* from = b.begin;
@@ -31113,7 +31643,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   if (finish.copied.begin != nullptr) store(finish.copied);
 }
 
-/// Rows of a that a tile takes at most: with two panels' registers, as many as leave some for what is read.
+/// Rows of a that a tile two registers wide takes at most: as many as leave some for what is read.
 template <class Arch>
 inline constexpr int product_tile_rows = has_avx512<Arch> ? 8 : 6;
 
@@ -31155,11 +31685,15 @@ template <int Vectors, bool Whole, class Arch, class Terms>
                                                       y_stride, adds, finish.from(row, 0),
                                                       near < floats ? b.next + near : b.begin);
   };
-  // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
-  constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
-  bool const ends_low = a.tile == 0 && rows % most == rest && rows > most;
-  some.template operator()<most>(ends_low ? rows - 2 * low : rows);
-  if constexpr (low == 6) some.template operator()<low>(ends_low ? rows : 0);
+  if constexpr (Vectors == 4) {
+    some.template operator()<6>(rows);
+  } else {
+    // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
+    constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
+    bool const ends_low = a.tile == 0 && rows % most == rest && rows > most;
+    some.template operator()<most>(ends_low ? rows - 2 * low : rows);
+    if constexpr (low == 6) some.template operator()<low>(ends_low ? rows : 0);
+  }
   some.template operator()<4>(rows);
   some.template operator()<2>(rows);
   some.template operator()<1>(rows);
@@ -31175,9 +31709,11 @@ template <class Arch>
       float const* const from = b + static_cast<std::int64_t>(first + k) * shape.columns + column;
       float* const row = packed + k * to.stride;
       for (int c = 0; c < to.columns; c += 16) __builtin_prefetch(from + 16 * std::int64_t{shape.columns} + c);
-      if (to.columns == 2 * width) {
-        batch<Arch>::load_unaligned(from).store_unaligned(row);
-        batch<Arch>::load_unaligned(from + width).store_unaligned(row + width);
+      if (to.columns == to.stride) {
+        for (int c = 0; c < to.columns; c += 2 * width) {
+          batch<Arch>::load_unaligned(from + c).store_unaligned(row + c);
+          batch<Arch>::load_unaligned(from + c + width).store_unaligned(row + c + width);
+        }
         continue;
       }
       for (int c = 0; c < to.columns; c += width)
@@ -31219,10 +31755,20 @@ template <class Arch>
   return {packed, 1, tile_rows, tile};
 }
 
-/// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
-template <class Arch>
+/// Whether rows of a are packed tile by tile: those of a transposed one, unless it is so narrow that its terms stay
+/// near the processor, in many sets of its caches.
+template <class Arch, class Terms = float_terms>
+[[nodiscard]] constexpr bool packs_left(product_shape const& shape) {
+  constexpr int most = !std::is_same_v<Terms, float_terms> ? 0 : has_avx512<Arch> ? 256 : 128;
+  return shape.transpose_a && shape.rows > most;
+}
+
+/// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`. With 32 registers tiles
+/// of six rows and four registers read least; narrower panels take the rest.
+template <class Arch, class Terms = float_terms>
 [[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
-  constexpr int width = 2 * lanes<Arch>;
+  bool const is_wide = has_avx512<Arch> && end - column >= 4 * lanes<Arch> && !packs_left<Arch, Terms>(shape);
+  int const width = (is_wide ? 4 : 2) * lanes<Arch>;
   int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
   return {nullptr, width, depth, end - column < width ? end - column : width, true};
 }
@@ -31237,7 +31783,7 @@ template <class Arch>
 /// Floats for the rows of a transposed a that are worked on.
 template <class Arch>
 [[nodiscard]] constexpr std::int64_t packed_left_floats(product_shape const& shape) {
-  if (!shape.transpose_a) return 0;
+  if (!packs_left<Arch>(shape)) return 0;
   return product_rows_at_once / product_tile_rows<Arch> *
          packed_tile_floats<Arch>(shape.inner < product_depth ? shape.inner : product_depth);
 }
@@ -31247,40 +31793,44 @@ template <class Arch>
 template <class Arch, class Terms = float_terms, class Left, class Fill>
 inline void product_of_panels(product_shape const& shape, float* y, share const& columns, product_finish const& finish,
                               Left const& left, Fill const& fill) {
-  constexpr int width = 2 * lanes<Arch>;
-  auto const part = columns.of(shape.columns, width);
+  auto const part = columns.of(shape.columns, 2 * lanes<Arch>);
   for (int first = 0; first < shape.inner; first += product_depth) {
     int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
     for (int row = 0; row < shape.rows; row += product_rows_at_once) {
       int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
       product_left<Arch> const of_rows = left(first, depth, row, rows);
       float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
-      for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
-        auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
+      for (auto column = static_cast<int>(part.first); column < part.last;) {
+        auto panel = panel_of<Arch, Terms>(shape, first, column, static_cast<int>(part.last));
         fill(panel, first, column, row);
         auto const end = first + depth < shape.inner ? product_finish{} : finish.from(row, column);
         auto const multiply = [&]<int Vectors>() {
-          if (panel.whole || panel.columns == Vectors * lanes<Arch>)
+          if (Vectors == 4 || panel.whole || panel.columns == Vectors * lanes<Arch>)
             product_rows<Vectors, true, Arch, Terms>(panel, of_rows, to + column, shape.columns, rows, first > 0, end);
-          else
+          else if constexpr (Vectors < 4)
             product_rows<Vectors, false, Arch, Terms>(panel, of_rows, to + column, shape.columns, rows, first > 0, end);
         };
-        if (panel.columns > lanes<Arch>)
+        if (has_avx512<Arch> && panel.columns > 2 * lanes<Arch>)
+          multiply.template operator()<has_avx512<Arch> ? 4 : 2>();
+        else if (panel.columns > lanes<Arch>)
           multiply.template operator()<2>();
         else
           multiply.template operator()<1>();
+        column += panel.columns;
       }
     }
   }
 }
 
-/// The rows of a, of which those of a transposed one are packed: `left_rows` has `packed_left_floats` floats.
+/// The rows of a, packed if `packs_left` says so: `left_rows` has `packed_left_floats` floats.
 template <class Arch>
 [[nodiscard]] inline auto rows_of_left(product_shape const& shape, float const* a, float* left_rows) {
   return [&shape, a, left_rows](int first, int depth, int row, int rows) {
-    if (shape.transpose_a)
-      return pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
-                                     shape.rows - row, left_rows);
+    if (shape.transpose_a) {
+      float const* const begin = a + static_cast<std::int64_t>(first) * shape.rows + row;
+      if (!packs_left<Arch>(shape)) return product_left<Arch>{begin, 1, shape.rows, 0};
+      return pack_product_left<Arch>(shape, begin, rows, depth, shape.rows - row, left_rows);
+    }
     return product_left<Arch>{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
   };
 }
@@ -31331,10 +31881,11 @@ inline void product(product_shape const& shape, float const* a, float const* b, 
 template <class Arch = default_architecture>
 inline void pack_product(product_shape const& shape, float const* b, float* packed) {
   for (int first = 0; first < shape.inner; first += detail::product_depth)
-    for (int column = 0; column < shape.columns; column += 2 * lanes<Arch>) {
+    for (int column = 0; column < shape.columns;) {
       auto const panel = detail::panel_of<Arch>(shape, first, column, shape.columns);
       detail::pack_product_panel<Arch>(shape, b, first, column, panel,
                                        packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth));
+      column += panel.columns;
     }
 }
 /// y = a b for a packed b; the same bits. `workspace` holds `product_workspace` floats.
@@ -44271,21 +44822,22 @@ struct traced_weight {
   /// weight.
   template <class Program>
   [[nodiscard]] constexpr int product_in(Program const& program) const {
+    growing_array<int> const converted = converted_in(program);
     int result = is_not_read;
     for (std::size_t k = 0; k < program.operations.size(); ++k) {
       tile_operation const& operation = program.operations[k];
       bool const multiplies = operation.what.is<planned_product>();
       for (int i = 0; i < operation.input_count; ++i) {
         if (is_gradient(program, operation.inputs[i])) return is_read_otherwise;
-        if (!is_weight(program, operation.inputs[i])) continue;
+        if (!is_weight(program, operation.inputs[i], converted)) continue;
         if (is_copy(operation) && !is_given(program, operation.outputs[0])) continue;
         auto const plan = static_cast<std::size_t>(operation.plan);
         if (!multiplies || i != 1 || program.shapes[plan].weights() != elements) return is_read_otherwise;
         if (result < 0) result = static_cast<int>(k);
       }
       for (int i = 0; i < operation.output_count; ++i)
-        if (is_given(program, operation.outputs[i]) &&
-            (is_weight(program, operation.outputs[i]) || (is_gradient(program, operation.outputs[i]) && !multiplies)))
+        if (is_given(program, operation.outputs[i]) && (has_role(program, operation.outputs[i], tensor_role::weight) ||
+                                                        (is_gradient(program, operation.outputs[i]) && !multiplies)))
           return is_read_otherwise;
     }
     return result;
@@ -44305,12 +44857,29 @@ struct traced_weight {
   [[nodiscard]] constexpr bool is_gradient(Program const& program, int tensor) const {
     return has_role(program, tensor, tensor_role::accumulator);
   }
+  /// Tensors that are first copied from the weight; found once, as constant evaluation takes its time for each
+  /// operation.
   template <class Program>
-  [[nodiscard]] constexpr bool is_weight(Program const& program, int tensor) const {
+  [[nodiscard]] constexpr growing_array<int> converted_in(Program const& program) const {
+    growing_array<int> result;
+    for (std::size_t k = 0; k < program.operations.size(); ++k) {
+      auto const& operation = program.operations[k];
+      if (!is_copy(operation) || !has_role(program, operation.inputs[0], tensor_role::weight)) continue;
+      bool is_first = true;
+      for (std::size_t j = 0; j < k; ++j)
+        is_first =
+            is_first && !(is_copy(program.operations[j]) && program.operations[j].outputs[0] == operation.outputs[0]);
+      if (is_first) result.push_back(operation.outputs[0]);
+    }
+    return result;
+  }
+  template <class Program>
+  [[nodiscard]] constexpr bool is_weight(Program const& program, int tensor,
+                                         growing_array<int> const& converted) const {
     if (has_role(program, tensor, tensor_role::weight)) return true;
     if (is_given(program, tensor)) return false;
-    for (tile_operation const& each : program.operations)
-      if (is_copy(each) && each.outputs[0] == tensor) return has_role(program, each.inputs[0], tensor_role::weight);
+    for (int const each : converted)
+      if (each == tensor) return true;
     return false;
   }
 };
@@ -45447,23 +46016,27 @@ inline constexpr auto plans_of_program = []<std::size_t... Index>(std::index_seq
 /// Which operation of the forward step multiplies a weight first: by its plan the weight lies on the tiles, if nothing
 /// else reads it, and its gradient is a product. -1: it lies linearly.
 template <class Call>
-constexpr int product_of_weight(int index) {
+constexpr int find_product_of_weight(int index) {
   traced_weight const weight{index, Call::parameter_info(index).size()};
   int const found = weight.product_in(program_constant<Call, false>);
   if constexpr (Call::trains)
     if (weight.product_in(program_constant<Call, true>) == traced_weight::is_read_otherwise) return -1;
   return found < 0 ? -1 : found;
 }
+/// The same, found once: Clang evaluates a call that is a condition of `if constexpr` three times.
+template <class Call, int Index>
+inline constexpr int product_of_weight = find_product_of_weight<Call>(Index);
+
 template <class Call, int Index>
 inline constexpr weight_mapping mapping_of_traced_weight = [] {
-  auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call>(Index)];
+  auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call, Index>];
   auto const product = static_cast<std::size_t>(operation.plan);
   return weight_mapping(program_constant<Call, false>.shapes[product], plans_of_program<Call, false>[product],
                         operation.what.template as<planned_product>().strides, Call::target);
 }();
 template <class Call, int Index>
 constexpr weight_mapping const* find_traced_mapping() {
-  if constexpr (product_of_weight<Call>(Index) >= 0)
+  if constexpr (product_of_weight<Call, Index> >= 0)
     return &mapping_of_traced_weight<Call, Index>;
   else
     return nullptr;
@@ -49131,10 +49704,11 @@ template <class Arch = default_architecture>
 inline void pack_product_of_pairs(product_shape const& shape, float const* b, float* packed) {
   auto const pairs = detail::of_pairs(shape);
   for (int first = 0; first < pairs.inner; first += detail::product_depth)
-    for (int column = 0; column < pairs.columns; column += 2 * lanes<Arch>) {
-      auto const panel = detail::panel_of<Arch>(pairs, first, column, pairs.columns);
+    for (int column = 0; column < pairs.columns;) {
+      auto const panel = detail::panel_of<Arch, detail::bfloat16_pair_terms>(pairs, first, column, pairs.columns);
       detail::pair_product_panel<Arch>(shape, b, first, column, panel,
                                        packed + detail::place_of_panel<Arch>(pairs, first, column, panel.depth));
+      column += panel.columns;
     }
 }
 /// Like `packed_product`, with what `pack_product_of_pairs` has packed.
@@ -49384,14 +49958,6 @@ class traced_layer {
     return ids;
   }();
 
-  // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it
-  // works on; what an operation needs.
-  static constexpr std::int64_t shared_floats = [] {
-    std::int64_t floats = std::max(plan.forward_workspace, plan.backward_workspace);
-    for (int const id : rows_updates)
-      floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[id].shape[0], shape_of(id, 1).size()));
-    return floats;
-  }();
   static constexpr bool has_large_maps = [] {
     for (auto const& each : plan.nodes)
       if (each.what.template is<operations::map>() && kernels::row_groups<arch>::is_large(each.shape.size()))
@@ -49425,6 +49991,14 @@ class traced_layer {
       samples_at_once * std::max(plan.forward_sample_floats, plan.backward_sample_floats);
 
  public:
+  /// Values of whole tensors, which threads share. Behind them, a thread has values of the samples that it works on,
+  /// and what an operation needs.
+  static constexpr std::int64_t shared_floats = [] {
+    std::int64_t floats = std::max(plan.forward_workspace, plan.backward_workspace);
+    for (int const id : rows_updates)
+      floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[id].shape[0], shape_of(id, 1).size()));
+    return floats;
+  }();
   static constexpr long long workspace() {
     return shared_floats + floats_of_samples +
            std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1),
@@ -50411,6 +50985,7 @@ class layer_call {
 };
 
 /// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need on each thread.
+/// Where `shared_workspace` is, the first of these are not used, but in `call.memory.shared_workspace()`.
 /// Where `divides` is declared and true, a step is called once for each share of its work (`call.share()`), by any
 /// thread. Where `has_phases` is, every thread calls it, and `call.divide` inside does that: one after the other, what
 /// reads what all shares have written. Else the first thread does all of it. This one serves layers that bring loops of
@@ -50460,6 +51035,15 @@ struct operation {
 
 namespace stagecraft::detail {
 
+/// Floats of an operation's workspace that threads share.
+template <class Operation, class Call>
+inline constexpr long long shared_floats = [] {
+  if constexpr (requires { Operation::template shared_workspace<Call>(); })
+    return Operation::template shared_workspace<Call>();
+  else
+    return 0LL;
+}();
+
 /// The steps of a layer that is written as a `call`.
 struct call_operation {
   static constexpr bool has_phases = true;
@@ -50472,6 +51056,13 @@ struct call_operation {
       return 0;
     else
       return traced_layer<Call>::workspace();
+  }
+  template <class Call>
+  static constexpr long long shared_workspace() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return 0;
+    else
+      return traced_layer<Call>::shared_floats;
   }
   template <class Call>
   static void forward(Call const& call) {
@@ -53062,7 +53653,8 @@ struct step_code {
       operation.what.visit([&](auto const& what) {
         int function = 0;
         if constexpr (requires { what.function; }) function = static_cast<int>(what.function);
-        codelets[operation.what.index()] |= std::uint64_t{1} << (function % 64);
+        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(what)>, tensor_names>)  // which run nothing
+          codelets[operation.what.index()] |= std::uint64_t{1} << (function % 64);
         for (auto const word : std::bit_cast<std::array<std::uint64_t, sizeof(what) / sizeof(std::uint64_t)>>(what))
           mix(word);
       });
@@ -55867,16 +56459,16 @@ constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_vi
                                        diagnostic& problem) {
   auto const options = own_from<metrics::detail::confusion_options>(of.options);
   int const thresholds = options.given(), weights = of.numbers.count - thresholds;
-  if (of.numbers.count > number_list::capacity)
-    problem.report(1102, "metric '", of.name(), "' has ", thresholds, " thresholds and ", weights,
-                   " label_weights; together they are at most ", number_list::capacity);
+  if (of.numbers.is_too_long())
+    problem.report(1102, "metric '", of.name(), "' has ", of.numbers.count,
+                   " thresholds and label_weights; together they are at most ", number_list::capacity);
   else if (weights != 0 && weights != width)
     problem.report(1102, "metric '", of.name(), "' has ", weights, " label_weights for the ", width,
                    " values of output '", output, "'; give it one for each, or none");
   auto const is_probability = [](float threshold) { return threshold >= 0 && threshold <= 1; };
   bool right = options.spacing != metrics::detail::threshold_spacing::one || is_probability(options.threshold) ||
                options.threshold == metrics::detail::no_threshold;
-  for (int i = 0; i < thresholds; ++i) right = right && is_probability(of.numbers.numbers[i]);
+  for (int i = 0; i < thresholds && i < of.numbers.kept(); ++i) right = right && is_probability(of.numbers.numbers[i]);
   if (!right && !problem.failed())
     problem.report(1102, "metric '", of.name(), "' has a threshold that is not between 0 and 1");
 }
@@ -55897,6 +56489,9 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
     if (each.output != Output) continue;
     if (each.metric.kind == metrics::metric_kind::confusion)
       check_numbers_of_metric(each.metric, Job::graph.layer_of(call).name, width, problem);
+    else if (each.metric.scales_columns && each.metric.numbers.is_too_long())
+      problem.report(1102, "metric '", each.metric.name(), "' has ", each.metric.numbers.count,
+                     " numbers in its normalizer, which are at most ", number_list::capacity);
     else if (each.metric.scales_columns && each.metric.numbers.count != width)
       problem.report(1102, "metric '", each.metric.name(), "' has ", each.metric.numbers.count,
                      " numbers in its normalizer for the ", width, " values of output '",
@@ -60304,8 +60899,9 @@ class logs {
 
  private:
   [[gnu::cold, gnu::noinline]] double& append(std::string_view name) {
-    entries_.push_back({std::string(name), 0});
-    return entries_.back().value;
+    entry& added = entries_.emplace_back();
+    added.name = std::string(name);
+    return added.value;
   }
 
   tracing::growing_array<entry> entries_;
@@ -60448,23 +61044,27 @@ class callback {
 namespace stagecraft::detail {
 
 /// Digits in scientific notation as Python has them, those of small and very large numbers as they are.
-[[nodiscard, gnu::cold]] inline std::string spell_python_number(std::string text, bool is_tiny_float, bool is_float) {
-  std::size_t const e = text.find('e');
+[[nodiscard, gnu::cold]] inline std::string spell_python_number(std::string_view text, bool is_tiny_float,
+                                                                bool is_float) {
+  std::size_t e = 0;
+  while (text[e] != 'e') ++e;
   int exponent = 0;
   for (std::size_t i = e + 2; i < text.size(); ++i) exponent = exponent * 10 + (text[i] - '0');
   if (text[e + 1] == '-') exponent = -exponent;
-  if ((is_float ? is_tiny_float : exponent < -4) || exponent >= 16) return text;
+  if ((is_float ? is_tiny_float : exponent < -4) || exponent >= 16) return std::string(text);
 
-  std::string digits, plain;
-  for (std::size_t i = 0; i < e; ++i)
-    if (text[i] == '-')
-      plain.push_back('-');
-    else if (text[i] != '.')
-      digits.push_back(text[i]);
-  if (exponent < 0) return plain.append("0.").append(static_cast<std::size_t>(-exponent - 1), '0').append(digits);
-  auto const whole = static_cast<std::size_t>(exponent) + 1;
-  if (digits.size() <= whole) return plain.append(digits).append(whole - digits.size(), '0').append(".0");
-  return plain.append(digits, 0, whole).append(".").append(digits, whole);
+  fixed_text<40> plain;
+  if (exponent < 0) plain.append(text[0] == '-' ? "-0." : "0.");
+  for (int zero = exponent + 1; zero < 0; ++zero) plain.append('0');
+  int before_point = exponent + 1;  // digits that come
+  for (std::size_t i = 0; i < e; ++i) {
+    if (text[i] == '.' || (text[i] == '-' && exponent < 0)) continue;
+    if (text[i] != '-' && before_point-- == 0 && exponent >= 0) plain.append('.');
+    plain.append(text[i]);
+  }
+  for (; before_point > 0; --before_point) plain.append('0');
+  if (before_point == 0 && exponent >= 0) plain.append(".0");
+  return std::string(plain.view());
 }
 
 /// Python's repr of a float, or, for float, numpy's text of a float32: the shortest digits that read back to the same
@@ -60477,7 +61077,7 @@ template <class Float>
   char buffer[40];
   auto const end = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific).ptr;
   auto const magnitude = static_cast<double>(value < 0 ? -value : value);
-  return spell_python_number(std::string(buffer, end), magnitude != 0 && magnitude < 1e-4,
+  return spell_python_number({buffer, static_cast<std::size_t>(end - buffer)}, magnitude != 0 && magnitude < 1e-4,
                              sizeof(Float) == sizeof(float));
 }
 
@@ -60994,9 +61594,9 @@ class progress_bar {
   [[gnu::cold, gnu::noinline]] shown_value& find_or_append(std::string_view name) {
     for (std::size_t i = 0; i < value_count_; ++i)
       if (values_[i].name == name) return values_[i];
-    if (value_count_ == values_.size()) values_.push_back({});
+    if (value_count_ == values_.size()) values_.emplace_back();
     shown_value& added = values_[value_count_++];
-    added.name = name;
+    added.name = std::string(name);
     added.sum = added.weight = 0;
     added.pending = false;
     return added;
@@ -61006,23 +61606,23 @@ class progress_bar {
     text_.clear();
     std::size_t const previous_width = total_width_;
     if (dynamic_) {
-      text_.append(previous_width, '\b');
-      text_ += '\r';
+      write(previous_width, '\b');
+      text_.push_back('\r');
     } else {
-      text_ += '\n';
+      text_.push_back('\n');
     }
     std::size_t const bar_begin = text_.size();
     int const target = options_.target;
     if (target > 0) {
       append_count(current);
-      text_ += " [";
+      write(" [");
       int const filled = static_cast<int>(options_.width * (static_cast<double>(current) / target));
       if (filled > 0) {
-        text_.append(static_cast<std::size_t>(filled - 1), '=');
-        text_ += current < target ? '>' : '=';
+        write(static_cast<std::size_t>(filled - 1), '=');
+        text_.push_back(current < target ? '>' : '=');
       }
-      if (options_.width > filled) text_.append(static_cast<std::size_t>(options_.width - filled), '.');
-      text_ += ']';
+      if (options_.width > filled) write(static_cast<std::size_t>(options_.width - filled), '.');
+      text_.push_back(']');
     } else {
       append("%7d/Unknown", current);
     }
@@ -61035,9 +61635,9 @@ class progress_bar {
     }
     for (std::size_t i = 0; i < value_count_; ++i) append_value(values_[i], true);
     total_width_ = text_.size() - bar_begin;
-    if (previous_width > total_width_) text_.append(previous_width - total_width_, ' ');
-    if (finalize) text_ += '\n';
-    options_.output(text_);
+    if (previous_width > total_width_) write(previous_width - total_width_, ' ');
+    if (finalize) text_.push_back('\n');
+    show();
   }
 
   [[gnu::cold, gnu::noinline]] void show_line(int current, double now) {
@@ -61045,8 +61645,8 @@ class progress_bar {
     append_count(current);
     append(" - %.0fs", now - start_);
     for (std::size_t i = 0; i < value_count_; ++i) append_value(values_[i], false);
-    text_ += '\n';
-    options_.output(text_);
+    text_.push_back('\n');
+    show();
   }
 
   /// "  3/100", the count as wide as the target.
@@ -61058,12 +61658,12 @@ class progress_bar {
 
   [[gnu::cold, gnu::noinline]] void append_value(shown_value const& shown, bool by_magnitude) {
     double const mean = shown.sum / (shown.weight > 1 ? shown.weight : 1);
-    text_ += " - ";
-    text_ += shown.name;
+    write(" - ");
+    write(shown.name);
     // Keras looks at the magnitude for the bar, but at the value itself for the single line of verbose = 2.
     bool const fixed = mean > 1e-3 || (by_magnitude && mean < -1e-3);
     if (mean != mean)
-      text_ += ": nan";
+      write(": nan");
     else
       append(fixed ? ": %.4f" : ": %.4e", mean);
   }
@@ -61098,6 +61698,10 @@ class progress_bar {
     return seconds;
   }
 
+  void write(std::string_view text) { text_.append(text.data(), text.data() + text.size()); }
+  void write(std::size_t count, char c) { text_.resize(text_.size() + count, c); }
+  void show() const { options_.output({text_.data(), text_.size()}); }
+
   [[gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] void append(char const* format, ...) {
     char buffer[352];  // the longest double, in %.4f, has 314 characters
     std::va_list arguments;
@@ -61106,7 +61710,7 @@ class progress_bar {
     va_end(arguments);
     if (length <= 0) return;
     auto const written = static_cast<std::size_t>(length);
-    text_.append(buffer, written < sizeof(buffer) ? written : sizeof(buffer) - 1);
+    write({buffer, written < sizeof(buffer) ? written : sizeof(buffer) - 1});
   }
 
   progress_bar_options options_;
@@ -61118,7 +61722,7 @@ class progress_bar {
   double start_ = 0;
   double last_update_ = 0;
   double time_after_first_step_ = -1;
-  std::string text_;
+  tracing::growing_array<char> text_;
 };
 
 }  // namespace stagecraft
@@ -62116,7 +62720,8 @@ class row_weights {
   }
 
   /// The class of a sample, one of `classes`: Keras rounds a single number, and takes the largest of several. E4006.
-  [[nodiscard]] static std::size_t class_of(sample_source const& targets, std::ptrdiff_t row, int classes) {
+  [[nodiscard, gnu::noinline]] static std::size_t class_of(sample_source const& targets, std::ptrdiff_t row,
+                                                           int classes) {
     int const size = targets.sample_size();
     double target = 0;
     if (size > 1) {
@@ -62464,6 +63069,37 @@ template <class Session>
 }
 
 }  // namespace stagecraft::detail
+
+// ---- stagecraft/threads/owned.hpp
+// The owner of one object.
+
+namespace stagecraft::threads {
+
+/// What std::unique_ptr is, without its deleters and arrays: compilers instantiate a twentieth of it for each type.
+template <class T>
+class owned {
+ public:
+  owned() = default;
+  /// Takes what `new` has made.
+  explicit owned(T* made) noexcept : object_(made) {}
+  owned(owned&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
+  owned& operator=(owned&& other) noexcept {
+    T* const before = object_;
+    object_ = other.object_;
+    other.object_ = before;
+    return *this;
+  }
+  ~owned() { delete object_; }
+
+  [[nodiscard]] T* get() const noexcept { return object_; }
+  [[nodiscard]] T& operator*() const noexcept { return *object_; }
+  [[nodiscard]] T* operator->() const noexcept { return object_; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace stagecraft::threads
 
 // ---- stagecraft/threads/outfeed_queue.hpp
 // Results of steps on their way from the replicas to one thread that looks at them: Graphcore's IPUOutfeedQueue.
@@ -63023,8 +63659,8 @@ class order_generator {
 namespace stagecraft::trainers {
 
 /// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
-constexpr void shuffle_order(tracing::array_view<std::int32_t> order, std::uint64_t seed,
-                             std::uint64_t epoch) noexcept {
+[[gnu::cold]] constexpr void shuffle_order(tracing::array_view<std::int32_t> order, std::uint64_t seed,
+                                           std::uint64_t epoch) noexcept {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   detail::order_generator generator(seed, epoch);
   for (std::size_t i = order.size(); i > 1; --i) {
@@ -63041,7 +63677,7 @@ class epoch_order {
  public:
   /// \param count number of samples
   /// \param shuffle false: the order of the data, in every epoch
-  epoch_order(std::ptrdiff_t count, bool shuffle, std::uint64_t seed)
+  [[gnu::cold]] epoch_order(std::ptrdiff_t count, bool shuffle, std::uint64_t seed)
       : order_(static_cast<std::size_t>(count)), shuffle_(shuffle), seed_(seed) {
     for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int32_t>(i);
   }
@@ -63051,7 +63687,7 @@ class epoch_order {
 
   /// Sets the order of epoch `epoch`; it does not depend on the epochs before, so a training that is continued with
   /// `initial_epoch` sees what an uninterrupted one would have seen.
-  void begin_epoch(int epoch) {
+  [[gnu::cold]] void begin_epoch(int epoch) {
     if (supply_ != nullptr) supply_->begin_epoch(epoch);
     if (shuffle_) shuffle_order(order_, seed_, static_cast<std::uint64_t>(epoch));
   }
@@ -64209,7 +64845,8 @@ class step_runner {
               typename feed_type::loader const& data, epoch_order const& order, int batch_size, int batches)
       : model_(model), callbacks_(callbacks), counts_(counts), feed_(data, order, batch_size, batches, busy_threads) {
     if constexpr (is_asynchronous) {
-      asynchronous_.emplace(model, callbacks, job::training.outfeed_queue.buffer_depth, busy_threads);
+      asynchronous_ = threads::owned(new asynchronous_callbacks<Kind, results_type>(
+          model, callbacks, job::training.outfeed_queue.buffer_depth, busy_threads));
     }
   }
 
@@ -64310,7 +64947,7 @@ class step_runner {
   callback_list& callbacks_;
   step_counts counts_;
   feed_type feed_;
-  std::conditional_t<is_asynchronous, std::optional<asynchronous_callbacks<Kind, results_type>>, detail::no_queue>
+  std::conditional_t<is_asynchronous, threads::owned<asynchronous_callbacks<Kind, results_type>>, detail::no_queue>
       asynchronous_;
 };
 
@@ -64736,7 +65373,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
 /// One replica's memory.
 template <class Sizes>
 struct pipeline_memory {
-  /// @param workspace_floats  what each thread of a device has for itself
+  /// @param workspace_floats  what the threads of each device have beside tensors
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
@@ -64759,7 +65396,7 @@ struct pipeline_memory {
       ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
     }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
-      workspaces[device] = aligned_block(Sizes::threads_of_device * workspace_floats);
+      workspaces[device] = aligned_block(workspace_floats);
       widened[device] = aligned_block(widened_floats);
     }
   }
@@ -64836,37 +65473,6 @@ class flush_denormals {
 };
 
 }  // namespace stagecraft::kernels
-
-// ---- stagecraft/threads/owned.hpp
-// The owner of one object.
-
-namespace stagecraft::threads {
-
-/// What std::unique_ptr is, without its deleters and arrays: compilers instantiate a twentieth of it for each type.
-template <class T>
-class owned {
- public:
-  owned() = default;
-  /// Takes what `new` has made.
-  explicit owned(T* made) noexcept : object_(made) {}
-  owned(owned&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
-  owned& operator=(owned&& other) noexcept {
-    T* const before = object_;
-    object_ = other.object_;
-    other.object_ = before;
-    return *this;
-  }
-  ~owned() { delete object_; }
-
-  [[nodiscard]] T* get() const noexcept { return object_; }
-  [[nodiscard]] T& operator*() const noexcept { return *object_; }
-  [[nodiscard]] T* operator->() const noexcept { return object_; }
-
- private:
-  T* object_ = nullptr;
-};
-
-}  // namespace stagecraft::threads
 
 // ---- stagecraft/engine/device_threads.hpp
 // The threads that work on one device together.
@@ -67842,6 +68448,108 @@ void convolution_input_gradient(float const* dy, float const* w, float* workspac
 
 }  // namespace stagecraft::kernels
 
+// ---- stagecraft/kernels/convolution/bfloat16_convolution.hpp
+// Convolutions of bfloat16, where the processor multiplies pairs of them: those of floats, of which each is a pair of
+// channels, of filters or of samples. Keras counterpart: tf.nn.convolution of tf.bfloat16.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The convolution of pairs of channels.
+[[nodiscard]] constexpr convolution_shape of_channel_pairs(convolution_shape shape) {
+  shape.channels = shape.groups * pairs_of(shape.group_channels());
+  return shape;
+}
+/// The one whose input gradient sums pairs of filters.
+[[nodiscard]] constexpr convolution_shape of_filter_pairs(convolution_shape shape) {
+  shape.filters = shape.groups * pairs_of(shape.group_filters());
+  return shape;
+}
+
+/// Whether it is a product of all pixels with one matrix.
+[[nodiscard]] constexpr bool is_product(convolution_shape const& shape) {
+  return shape.kernel_height == 1 && shape.kernel_width == 1 && shape.stride_height == 1 && shape.stride_width == 1 &&
+         shape.groups == 1 && !shape.has_padding();
+}
+
+}  // namespace detail
+
+/// Floats of the kernel as pairs of channels: the pairs of each group, one after the other. The last channel of an odd
+/// number makes a pair with a zero.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long filter_pair_floats = filter_floats<detail::of_channel_pairs(Shape), Arch>;
+
+/// The kernel, a `packed_filter` for each group, as pairs of channels. Items of `part`: pairs of rows of each group's
+/// matrix.
+template <convolution_shape Shape, class Arch = default_architecture>
+void pack_filter_pairs(float const* w, float* pairs, share part = {}) {
+  for (int group = 0; group < Shape.groups; ++group)
+    detail::pack_pairs_of_runs<Shape.steps(), Shape.group_filters(), Shape.group_channels(), Arch>(
+        w + group * packed_filter<Shape, Arch>::size, pairs + group * (filter_pair_floats<Shape, Arch> / Shape.groups),
+        part);
+}
+
+/// y = epilogue(the convolution of x with w) in floats, or epilogue(y + it) if Accumulate. x: Batch x input numbers of
+/// bfloat16, those of each pixel and group followed by a zero if they are odd (`pad_rows`); w: pairs of channels. See
+/// `convolution`.
+template <int Batch, convolution_shape Shape, bool Accumulate, class Arch = default_architecture,
+          class Epilogue = no_epilogue>
+void convolution_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
+                          share part = {}) {
+  if constexpr (detail::is_product(Shape) && !Accumulate)
+    matmul_of_pairs<Batch * Shape.height * Shape.width, Shape.channels, Shape.filters, Arch>(x, w, y, epilogue, part);
+  else
+    convolution<Batch, detail::of_channel_pairs(Shape), Accumulate, Arch, detail::bfloat16_pair_terms>(
+        reinterpret_cast<float const*>(x), w, nullptr, y, epilogue, part);
+}
+
+/// A convolution of pairs whose result is written, not added.
+template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
+void convolution_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
+                          share part = {}) {
+  convolution_of_pairs<Batch, Shape, false, Arch>(x, w, y, epilogue, part);
+}
+
+/// Floats of the kernel as pairs of filters.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long turned_filter_floats = filter_floats<detail::of_filter_pairs(Shape), Arch>;
+
+/// The kernel's pairs of channels as pairs of filters. Items of `part`: pairs of rows of each group's matrix.
+template <convolution_shape Shape, class Arch = default_architecture>
+void turn_filter_pairs(float const* w, float* turned, share part = {}) {
+  for (int group = 0; group < Shape.groups; ++group)
+    detail::turn_pairs_of_runs<Shape.steps(), Shape.group_filters(), Shape.group_channels(), Arch>(
+        w + group * (filter_pair_floats<Shape, Arch> / Shape.groups),
+        turned + group * (turned_filter_floats<Shape, Arch> / Shape.groups), part);
+}
+
+/// Floats of workspace that `convolution_input_gradient_of_pairs` needs, for each thread.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long input_gradient_of_pairs_workspace =
+    convolution_input_gradient_workspace<detail::of_filter_pairs(Shape), Arch>;
+
+/// dx (+)= the gradient of the input in floats, through the epilogue. dy: Batch x output numbers of bfloat16, those of
+/// each pixel and group followed by a zero if they are odd; w: pairs of filters. See `convolution_input_gradient`.
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
+          class Epilogue = no_epilogue>
+void convolution_input_gradient_of_pairs(std::uint16_t const* dy, float const* w, float* workspace, float* dx,
+                                         Epilogue const& epilogue = {}, share part = {}) {
+  convolution_input_gradient<Batch, detail::of_filter_pairs(Shape), Accumulate, Arch, detail::bfloat16_pair_terms>(
+      reinterpret_cast<float const*>(dy), w, workspace, dx, epilogue, part);
+}
+
+/// dw (+)= the gradient of the filters in floats, of pairs of samples: `pair_rows` of Batch x input and Batch x output,
+/// up to a register behind whose ends may be read. `workspace` and dw: see `convolution_filter_gradient`.
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+void convolution_filter_gradient_of_pairs(float const* x, float const* dy, float* workspace, float* dw,
+                                          share part = {}) {
+  convolution_filter_gradient<pairs_of(Batch), Shape, Accumulate, Arch, detail::bfloat16_pair_terms>(x, dy, workspace,
+                                                                                                     dw, part);
+}
+
+}  // namespace stagecraft::kernels
+
 // ---- stagecraft/host/operations/conv2d_transpose.hpp
 // The steps of conv2d_transpose on the host: those of the convolution that leads from its output to its input, in the
 // other direction.
@@ -67863,14 +68571,46 @@ struct operation<layers::conv2d_transpose> {
     using arch = typename Call::architecture;
     using epilogue =
         detail::activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
+    /// Products of pairs of bfloat16: of the input's channels, of filters for its gradient, and of samples for that of
+    /// the kernel. What is made of factors lies behind each other, where threads share it.
+    static constexpr int batch = Call::batch, channels = in[2], input_rows = batch * in[0] * in[1];
+    static constexpr bool multiplies_pairs =
+        detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr bool pads_inputs = multiplies_pairs && channels % 2 != 0;
+    static constexpr bool pairs_samples = detail::multiplies_bfloat16<Call> && batch > 1 &&
+                                          Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
+    static constexpr bool narrows_gradient = multiplies_pairs && Call::plan::trains && Call::wants_input_gradient(0);
+    static constexpr bool finds_filter_gradient_of_pairs = pairs_samples && Call::plan::trains && Call::layer.trainable;
+    static constexpr long long turned_floats = [] {
+      if constexpr (multiplies_pairs)
+        return detail::behind_factor(kernels::turned_filter_floats<back, arch>);
+      else
+        return 0LL;
+    }();
+    static constexpr long long pairs = finds_filter_gradient_of_pairs ? kernels::pairs_of(batch) : 0;
+    static constexpr long long
+        forward_floats =
+            turned_floats + (pads_inputs ? detail::behind_factor(1LL * input_rows * kernels::pairs_of(channels)) : 0),
+        gradient_pairs = narrows_gradient ? detail::behind_factor(1LL * rows * kernels::pairs_of(filters)) : 0,
+        input_pairs = gradient_pairs + (pairs > 0 ? detail::behind_factor(pairs * back.input_size()) : 0),
+        backward_floats = input_pairs + (pairs > 0 ? detail::behind_factor(pairs * back.output_size()) : 0),
+        shared_floats = std::max(forward_floats, backward_floats);
   };
+  template <class Call, bool Backward>
+  static constexpr bool widens_inputs =
+      Backward ? Call::applied_activation(0) != linear || (Call::layer.trainable && !shapes<Call>::pairs_samples)
+               : !shapes<Call>::multiplies_pairs;
 
   template <class Call>
   static constexpr long long workspace() {
     using s = shapes<Call>;
-    return std::max({kernels::convolution_workspace<s::back, typename s::arch>,
-                     kernels::convolution_input_gradient_workspace<s::back, typename s::arch>,
-                     kernels::convolution_filter_gradient_workspace<s::back, typename s::arch>});
+    return s::shared_floats + std::max({kernels::convolution_workspace<s::back, typename s::arch>,
+                                        kernels::convolution_input_gradient_workspace<s::back, typename s::arch>,
+                                        kernels::convolution_filter_gradient_workspace<s::back, typename s::arch>});
+  }
+  template <class Call>
+  static constexpr long long shared_workspace() {
+    return shapes<Call>::shared_floats;
   }
 
   template <class Call>
@@ -67879,9 +68619,22 @@ struct operation<layers::conv2d_transpose> {
     using arch = typename s::arch;
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = detail::keeps_sums<Call> ? call.saved() : nullptr;
-    s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
-      kernels::convolution_input_gradient<Call::batch, s::back, false, arch>(
-          part.input(0), part.weight(0), part.memory.workspace, y, epilogue, part.share());
+    float* const turned = call.memory.shared_workspace();
+    auto* const padded = reinterpret_cast<std::uint16_t*>(turned + s::turned_floats);
+    if constexpr (s::multiplies_pairs)
+      call.divide([=](Call const& part) {
+        kernels::turn_filter_pairs<s::back, arch>(part.weight(0), turned, part.share());
+        if constexpr (s::pads_inputs)
+          kernels::pad_rows<s::input_rows, s::channels, arch>(part.stored_input(0), padded, part.share());
+      });
+    s::epilogue::forward(call, bias, before, call.output(), [=](Call const& part, float* y, auto const& epilogue) {
+      float* const workspace = part.memory.workspace + s::shared_floats;
+      if constexpr (s::multiplies_pairs)
+        kernels::convolution_input_gradient_of_pairs<s::batch, s::back, false, arch>(
+            s::pads_inputs ? padded : part.stored_input(0), turned, workspace, y, epilogue, part.share());
+      else
+        kernels::convolution_input_gradient<s::batch, s::back, false, arch>(part.input(0), part.weight(0), workspace, y,
+                                                                            epilogue, part.share());
     });
   }
 
@@ -67890,14 +68643,37 @@ struct operation<layers::conv2d_transpose> {
     using s = shapes<Call>;
     using arch = typename s::arch;
     s::epilogue::backward(call);
-    call.divide([](Call const& part) {
+    float* const room = call.memory.shared_workspace();
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(room);
+    float *const gradient_pairs = room + s::gradient_pairs, *const input_pairs = room + s::input_pairs;
+    if constexpr (s::narrows_gradient || s::finds_filter_gradient_of_pairs)
+      call.divide([=](Call const& part) {
+        float* const dy = part.output_gradient();
+        if constexpr (s::narrows_gradient && s::filters % 2 != 0) {
+          kernels::pad_rows<s::rows, s::filters, arch>(dy, narrow, part.share());
+        } else if constexpr (s::narrows_gradient) {
+          auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::filters, 32);
+          kernels::narrow<dtype::bfloat16, arch>(dy + first, narrow + first, last - first);
+        }
+        if constexpr (s::finds_filter_gradient_of_pairs) {
+          kernels::pair_rows<s::batch, s::back.input_size(), arch>(dy, gradient_pairs, part.share());
+          kernels::pair_rows<s::batch, s::back.output_size(), arch>(part.stored_input(0), input_pairs, part.share());
+        }
+      });
+    call.divide([=](Call const& part) {
       float* const dy = part.output_gradient();
-      float* const workspace = part.memory.workspace;
-      if constexpr (Call::wants_input_gradient(0))
-        kernels::convolution<Call::batch, s::back, Call::adds_input_gradient(0), arch>(
+      float* const workspace = part.memory.workspace + s::shared_floats;
+      if constexpr (s::narrows_gradient)
+        kernels::convolution_of_pairs<s::batch, s::back, Call::adds_input_gradient(0), arch>(
+            narrow, part.weight(0), part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
+      else if constexpr (Call::wants_input_gradient(0))
+        kernels::convolution<s::batch, s::back, Call::adds_input_gradient(0), arch>(
             dy, part.weight(0), workspace, part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
-      if constexpr (Call::layer.trainable)
-        kernels::convolution_filter_gradient<Call::batch, s::back, Call::adds_parameter_gradient, arch>(
+      if constexpr (s::finds_filter_gradient_of_pairs)
+        kernels::convolution_filter_gradient_of_pairs<s::batch, s::back, Call::adds_parameter_gradient, arch>(
+            gradient_pairs, input_pairs, workspace, part.parameter_gradient(0), part.share());
+      else if constexpr (Call::layer.trainable)
+        kernels::convolution_filter_gradient<s::batch, s::back, Call::adds_parameter_gradient, arch>(
             dy, part.input(0), workspace, part.parameter_gradient(0), part.share());
       if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::filters, Call::adds_parameter_gradient, arch>(dy, part.parameter_gradient(1),
@@ -67907,97 +68683,6 @@ struct operation<layers::conv2d_transpose> {
 };
 
 }  // namespace stagecraft::cpu
-
-// ---- stagecraft/kernels/convolution/bfloat16_convolution.hpp
-// Convolutions of bfloat16, where the processor multiplies pairs of them: those of floats, of which each is a pair of
-// channels, of filters or of samples. Keras counterpart: tf.nn.convolution of tf.bfloat16.
-
-namespace stagecraft::kernels {
-
-/// Whether the channels, or the filters, of each group make pairs.
-[[nodiscard]] constexpr bool has_channel_pairs(convolution_shape const& shape) {
-  return shape.group_channels() % 2 == 0;
-}
-[[nodiscard]] constexpr bool has_filter_pairs(convolution_shape const& shape) { return shape.group_filters() % 2 == 0; }
-
-namespace detail {
-
-/// The convolution of pairs of channels.
-[[nodiscard]] constexpr convolution_shape of_channel_pairs(convolution_shape shape) {
-  shape.channels /= 2;
-  return shape;
-}
-/// The one whose input gradient sums pairs of filters.
-[[nodiscard]] constexpr convolution_shape of_filter_pairs(convolution_shape shape) {
-  shape.filters /= 2;
-  return shape;
-}
-
-/// Whether it is a product of all pixels with one matrix.
-[[nodiscard]] constexpr bool is_product(convolution_shape const& shape) {
-  return shape.kernel_height == 1 && shape.kernel_width == 1 && shape.stride_height == 1 && shape.stride_width == 1 &&
-         shape.groups == 1 && !shape.has_padding();
-}
-
-}  // namespace detail
-
-/// Floats of the kernel as pairs of channels: `pack_row_pairs` of each group's matrix, one after the other. The shape
-/// has pairs of channels.
-template <convolution_shape Shape, class Arch = default_architecture>
-inline constexpr long long filter_pair_floats = filter_floats<detail::of_channel_pairs(Shape), Arch>;
-
-/// y = epilogue(the convolution of x with w) in floats. x: Batch x input numbers of bfloat16; w: pairs of channels. See
-/// `convolution`.
-template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
-void convolution_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
-                          share part = {}) {
-  static_assert(has_channel_pairs(Shape));
-  if constexpr (detail::is_product(Shape))
-    matmul_of_pairs<Batch * Shape.height * Shape.width, Shape.channels, Shape.filters, Arch>(x, w, y, epilogue, part);
-  else
-    convolution<Batch, detail::of_channel_pairs(Shape), false, Arch, detail::bfloat16_pair_terms>(
-        reinterpret_cast<float const*>(x), w, nullptr, y, epilogue, part);
-}
-
-/// Floats of the kernel as pairs of filters.
-template <convolution_shape Shape, class Arch = default_architecture>
-inline constexpr long long turned_filter_floats = filter_floats<detail::of_filter_pairs(Shape), Arch>;
-
-/// The kernel's pairs of channels as pairs of filters. Items of `part`: pairs of rows of each group's matrix.
-template <convolution_shape Shape, class Arch = default_architecture>
-void turn_filter_pairs(float const* w, float* turned, share part = {}) {
-  for (int group = 0; group < Shape.groups; ++group)
-    turn_row_pairs<Shape.steps(), Shape.group_filters(), Arch>(
-        w + group * (filter_pair_floats<Shape, Arch> / Shape.groups),
-        turned + group * (turned_filter_floats<Shape, Arch> / Shape.groups), part);
-}
-
-/// Floats of workspace that `convolution_input_gradient_of_pairs` needs, for each thread.
-template <convolution_shape Shape, class Arch = default_architecture>
-inline constexpr long long input_gradient_of_pairs_workspace =
-    convolution_input_gradient_workspace<detail::of_filter_pairs(Shape), Arch>;
-
-/// dx (+)= the gradient of the input in floats, through the epilogue. dy: Batch x output numbers of bfloat16; w: pairs
-/// of filters. See `convolution_input_gradient`.
-template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
-          class Epilogue = no_epilogue>
-void convolution_input_gradient_of_pairs(std::uint16_t const* dy, float const* w, float* workspace, float* dx,
-                                         Epilogue const& epilogue = {}, share part = {}) {
-  static_assert(has_filter_pairs(Shape));
-  convolution_input_gradient<Batch, detail::of_filter_pairs(Shape), Accumulate, Arch, detail::bfloat16_pair_terms>(
-      reinterpret_cast<float const*>(dy), w, workspace, dx, epilogue, part);
-}
-
-/// dw (+)= the gradient of the filters in floats, of pairs of samples: `pair_rows` of Batch x input and Batch x output,
-/// up to a register behind whose ends may be read. `workspace` and dw: see `convolution_filter_gradient`.
-template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-void convolution_filter_gradient_of_pairs(float const* x, float const* dy, float* workspace, float* dw,
-                                          share part = {}) {
-  convolution_filter_gradient<pairs_of(Batch), Shape, Accumulate, Arch, detail::bfloat16_pair_terms>(x, dy, workspace,
-                                                                                                     dw, part);
-}
-
-}  // namespace stagecraft::kernels
 
 // ---- stagecraft/host/operations/convolution.hpp
 // The steps of conv1d and conv2d on the host.
@@ -68019,9 +68704,12 @@ struct convolution_operation {
     using epilogue =
         activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
     /// Products of pairs of bfloat16: of channels, of filters for the gradient of the input, and of samples for that of
-    /// the filters, if there are two. What is made of factors lies behind each other, and behind what each thread
-    /// needs.
+    /// the filters, if there are two. What is made of factors lies behind each other, where threads share it.
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr int channels = convolution.group_channels(), filters = convolution.group_filters(),
+                         input_rows = batch * convolution.height * convolution.width * convolution.groups,
+                         output_rows = rows * convolution.groups;
+    static constexpr bool pads_inputs = multiplies_pairs && channels % 2 != 0;
     static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
                                           Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
     static constexpr long long own_floats = [] {
@@ -68041,14 +68729,13 @@ struct convolution_operation {
         return 0LL;
     }();
     static constexpr long long batch_pairs = finds_filter_gradient_of_pairs ? kernels::pairs_of(batch) : 0;
-    static constexpr long long narrow_gradient = behind_factor(own_floats),
-                               turned_filters = narrow_gradient +
-                                                behind_factor(turns_filters ? rows * 1LL * convolution.filters / 2 : 0),
-                               gradient_pairs = turned_filters + behind_factor(turned_floats),
-                               input_pairs = gradient_pairs + behind_factor(batch_pairs * convolution.output_size()),
-                               all_floats = turns_filters || finds_filter_gradient_of_pairs
-                                                ? input_pairs + behind_factor(batch_pairs * convolution.input_size())
-                                                : own_floats;
+    static constexpr long long
+        padded_inputs = pads_inputs ? behind_factor(1LL * input_rows * kernels::pairs_of(channels)) : 0,
+        turned_filters = turns_filters ? behind_factor(1LL * output_rows * kernels::pairs_of(filters)) : 0,
+        gradient_pairs = turned_filters + (turns_filters ? behind_factor(turned_floats) : 0),
+        input_pairs = gradient_pairs + (batch_pairs > 0 ? behind_factor(batch_pairs * convolution.output_size()) : 0),
+        behind_pairs = input_pairs + (batch_pairs > 0 ? behind_factor(batch_pairs * convolution.input_size()) : 0),
+        shared_floats = std::max(padded_inputs, behind_pairs);
   };
   template <class Call, bool Backward>
   static constexpr bool widens_inputs =
@@ -68057,7 +68744,11 @@ struct convolution_operation {
 
   template <class Call>
   static constexpr long long workspace() {
-    return shapes<Call>::all_floats;
+    return shapes<Call>::shared_floats + shapes<Call>::own_floats;
+  }
+  template <class Call>
+  static constexpr long long shared_workspace() {
+    return shapes<Call>::shared_floats;
   }
 
   template <class Call>
@@ -68065,13 +68756,18 @@ struct convolution_operation {
     using s = shapes<Call>;
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = keeps_sums<Call> ? call.saved() : nullptr;
-    s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
+    auto* const padded = reinterpret_cast<std::uint16_t*>(call.memory.shared_workspace());
+    if constexpr (s::pads_inputs)
+      call.divide([=](Call const& part) {
+        kernels::pad_rows<s::input_rows, s::channels, typename s::arch>(part.stored_input(0), padded, part.share());
+      });
+    s::epilogue::forward(call, bias, before, call.output(), [=](Call const& part, float* y, auto const& epilogue) {
       if constexpr (s::multiplies_pairs)
-        kernels::convolution_of_pairs<s::batch, s::convolution, typename s::arch>(part.stored_input(0), part.weight(0),
-                                                                                  y, epilogue, part.share());
+        kernels::convolution_of_pairs<s::batch, s::convolution, typename s::arch>(
+            s::pads_inputs ? padded : part.stored_input(0), part.weight(0), y, epilogue, part.share());
       else
         kernels::convolution<s::batch, s::convolution, typename s::arch>(
-            part.input(0), part.weight(0), part.memory.workspace, y, epilogue, part.share());
+            part.input(0), part.weight(0), part.memory.workspace + s::shared_floats, y, epilogue, part.share());
     });
   }
 
@@ -68081,15 +68777,19 @@ struct convolution_operation {
     using arch = typename s::arch;
     s::epilogue::backward(call);
     float* const room = call.memory.shared_workspace();
-    auto* const narrow = reinterpret_cast<std::uint16_t*>(room + s::narrow_gradient);
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(room);
     float *const turned = room + s::turned_filters, *const gradient_pairs = room + s::gradient_pairs,
                  *const input_pairs = room + s::input_pairs;
     if constexpr (s::turns_filters || s::finds_filter_gradient_of_pairs)
       call.divide([=](Call const& part) {
         float const* const dy = part.output_gradient();
-        if constexpr (s::turns_filters) {
+        if constexpr (s::turns_filters && s::filters % 2 != 0) {
+          kernels::pad_rows<s::output_rows, s::filters, arch>(dy, narrow, part.share());
+        } else if constexpr (s::turns_filters) {
           auto const [first, last] = part.share().of(std::int64_t{s::batch} * s::convolution.output_size(), 32);
           kernels::narrow<dtype::bfloat16, arch>(dy + first, narrow + first, last - first);
+        }
+        if constexpr (s::turns_filters) {
           kernels::turn_filter_pairs<s::convolution, arch>(part.weight(0), turned, part.share());
         }
         if constexpr (s::finds_filter_gradient_of_pairs) {
@@ -68100,7 +68800,7 @@ struct convolution_operation {
       });
     call.divide([=](Call const& part) {
       float* const dy = part.output_gradient();
-      float* const workspace = part.memory.workspace;
+      float* const workspace = part.memory.workspace + s::shared_floats;
       if constexpr (s::turns_filters)
         kernels::convolution_input_gradient_of_pairs<s::batch, s::convolution, Call::adds_input_gradient(0), arch>(
             narrow, turned, workspace, part.input_gradient(0), input_gradient_epilogue(part), part.share());
@@ -68207,6 +68907,11 @@ struct operation<layers::dense> {
     else
       return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
                       kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
+  }
+
+  template <class Call>
+  static constexpr long long shared_workspace() {
+    return shapes<Call>::multiplies_pairs ? workspace<Call>() : 0;
   }
 
   template <class Call>
@@ -69063,6 +69768,10 @@ void depthwise_convolution_filter_gradient(float const* x, float const* dy, [[ma
 
 // ---- stagecraft/host/operations/depthwise_conv2d.hpp
 // The steps of depthwise_conv2d on the host.
+//
+// It multiplies floats where the processor multiplies pairs of bfloat16, too: a channel's pairs are of taps, so that
+// each row has to be paired with the next one. On a Zen 4 that costs nearly what it saves: at best 0.93 of the time
+// with windows of 3 x 3, 0.8 with 5 x 5, before what edges cost.
 
 namespace stagecraft::cpu {
 
@@ -69932,6 +70641,10 @@ struct operation<layers::time_distributed<Each>> {
     return operation<Each>::template workspace<detail::call_of_steps<Call>>();
   }
   template <class Call>
+  static constexpr long long shared_workspace() {
+    return detail::shared_floats<operation<Each>, detail::call_of_steps<Call>>;
+  }
+  template <class Call>
   static void forward(Call const& call) {
     operation<Each>::forward(detail::call_of_steps<Call>{{call}});
   }
@@ -70200,12 +70913,11 @@ class pipeline_pass {
     return true;
   }
 
-  /// What each thread needs for the steps of this pass, one at a time.
-  static constexpr long long workspace_floats() {
+  /// What the steps of this pass need, one at a time.
+  static constexpr detail::workspace_size workspace_floats() {
     return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      long long largest = 0;
-      for (long long const floats : {0LL, workspace_of<pass.steps[Step].call>()...})
-        if (floats > largest) largest = floats;
+      detail::workspace_size largest;
+      for (auto const& floats : {largest, workspace_of<pass.steps[Step].call>()...}) largest = largest.or_more(floats);
       return largest;
     }(std::make_index_sequence<pass.steps.size()>{});
   }
@@ -70238,9 +70950,10 @@ class pipeline_pass {
   };
 
   template <int Call>
-  static constexpr long long workspace_of() {
+  static constexpr detail::workspace_size workspace_of() {
     using call = host_call<plan, Call>;
-    return operation_of<call>::template workspace<call>() + detail::epilogue_floats<call>();
+    long long const all = operation_of<call>::template workspace<call>() + detail::epilogue_floats<call>();
+    return {all, all - detail::shared_floats<operation_of<call>, call>};
   }
 
   /// On the first thread, before the steps: what they need is there. False if another device has failed.
@@ -70299,7 +71012,7 @@ class pipeline_pass {
         .halves = reinterpret_cast<std::uint16_t*>((sizes::fetches_gradients ? own.local_halves : own.halves).data()),
         .widened = own.widened[device].data(),
         .slots = own.state.data(),
-        .workspace = workspace + self.number() * Session::workspace_floats,
+        .workspace = workspace + self.number() * Session::own_workspace_floats,
         .first_workspace = workspace,
         .seed = all.seed,
         .step = all.first_step + static_cast<std::uint64_t>(micro_batch * sizes::replicas + own.replica),
@@ -71681,18 +72394,26 @@ class host_pipeline : public session_shape<typename Job::described> {
     if (to != nullptr) to->reserve(workers);
   }
 
-  /// What each thread has for itself while it carries out a step.
-  static constexpr long long workspace_floats = [] {
-    auto const of_mode = []<execution_mode Mode, std::size_t... Pass>(std::index_sequence<Pass...>) {
-      return std::max({pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::workspace_floats()...});
+  /// What a step needs.
+  static constexpr detail::workspace_size workspace = [] {
+    detail::workspace_size largest;
+    auto const add = [&]<execution_mode Mode, std::size_t... Pass>(std::index_sequence<Pass...>) {
+      ((largest = largest.or_more(pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::workspace_floats())),
+       ...);
     };
-    auto const floats = std::max(
-        of_mode.template operator()<sizes::main_mode>(std::make_index_sequence<std::size_t{sizes::passes}>{}),
-        of_mode.template operator()<execution_mode::inference>(std::make_index_sequence<std::size_t{sizes::stages}>{}));
-    if constexpr (!shape_type::has_losses)
-      return (floats + 15) / 16 * 16;
+    add.template operator()<sizes::main_mode>(std::make_index_sequence<std::size_t{sizes::passes}>{});
+    add.template operator()<execution_mode::inference>(std::make_index_sequence<std::size_t{sizes::stages}>{});
+    return largest;
+  }();
+  /// From the workspace of a thread to that of the next one.
+  static constexpr long long own_workspace_floats = (workspace.own + 15) / 16 * 16;
+  /// What the threads of a device have for a step.
+  static constexpr long long workspace_floats = [] {
+    long long const floats = workspace.all + (sizes::threads_of_device - 1) * own_workspace_floats;
+    if constexpr (shape_type::has_losses)
+      return std::max(floats, detail::weight_functions<first_plan>::workspace_floats());
     else
-      return (std::max(floats, detail::weight_functions<first_plan>::workspace_floats()) + 15) / 16 * 16;
+      return floats;
   }();
 
   /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
@@ -72987,10 +73708,12 @@ class named_series {
   [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
 
   [[gnu::cold]] void append(std::string_view name, double value) {
-    if (series const* const found = find(name))
-      const_cast<series*>(found)->values.push_back(value);
-    else
-      series_.push_back({std::string(name), {value}});
+    series* one = const_cast<series*>(find(name));
+    if (one == nullptr) {
+      one = &series_.emplace_back();
+      one->name = std::string(name);
+    }
+    one->values.push_back(value);
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return series_.size(); }
@@ -73302,17 +74025,18 @@ class model_trainer
     auto const stream = dataset.open(training.batch_size, options.drop_remainder);
     auto of = batches_to_run::of_stream(*stream, "steps_per_epoch", common.steps_per_epoch, common.initial_epoch,
                                         common.steps_per_epoch > 0, common.class_weight);
-    std::optional<batches_to_run> held_out;
+    threads::owned<batches_to_run> held_out;
     std::shared_ptr<typename decltype(stream)::element_type> validation;
     if (common.validation_data.given()) {
-      held_out.emplace(validation_batches(common.validation_data, training.batch_size, common.validation_steps));
+      held_out = threads::owned(
+          new batches_to_run(validation_batches(common.validation_data, training.batch_size, common.validation_steps)));
     } else if (options.validation_data.open) {
       validation = options.validation_data.open(training.batch_size);
-      held_out.emplace(batches_to_run::of_stream(*validation, "validation_steps", common.validation_steps, 0, false, {},
-                                                 loader::validation_names));
+      held_out = threads::owned(new batches_to_run(batches_to_run::of_stream(
+          *validation, "validation_steps", common.validation_steps, 0, false, {}, loader::validation_names)));
     }
     static_cast<void>(this->begin_fit(common.initial_epoch));
-    return run_epochs(common, of, held_out ? &*held_out : nullptr);
+    return run_epochs(common, of, held_out.get());
   }
 
   /// The loss and the metrics over all samples, without dropout. Runs `steps_per_execution` steps at once; the last
