@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1124: an equation for inputs with another number of axes.
-// expect-error: layer 'einsum_dense' has the equation 'abc,cd->abd' for an input of shape (6,): the input has another
-// number of axes expect-error: [E1124]
+// expect-error: layer 'einsum_dense' has the equation 'abc,cd->abd' for an input of shape (6,)
+// expect-error: the input has another number of axes
+// expect-error: [E1124]
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

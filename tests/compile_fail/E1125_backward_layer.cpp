@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1125: a backward_layer that runs forward.
-// expect-error: layer 'bidirectional' has two layers that run in one direction; go_backwards of the backward_layer must
-// be the other expect-error: [E1125]
+// expect-error: layer 'bidirectional' has two layers that run in one direction
+// expect-error: go_backwards of the backward_layer must be the other
+// expect-error: [E1125]
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;
