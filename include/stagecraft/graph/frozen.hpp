@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What constant evaluation makes of vectors, kept as constants. Vectors cannot leave constant evaluation, and the
-// lengths of arrays are part of their types, so everything that is kept is made twice: to be counted, and to be copied.
+// lengths of arrays are part of their types, so they are copied twice: into arrays that are long enough for most of
+// their kind, where they are counted, and from there into arrays of their lengths. Only what is longer is made twice.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <utility>
 
 namespace stagecraft::detail {
 
-/// A vector as an array of its length. All at once: an assignment for each element would take Clang many of the steps
-/// that it allows.
-template <std::size_t Size, class T>
-constexpr std::array<T, Size> array_of(growing_array<T> const& source) {
-  return [from = source.data()]<std::size_t... Index>(std::index_sequence<Index...>) {
-    static_cast<void>(from);
-    return std::array<T, Size>{from[Index]...};
-  }(std::make_index_sequence<Size>{});
+/// The first elements of a vector or array as an array of this length; default values if there are fewer.
+template <std::size_t Size, class Source>
+constexpr auto array_of(Source const& source) {
+  std::array<typename Source::value_type, Size> result{};
+  for (std::size_t i = 0; i < Size && i < source.size(); ++i) result[i] = source[i];
+  return result;
 }
 
 /// What `each<0>()`, `each<1>()` and so on return, `Count` in all: the constants of all passes, devices or weights.
@@ -31,14 +31,41 @@ constexpr auto array_of_each(Each const& each) {
   }(std::make_index_sequence<Count>{});
 }
 
-/// How long the arrays of frozen<Make> are. A variable of its own: one inside of a function would be evaluated again
-/// with each call of it.
+/// Whether none of some lengths is more than another: lengths are numbers, or structs of them.
+template <class Lengths>
+constexpr bool fit_in(Lengths const& lengths, Lengths const& most) {
+  using numbers = std::array<std::size_t, sizeof(Lengths) / sizeof(std::size_t)>;
+  auto const own = std::bit_cast<numbers>(lengths), other = std::bit_cast<numbers>(most);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (own[i] > other[i]) return false;
+  return true;
+}
+
+/// What has been made, in arrays of the lengths that are enough for most of its kind, and the lengths that it needs.
+template <class Draft>
+struct counted_draft {
+  decltype(Draft::usual_sizes) sizes;
+  typename Draft::template frozen<Draft::usual_sizes> kept;
+
+  constexpr explicit counted_draft(Draft const& made) : sizes(made.sizes()), kept(made) {}
+};
 template <class Make>
-inline constexpr auto frozen_sizes = Make{}().sizes();
+inline constexpr counted_draft<decltype(Make{}())> counted{Make{}()};
+
+template <class Make>
+constexpr auto freeze() {
+  using draft = decltype(Make{}());
+  using result = typename draft::template frozen<counted<Make>.sizes>;
+  if constexpr (fit_in(counted<Make>.sizes, draft::usual_sizes))
+    return result(counted<Make>.kept);
+  else
+    return result(Make{}());
+}
 
 /// What `Make{}()` makes in constant evaluation, as a constant. What is made says how long its vectors are, `sizes()`,
-/// and what is kept of it, `frozen<sizes>`, which is constructed from it.
+/// how long most are, `usual_sizes`, and what is kept of it, `frozen<sizes>`, which is constructed from it and from one
+/// of other lengths.
 template <class Make>
-inline constexpr auto frozen = typename decltype(Make{}())::template frozen<frozen_sizes<Make>>(Make{}());
+inline constexpr auto frozen = freeze<Make>();
 
 }  // namespace stagecraft::detail

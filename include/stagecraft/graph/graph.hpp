@@ -12,12 +12,6 @@
 
 namespace stagecraft::tracing {
 
-/// How many of each record a graph has.
-struct graph_sizes {
-  std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
-              model_outputs = 0, ends = 0, output_shapes = 0, masks = 0, traced_calls = 0;
-};
-
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
 struct graph_view {
   tracing::array_view<layer_info const> layers;
@@ -111,8 +105,11 @@ struct graph {
   std::array<detail::traced_mask, Sizes.masks> masks;
   std::array<detail::known_call, Sizes.traced_calls> traced_calls;  ///< for who traces the model again
   bool uses_stages;
+  /// Why a model of one input stands in for the model, which breaks a rule.
+  diagnostics::diagnostic problem;
 
-  constexpr explicit graph(detail::traced_graph const& traced)
+  /// From a traced_graph, or one of other lengths.
+  constexpr explicit graph(auto const& traced)
       : layers(detail::array_of<Sizes.layers>(traced.layers)),
         parameters(detail::array_of<Sizes.parameters>(traced.parameters)),
         calls(detail::array_of<Sizes.calls>(traced.calls)),
@@ -124,18 +121,13 @@ struct graph {
         output_shapes(detail::array_of<Sizes.output_shapes>(traced.output_shapes)),
         masks(detail::array_of<Sizes.masks>(traced.masks)),
         traced_calls(detail::array_of<Sizes.traced_calls>(traced.traced_calls)),
-        uses_stages(traced.uses_stages) {}
+        uses_stages(traced.uses_stages),
+        problem(traced.problem) {}
 };
 
 }  // namespace stagecraft::tracing
 
 namespace stagecraft::detail {
-
-constexpr graph_sizes sizes_of(traced_graph const& traced) {
-  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),         traced.inputs.size(),
-          traced.nested_models.size(), traced.nested_inputs.size(), traced.model_outputs.size(), traced.ends.size(),
-          traced.output_shapes.size(), traced.masks.size(),         traced.traced_calls.size()};
-}
 
 constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) {
   std::size_t count = 0;

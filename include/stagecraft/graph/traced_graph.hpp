@@ -7,10 +7,27 @@
 #include <stagecraft/graph/post_order.hpp>
 #include <utility>
 
+namespace stagecraft::tracing {
+
+/// How many of each record a graph has.
+struct graph_sizes {
+  std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
+              model_outputs = 0, ends = 0, output_shapes = 0, masks = 0, traced_calls = 0;
+};
+
+template <graph_sizes Sizes>
+struct graph;
+
+}  // namespace stagecraft::tracing
+
 namespace stagecraft::detail {
 
-/// A traced model while it is still made of vectors.
+/// A traced model while it is still made of vectors; `graph` is what is kept of it.
 struct traced_graph {
+  static constexpr graph_sizes usual_sizes{32, 64, 48, 64, 4, 4, 8, 8, 8, 4, 48};
+  template <graph_sizes Sizes>
+  using frozen = tracing::graph<Sizes>;
+
   diagnostic problem;
   bool uses_stages = false;
   growing_array<layer_info> layers;
@@ -24,6 +41,12 @@ struct traced_graph {
   growing_array<shape> output_shapes;      ///< of calls with several outputs
   growing_array<traced_mask> masks;        ///< by the numbers that calls have, from 1 on
   growing_array<known_call> traced_calls;  ///< all calls, those that no output needs among them
+
+  [[nodiscard]] constexpr graph_sizes sizes() const {
+    return {layers.size(),        parameters.size(),    calls.size(),         inputs.size(),
+            nested_models.size(), nested_inputs.size(), model_outputs.size(), ends.size(),
+            output_shapes.size(), masks.size(),         traced_calls.size()};
+  }
 };
 
 /// Marks the calls that a model's outputs need. A nested model counts as a whole, as in Keras: who needs one of its

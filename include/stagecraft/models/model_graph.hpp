@@ -38,33 +38,32 @@ constexpr traced_graph trace_model(layer_collector* collector = nullptr,
   return prune(builder);
 }
 
-constexpr traced_graph stand_in() {
+constexpr traced_graph stand_in(diagnostic const& problem) {
   model_builder builder;
   builder.enter({model_kind::sequential, "Sequential", "invalid_model"}, -1, {});
   symbolic_tensor const outputs[]{builder.input(shape(1))};
   builder.leave(outputs);
-  return prune(builder);
+  auto result = prune(builder);
+  result.problem = problem;
+  return result;
 }
 
-/// What must be known before a graph can be stored: how large it is, and whether its layers and shapes are right.
-struct trace_findings {
-  diagnostic problem;
-  graph_sizes sizes;
+template <class M>
+struct make_graph {
+  constexpr traced_graph operator()() const {
+    if constexpr (definition_problem<M, 0>.failed()) {
+      return stand_in(definition_problem<M, 0>);
+    } else {
+      auto traced = trace_model<M>();
+      if (traced.problem.failed()) return stand_in(traced.problem);
+      return traced;
+    }
+  }
 };
 
+/// The records of a model, or of what stands in for it, and its problem.
 template <class M>
-constexpr trace_findings find_out() {
-  if constexpr (definition_problem<M, 0>.failed()) {
-    return {definition_problem<M, 0>, sizes_of(stand_in())};
-  } else {
-    auto const traced = trace_model<M>();
-    if (traced.problem.failed()) return {traced.problem, sizes_of(stand_in())};
-    return {traced.problem, sizes_of(traced)};
-  }
-}
-
-template <class M>
-inline constexpr trace_findings findings = find_out<M>();
+inline constexpr auto const& frozen_graph = frozen<make_graph<M>>;
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
@@ -77,7 +76,7 @@ struct traced_model<M> : traced_model<typename M::unstaged> {};
 
 /// Whether a model has had its compile error. What is asked of it then has stand-ins for answers.
 template <class M>
-inline constexpr bool is_invalid = findings<typename traced_model<M>::type>.problem.failed();
+inline constexpr bool is_invalid = frozen_graph<typename traced_model<M>::type>.problem.failed();
 
 /// In place of a type that is no model: a model that has had its compile error.
 struct not_a_model : callable_model<not_a_model> {
@@ -93,17 +92,6 @@ struct not_a_model : callable_model<not_a_model> {
 };
 
 template <class M>
-constexpr graph<findings<M>.sizes> freeze() {
-  if constexpr (findings<M>.problem.failed())
-    return graph<findings<M>.sizes>(stand_in());
-  else
-    return graph<findings<M>.sizes>(trace_model<M>());
-}
-
-template <class M>
-inline constexpr auto frozen_graph = freeze<M>();
-
-template <class M>
 constexpr auto order_calls() {
   auto const& g = frozen_graph<M>;
   auto const order = post_order({g.calls, g.inputs, g.nested_models, g.nested_inputs, g.model_outputs}).calls();
@@ -117,7 +105,7 @@ inline constexpr auto call_order = order_calls<M>();
 
 template <class M>
 constexpr graph_view view_graph() {
-  static_assert(report<findings<M>.problem>());
+  static_assert(report<frozen_graph<M>.problem>());
   auto const& records = frozen_graph<M>;
   return {records.layers,        records.parameters,    records.calls,         records.inputs,
           records.nested_models, records.nested_inputs, records.model_outputs, records.ends,
@@ -136,7 +124,7 @@ namespace detail {
 template <class M, bool Check>
 constexpr diagnostic const& problem_to_report() {
   if constexpr (Check)
-    return findings<M>.problem;
+    return frozen_graph<M>.problem;
   else
     return definition_problem<M, 0>;
 }

@@ -53,6 +53,7 @@ struct summary_tables;
 
 /// The rows of a summary, while their number is not known; `summary_tables` is what is kept of them.
 struct summary_draft {
+  static constexpr summary_sizes usual_sizes{16, 16, 24};
   template <summary_sizes Sizes>
   using frozen = summary_tables<Sizes>;
 
@@ -174,7 +175,7 @@ struct summary_tables {
   std::array<summary_connection, Sizes.connections> connections;
   std::array<int, Sizes.rows> connection_counts;
 
-  constexpr explicit summary_tables(summary_draft const& from)
+  constexpr explicit summary_tables(auto const& from)
       : rows(array_of<Sizes.rows>(from.rows)),
         shapes(array_of<Sizes.shapes>(from.shapes)),
         shape_counts(array_of<Sizes.rows>(from.shape_counts)),

@@ -44,6 +44,7 @@ struct frozen_formula;
 /// rounds once: so that all compilers and machines compute the same.
 class formula {
  public:
+  static constexpr formula_sizes usual_sizes{24, 4};
   template <formula_sizes Sizes>
   using frozen = frozen_formula<Sizes>;
 
@@ -147,14 +148,13 @@ class formula {
 /// A formula as a constant of the program.
 template <formula_sizes Sizes>
 struct frozen_formula {
-  std::array<formula_step, Sizes.steps> steps{};
-  std::array<int, Sizes.results> results{};
+  std::array<formula_step, Sizes.steps> steps;
+  std::array<int, Sizes.results> results;
 
-  /// From a formula, or arrays that are at least as long.
-  constexpr explicit frozen_formula(auto const& from) {
-    for (std::size_t i = 0; i < Sizes.steps; ++i) steps[i] = from.steps[i];
-    for (std::size_t i = 0; i < Sizes.results; ++i) results[i] = from.results[i];
-  }
+  /// From what has `steps` and `results`.
+  constexpr explicit frozen_formula(auto const& from)
+      : steps(stagecraft::detail::array_of<Sizes.steps>(from.steps)),
+        results(stagecraft::detail::array_of<Sizes.results>(from.results)) {}
 };
 
 /// The same without its lengths in its type.

@@ -254,7 +254,7 @@ constexpr diagnostic const& pipeline_problem() {
   if constexpr (!Model<M>)
     return no_model_problem<M>;
   else if constexpr (is_invalid<M>)
-    return findings<typename traced_model<M>::type>.problem;
+    return frozen_graph<typename traced_model<M>::type>.problem;
   else
     return stage_problem<pipelined_model<M, Assignment, Devices>>;
 }

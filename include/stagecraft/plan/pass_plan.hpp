@@ -127,6 +127,7 @@ struct pass_draft {
   [[nodiscard]] constexpr pass_sizes sizes() const {
     return {steps.size(), fetches.size(), transfers.size(), additions.size(), waits.size(), scratch.size()};
   }
+  static constexpr pass_sizes usual_sizes{12, 4, 8, 8, 8, 24};
   template <pass_sizes Sizes>
   using frozen = pass_plan<pass_places<Calls, Edges, Outputs>, Sizes>;
 };

@@ -63,7 +63,7 @@ constexpr diagnostic const& run_problem() {
   else if constexpr (kind_of_description_problem<Description, Trains>.failed())
     return kind_of_description_problem<Description, Trains>;
   else if constexpr (is_invalid<M>)
-    return findings<typename traced_model<M>::type>.problem;
+    return frozen_graph<typename traced_model<M>::type>.problem;
   else if constexpr (has_invalid_stages<M>)
     return stage_problem<M>;
   else if constexpr (training_problem<typename job_on<M, Description, Machine>::described>.failed())

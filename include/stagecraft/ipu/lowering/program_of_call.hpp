@@ -119,51 +119,76 @@ inline constexpr bool is_appended = [] {
   return are_few(plan.forward) && are_few(plan.backward);
 }();
 
-/// How long the arrays of a frozen program are; without any if it has operations that tiles do not know.
+/// How long the arrays of a frozen program are.
 struct program_sizes {
   std::size_t tensors = 0, operations = 0, loops = 0, shapes = 0;
+};
+
+template <program_sizes Sizes>
+struct frozen_program {
+  std::array<program_tensor, Sizes.tensors> tensors;
+  std::array<tile_operation, Sizes.operations> operations;
+  std::array<tile_loop, Sizes.loops> loops;
+  std::array<convolution_shape, Sizes.shapes> shapes;
+  std::array<char, Sizes.shapes> is_matmul;
+  std::array<std::int64_t, Sizes.operations> copies{};  ///< when it is laid out
+  bool failed;
+
+  constexpr explicit frozen_program(auto const& from)
+      : tensors(array_of<Sizes.tensors>(from.tensors)),
+        operations(array_of<Sizes.operations>(from.operations)),
+        loops(array_of<Sizes.loops>(from.loops)),
+        shapes(array_of<Sizes.shapes>(from.shapes)),
+        is_matmul(array_of<Sizes.shapes>(from.is_matmul)),
+        failed(from.failed) {}
+};
+
+/// What the operations of a call's step become on tiles: nothing, if some are not known there.
+struct program_draft {
+  static constexpr program_sizes usual_sizes{128, 128, 8, 16};
+  template <program_sizes Sizes>
+  using frozen = frozen_program<Sizes>;
+
+  growing_array<program_tensor> tensors;
+  growing_array<tile_operation> operations;
+  growing_array<tile_loop> loops;
+  growing_array<convolution_shape> shapes;
+  growing_array<char> is_matmul;
   bool failed = false;
+
+  [[nodiscard]] constexpr program_sizes sizes() const {
+    return {tensors.size(), operations.size(), loops.size(), shapes.size()};
+  }
 };
 
 template <class Call, bool Backward>
-inline constexpr program_sizes sizes_of_program = [] {
-  auto const steps = lower_traced_step<Call, Backward>();
-  auto const& program = steps.program;
-  int saved = 0, given = 0;
-  for (auto const& each : program.tensors) {
-    saved += each.given >= 0 && each.tensor.role == tensor_role::saved ? 1 : 0;
-    given += each.given >= 0 ? 1 : 0;
+struct make_program {
+  constexpr program_draft operator()() const {
+    auto steps = lower_traced_step<Call, Backward>();
+    auto& program = steps.program;
+    int saved = 0, given = 0;
+    for (auto const& each : program.tensors) {
+      saved += each.given >= 0 && each.tensor.role == tensor_role::saved ? 1 : 0;
+      given += each.given >= 0 ? 1 : 0;
+    }
+    // Some room for what the step around it needs.
+    bool const has_too_many = saved > lowered_step::most_saved ||
+                              given + 2 * Call::parameter_count + 2 * Call::input_count > lowered_step::most_tensors;
+    program_draft result;
+    result.failed = program.failed || has_too_many;
+    if (result.failed) return result;
+    result.tensors = std::move(program.tensors);
+    result.operations = std::move(program.operations);
+    result.loops = std::move(program.loops);
+    result.shapes = std::move(program.shapes);
+    result.is_matmul = std::move(program.is_matmul);
+    return result;
   }
-  // Some room for what the step around it needs.
-  bool const has_too_many = saved > lowered_step::most_saved ||
-                            given + 2 * Call::parameter_count + 2 * Call::input_count > lowered_step::most_tensors;
-  return program.failed || has_too_many ? program_sizes{.failed = true}
-                                        : program_sizes{program.tensors.size(), program.operations.size(),
-                                                        program.loops.size(), program.shapes.size()};
-}();
-
-template <class Call, bool Backward>
-struct frozen_program {
-  static constexpr program_sizes const& sizes = sizes_of_program<Call, Backward>;
-
-  std::array<program_tensor, sizes.tensors> tensors;
-  std::array<tile_operation, sizes.operations> operations;
-  std::array<tile_loop, sizes.loops> loops;
-  std::array<convolution_shape, sizes.shapes> shapes;
-  std::array<char, sizes.shapes> is_matmul;
-  std::array<std::int64_t, sizes.operations> copies{};  ///< when it is laid out
-
-  constexpr explicit frozen_program(traced_steps<> const& from)
-      : tensors(array_of<sizes.tensors>(from.program.tensors)),
-        operations(array_of<sizes.operations>(from.program.operations)),
-        loops(array_of<sizes.loops>(from.program.loops)),
-        shapes(array_of<sizes.shapes>(from.program.shapes)),
-        is_matmul(array_of<sizes.shapes>(from.program.is_matmul)) {}
 };
 
 /// The program before its weights lie as products want them.
 template <class Call, bool Backward>
-inline constexpr frozen_program<Call, Backward> program_constant{lower_traced_step<Call, Backward>()};
+inline constexpr auto const& program_constant = frozen<make_program<Call, Backward>>;
 
 template <class Call, bool Backward, std::size_t Index>
 constexpr convolution_plan const& plan_of_product() {
@@ -176,7 +201,7 @@ constexpr convolution_plan const& plan_of_product() {
 template <class Call, bool Backward>
 inline constexpr auto plans_of_program = []<std::size_t... Index>(std::index_sequence<Index...>) {
   return std::array<convolution_plan, sizeof...(Index)>{plan_of_product<Call, Backward, Index>()...};
-}(std::make_index_sequence<sizes_of_program<Call, Backward>.shapes>{});
+}(std::make_index_sequence<program_constant<Call, Backward>.shapes.size()>{});
 
 /// Which operation of the forward step multiplies a weight first: by its plan the weight lies on the tiles, if nothing
 /// else reads it, and its gradient is a product. -1: it lies linearly.
@@ -213,7 +238,7 @@ inline constexpr auto traced_mappings = []<int... Index>(std::integer_sequence<i
 
 /// With weights, what is converted of them, and their gradients where they lie, and with temporary tensors laid out.
 template <class Call, bool Backward>
-inline constexpr frozen_program<Call, Backward> placed_program = [] {
+inline constexpr auto placed_program = [] {
   auto program = program_constant<Call, Backward>;
   for (auto& each : program.tensors)
     if (each.given >= 0 && (each.tensor.role == tensor_role::weight || each.tensor.role == tensor_role::accumulator))
@@ -327,7 +352,7 @@ inline constexpr program_cost cost_of_part = [] {
 template <class Call, bool Backward>
 inline constexpr tile_program_view program_of_call = [] {
   auto program = unpriced_program<Call, Backward>;
-  constexpr auto count = sizes_of_program<Call, Backward>.operations;
+  constexpr auto count = program_constant<Call, Backward>.operations.size();
   auto const sum = []<std::size_t... Part>(std::index_sequence<Part...>) {
     program_cost all;
     static_cast<void>(((all += cost_of_part<Call, Backward, Part>), ...));
@@ -341,8 +366,8 @@ inline constexpr tile_program_view program_of_call = [] {
 /// what is kept alike.
 template <class Call>
 inline constexpr bool has_program = [] {
-  if (sizes_of_program<Call, false>.failed) return false;
-  if constexpr (Call::trains) return !sizes_of_program<Call, true>.failed;
+  if (program_constant<Call, false>.failed) return false;
+  if constexpr (Call::trains) return !program_constant<Call, true>.failed;
   return true;
 }();
 

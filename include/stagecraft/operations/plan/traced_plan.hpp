@@ -27,6 +27,7 @@ struct frozen_plan;
 
 /// Exists in constant evaluation; `frozen_plan` is what is kept of it.
 struct traced_plan {
+  static constexpr plan_sizes usual_sizes{320, 512, 128, 192, 8, 8, 8, 8, 8, 16};
   template <plan_sizes Sizes>
   using frozen = frozen_plan<Sizes>;
 
@@ -120,8 +121,16 @@ struct frozen_plan {
   std::int64_t kept_floats, forward_workspace, backward_workspace, forward_sample_floats, backward_sample_floats;
 
   constexpr explicit frozen_plan(traced_plan const& from)
-      : nodes(stagecraft::detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
-        operands(stagecraft::detail::array_of<Sizes.operands>(from.traced.list.operands)),
+      : frozen_plan(from, from.traced.list, from.traced.gradients,
+                    from.traced.outputs.empty() ? 0 : from.traced.outputs[0]) {}
+  template <plan_sizes Longer>
+  constexpr explicit frozen_plan(frozen_plan<Longer> const& from)
+      : frozen_plan(from, from, from.gradients, from.output) {}
+
+ private:
+  constexpr frozen_plan(auto const& from, auto const& list, auto const& gradients_of, int output_)
+      : nodes(stagecraft::detail::array_of<Sizes.nodes>(list.nodes)),
+        operands(stagecraft::detail::array_of<Sizes.operands>(list.operands)),
         forward(stagecraft::detail::array_of<Sizes.forward>(from.forward)),
         backward(stagecraft::detail::array_of<Sizes.backward>(from.backward)),
         forward_places(stagecraft::detail::array_of<Sizes.nodes>(from.forward_places)),
@@ -131,8 +140,8 @@ struct frozen_plan {
         forward_joins(stagecraft::detail::array_of<Sizes.forward_joins>(from.forward_joins)),
         backward_joins(stagecraft::detail::array_of<Sizes.backward_joins>(from.backward_joins)),
         updates(stagecraft::detail::array_of<Sizes.updates>(from.updates)),
-        gradients(stagecraft::detail::array_of<Sizes.gradients>(from.traced.gradients)),
-        output(from.traced.outputs[0]),
+        gradients(stagecraft::detail::array_of<Sizes.gradients>(gradients_of)),
+        output(output_),
         kept_floats(from.kept_floats),
         forward_workspace(from.forward_workspace),
         backward_workspace(from.backward_workspace),

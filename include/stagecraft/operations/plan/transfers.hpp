@@ -96,6 +96,7 @@ struct frozen_transfers;
 
 /// All walks that write one tensor.
 struct transfer_list {
+  static constexpr std::size_t usual_sizes = 4;
   template <std::size_t Parts>
   using frozen = frozen_transfers<Parts>;
 
@@ -344,7 +345,8 @@ struct frozen_transfers {
   std::int64_t sample, unit;
   bool overlaps;
 
-  constexpr explicit frozen_transfers(transfer_list const& of)
+  /// From a transfer_list, or one of another length.
+  constexpr explicit frozen_transfers(auto const& of)
       : parts(stagecraft::detail::array_of<Parts>(of.parts)), sample(of.sample), unit(of.unit), overlaps(of.overlaps) {}
 };
 
