@@ -65,6 +65,11 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   constexpr int width = lanes<Arch>, line = 16;
   constexpr int before = (Vectors - 1) * width;  // columns of whole registers
   int const rest = b.columns - before < width ? b.columns - before : width;
+  // A masked store takes many times as long as another with AVX2.
+  bool const is_full = !has_avx512<Arch> && rest == width;
+  auto const load_last = [&](float const* row) __attribute__((always_inline)) {
+    return is_full ? value::load_unaligned(row + before) : load_first<Arch>(row + before, rest);
+  };
   value sums[Rows][Vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
@@ -75,7 +80,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 4
       for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = value::load_unaligned(y + r * y_stride + v * width);
-      sums[r][Vectors - 1] = load_first<Arch>(y + r * y_stride + before, rest);
+      sums[r][Vectors - 1] = load_last(y + r * y_stride);
     }
   }
   // Rows lie far apart. Those of the next tile are called near, and what is added and stored at the end, some at a
@@ -113,7 +118,10 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
       float* const row = to.begin + r * to.stride;
 #pragma GCC unroll 4
       for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(row + v * width);
-      store_first<Arch>(sums[r][Vectors - 1], row + before, rest);
+      if (is_full)
+        sums[r][Vectors - 1].store_unaligned(row + before);
+      else
+        store_first<Arch>(sums[r][Vectors - 1], row + before, rest);
     }
   };
   if (finish.added.begin != nullptr) {
@@ -122,7 +130,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
       float const* const row = finish.added.begin + r * finish.added.stride;
 #pragma GCC unroll 4
       for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = sums[r][v] + value::load_unaligned(row + v * width);
-      sums[r][Vectors - 1] = sums[r][Vectors - 1] + load_first<Arch>(row + before, rest);
+      sums[r][Vectors - 1] = sums[r][Vectors - 1] + load_last(row);
     }
   }
   store({y, y_stride});
