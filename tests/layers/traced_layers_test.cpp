@@ -61,6 +61,11 @@ static_assert(said_by(bidirectional{lstm{5}, {.merge_mode = merge_mode::ave}}, s
 static_assert(said_by(bidirectional{lstm{5}, lstm{4, {.go_backwards = true}}}, sequence).output == sc::shape(9));
 static_assert(said_by(bidirectional{lstm{5}, lstm{4, {.return_sequences = true, .go_backwards = true}}}, sequence)
                   .problem.code == 1125);
+static_assert(said_by(bidirectional{lstm{5}, gru{5, {.go_backwards = true}}}, sequence).problem.code == 1125);
+static_assert(said_by(bidirectional{lstm{5}, lstm{5, {.go_backwards = true, .dtype = sc::dtype::float16}}}, sequence)
+                  .problem.code == 1125);
+static_assert(said_by(bidirectional{lstm{5}, lstm{5, {.go_backwards = true}}.on_host()}, sequence).problem.code ==
+              1125);
 static_assert(said_by(bidirectional{lstm{5}.named("memory")}, sequence).weights.entries[5].name ==
               "backward_memory/bias");
 
@@ -110,6 +115,7 @@ static_assert(said_by(group_normalization{}, sc::shape(48)).problem.code == 1071
 
 static_assert(said_by(alpha_dropout{0.25, sc::shape{1, 3}}, sequence).output == sequence);
 static_assert(said_by(alpha_dropout{0.25, sc::shape{2, 3}}, sequence).problem.code == 1013);
+static_assert(said_by(alpha_dropout{0, sc::shape{2, 3}}, sequence).problem.code == 1013);  // where nothing is dropped
 
 // More numbers than a layer has room for.
 constexpr auto numbers = []<int... I>(std::integer_sequence<int, I...>) {

@@ -2,14 +2,28 @@
 // The shape of a tensor without its batch dimension, as Keras's `input_shape` arguments give it.
 #pragma once
 
-#include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/diagnostic.hpp>
 #include <concepts>
 
 namespace stagecraft {
 
+namespace detail {
+
+/// E1126.
+template <class List, int Given>
+inline constexpr diagnostic too_many_entries_problem = [] {
+  diagnostic problem;
+  problem.report(1126, List::entries_are_called, " are at most ", List::max_rank, ", but ", Given, " are given");
+  return problem;
+}();
+
+}  // namespace detail
+
 /// Up to six dimensions; the batch dimension is not part of it and is printed as `None`.
 struct shape {
   static constexpr int max_rank = 6;
+  static constexpr char const* entries_are_called = "the dimensions of a shape";
 
   int dimensions[max_rank]{};
   int dimension_count = 0;
@@ -19,6 +33,12 @@ struct shape {
     requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= max_rank)
   constexpr explicit(false) shape(Dimensions... dimension)
       : dimensions{static_cast<int>(dimension)...}, dimension_count(sizeof...(Dimensions)) {}
+  /// More of them: E1126.
+  template <std::integral... Dimensions>
+    requires(sizeof...(Dimensions) > max_rank)
+  constexpr explicit(false) shape(Dimensions...) {
+    static_assert(detail::report<detail::too_many_entries_problem<shape, sizeof...(Dimensions)>>());
+  }
 
   /// Number of dimensions without the batch.
   [[nodiscard]] constexpr int rank() const noexcept { return dimension_count; }

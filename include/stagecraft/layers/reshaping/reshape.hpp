@@ -20,7 +20,7 @@ struct reshape : layer<reshape> {
   using arguments = argument_list<&reshape::target>;
 
   template <std::integral... Dimensions>
-    requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
+    requires(sizeof...(Dimensions) >= 1)
   constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
   constexpr explicit reshape(shape const& target_) : target(target_) {}
 

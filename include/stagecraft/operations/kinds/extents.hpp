@@ -10,6 +10,7 @@ namespace stagecraft::operations {
 /// Up to eight axes, the batch first. Unlike `shape`, which leaves the batch out, as Keras's `input_shape` does.
 struct extents {
   static constexpr int max_rank = 8;
+  static constexpr char const* entries_are_called = "the lengths of a tensor";
 
   int lengths[max_rank]{};
   int rank = 0;
@@ -19,6 +20,13 @@ struct extents {
     requires(sizeof...(Lengths) >= 1 && sizeof...(Lengths) <= max_rank)
   constexpr explicit(false) extents(Lengths... length)
       : lengths{static_cast<int>(length)...}, rank(sizeof...(Lengths)) {}
+  /// More of them: E1126.
+  template <std::integral... Lengths>
+    requires(sizeof...(Lengths) > max_rank)
+  constexpr explicit(false) extents(Lengths...) {
+    static_assert(
+        stagecraft::detail::report<stagecraft::detail::too_many_entries_problem<extents, sizeof...(Lengths)>>());
+  }
 
   /// The extents of `batch` samples, behind each other along axis 0.
   [[nodiscard]] static constexpr extents of_batch(int batch, shape const& sample) {
