@@ -23,6 +23,9 @@ inline constexpr diagnostic too_many_entries_problem = [] {
 /// Up to six dimensions; the batch dimension is not part of it and is printed as `None`.
 struct shape {
   static constexpr int max_rank = 6;
+  /// The longest dimension that options of layers may ask for, and the most elements of one sample's tensor, or of a
+  /// weight: so that an int counts what rules make of them, such as four gates or a batch of two. E1003, E1127.
+  static constexpr int longest = 1 << 28, most_elements = (1 << 30) - 1;
   static constexpr char const* entries_are_called = "the dimensions of a shape";
 
   int dimensions[max_rank]{};
@@ -63,6 +66,13 @@ struct shape {
     int product = 1;
     for (int i = first; i < last; ++i) product *= dimensions[i];
     return product;
+  }
+
+  /// Whether there are more elements than `most_elements`.
+  [[nodiscard]] constexpr bool is_too_large() const noexcept {
+    long long product = 1;
+    for (int i = 0; i < dimension_count && product <= most_elements; ++i) product *= dimensions[i];
+    return product > most_elements;
   }
 
   /// Appends "(28, 28)", in Python's spelling of tuples.

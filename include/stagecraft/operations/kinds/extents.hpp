@@ -46,11 +46,14 @@ struct extents {
   [[nodiscard]] constexpr int& operator[](int axis) { return lengths[axis < 0 ? axis + rank : axis]; }
   [[nodiscard]] constexpr int const* begin() const noexcept { return lengths; }
   [[nodiscard]] constexpr int const* end() const noexcept { return lengths + rank; }
+  /// How many elements; `uncounted` if no long long counts them.
   [[nodiscard]] constexpr long long size() const noexcept {
     long long product = 1;
-    for (int i = 0; i < rank; ++i) product *= lengths[i];
+    for (int i = 0; i < rank; ++i)
+      if (__builtin_mul_overflow(product, lengths[i], &product)) return uncounted;
     return product;
   }
+  static constexpr long long uncounted = __LONG_LONG_MAX__;
   constexpr void push_back(int length) {
     if (rank < max_rank) lengths[rank++] = length;
   }
