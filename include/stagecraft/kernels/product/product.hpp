@@ -26,8 +26,6 @@ namespace detail {
 inline constexpr int product_depth = 256;
 /// Rows of a that stay near the processor with as many terms: a multiple of those of a tile.
 inline constexpr int product_rows_at_once = 96;
-/// With fewer rows b is read where it lies.
-inline constexpr int product_rows_worth_packing = 16;
 
 /// Rows of a that a tile two registers wide takes at most: as many as leave some for what is read.
 template <class Arch>
@@ -149,6 +147,17 @@ template <class Arch, class Terms = float_terms>
   return shape.transpose_a && shape.rows > most;
 }
 
+/// Whether b is packed: if many rows of y read it, or if it comes from far away. Narrow registers read few floats where
+/// each row begins in the same sets of the first-level cache.
+template <class Arch>
+[[nodiscard]] constexpr bool packs_right(product_shape const& shape) {
+  constexpr std::int64_t most_near = 1 << 18;  // floats of a second-level cache
+  int most_rows = 15;
+  if (std::int64_t{shape.inner} * shape.columns <= most_near)
+    most_rows = has_avx512<Arch> ? 128 : shape.columns % 512 == 0 ? 16 : 96;
+  return shape.transpose_b || shape.rows > most_rows;
+}
+
 /// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`. With 32 registers tiles
 /// of six rows and four registers read least; narrower panels take the rest.
 template <class Arch, class Terms = float_terms>
@@ -242,7 +251,7 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}, product_finish const& finish = {}) {
-  bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
+  bool const packs = detail::packs_right<Arch>(shape);
   // A panel is packed just before its first rows, and forgotten where they are all.
   bool const keeps = shape.rows > detail::product_rows_at_once;
   float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats<Arch>(shape));

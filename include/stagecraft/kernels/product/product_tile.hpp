@@ -46,7 +46,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   constexpr int width = lanes<Arch>, line = 16;
   constexpr int before = (Vectors - 1) * width;  // columns of whole registers
   int const rest = b.columns - before < width ? b.columns - before : width;
-  // A masked store takes many times as long as another with AVX2.
+  // Asked once, not for each row. With AVX-512 a mask costs nothing.
   bool const is_full = !has_avx512<Arch> && rest == width;
   auto const load_last = [&](float const* row) __attribute__((always_inline)) {
     return is_full ? value::load_unaligned(row + before) : load_first<Arch>(row + before, rest);
