@@ -50,14 +50,14 @@ struct counted_draft {
   constexpr explicit counted_draft(Draft const& made) : sizes(made.sizes()), kept(made) {}
 };
 template <class Make>
-inline constexpr counted_draft<decltype(Make{}())> counted{Make{}()};
+inline constexpr counted_draft<decltype(Make{}())> draft_of{Make{}()};
 
 template <class Make>
 constexpr auto freeze() {
   using draft = decltype(Make{}());
-  using result = typename draft::template frozen<counted<Make>.sizes>;
-  if constexpr (fit_in(counted<Make>.sizes, draft::usual_sizes))
-    return result(counted<Make>.kept);
+  using result = typename draft::template frozen<draft_of<Make>.sizes>;
+  if constexpr (fit_in(draft_of<Make>.sizes, draft::usual_sizes))
+    return result(draft_of<Make>.kept);
   else
     return result(Make{}());
 }
