@@ -51,11 +51,12 @@ pairs make_pairs(sc::datasets::labelled_data const& digits) {
   std::size_t candidate = 0;
   for (std::size_t i = 0; i < count; ++i) {
     bool const wanted = i % 2 == 0;
-    do {
+    for (std::size_t tries = 0; tries < count; ++tries) {  // few digits may be all of one kind
       candidate = (candidate + 1) % count;
-    } while ((digits.y(candidate) == digits.y(i)) != wanted);
+      if ((digits.y(candidate) == digits.y(i)) == wanted) break;
+    }
     xt::view(result.right, i) = xt::view(digits.x, candidate);
-    result.same(i) = wanted ? 1.0F : 0.0F;
+    result.same(i) = digits.y(candidate) == digits.y(i) ? 1.0F : 0.0F;
   }
   return result;
 }

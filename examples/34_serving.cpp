@@ -42,7 +42,8 @@ void print_all(sc::serving::embedded_runtime& run) {
 }
 
 int main(int argc, char** argv) {
-  (void)read_arguments(argc, argv, "Exports two models as applications, and calls them.", 1);
+  (void)read_arguments(argc, argv, "Exports two models as applications, and calls them.", 1,
+                       "not used: the models are not trained");
   auto const folder = std::filesystem::temp_directory_path() / "stagecraft_exported";
 
   sc::predictor<sum, inference> single;

@@ -13,20 +13,21 @@
 #include <stagecraft/datasets/mnist.hpp>
 
 arguments read_arguments(int argc, char** argv, char const* description, int default_epochs,
-                         char const* data_description) {
+                         std::string_view data_description) {
   arguments given;
   given.digits = stagecraft::datasets::digits_options().train;
   given.epochs = default_epochs;
   CLI::App app(description);
-  app.add_option("--data", given.data, data_description)->type_name("PATH");
+  app.add_option("--data", given.data, std::string(data_description))->type_name("PATH");
   app.add_option("--epochs", given.epochs, "how often the training data is seen")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--digits", given.digits, "how many of the built-in digits to train with")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  if (data_description == data_of_digits)
+    app.add_option("--digits", given.digits, "how many of the built-in digits to train with")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& stop) {

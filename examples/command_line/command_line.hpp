@@ -5,6 +5,7 @@
 #include <stagecraft/datasets/labelled_split.hpp>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 struct arguments {
   std::string data;  ///< a folder with MNIST's files, or a file; empty: what the library, or the example, draws
@@ -12,11 +13,14 @@ struct arguments {
   std::size_t digits = 1;  ///< of the built-in ones, to train with
 };
 
-/// Reads --data PATH, --epochs N, --digits N and --help; leaves the program with a message if they are not right.
+/// What --data is for examples that train on digits.
+inline constexpr std::string_view data_of_digits =
+    "folder with MNIST's IDX files; without it the built-in digits are used";
+
+/// Reads --data PATH, --epochs N, --help and, for examples that train on digits, --digits N; leaves the program with a
+/// message if they are not right.
 arguments read_arguments(int argc, char** argv, char const* description, int default_epochs,
-                         char const* data_description =
-                             "folder with MNIST's IDX files; without it the built-in digits "
-                             "are used");
+                         std::string_view data_description = data_of_digits);
 
 /// The files of MNIST in the folder, or the digits that the library draws.
 stagecraft::datasets::labelled_split load_data(arguments const& given);

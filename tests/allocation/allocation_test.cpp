@@ -112,6 +112,41 @@ TEST_CASE("allocations are counted") {
   CHECK(allocations_of([&] { grown.resize(100); }) == 1);
 }
 
+TEST_CASE("names that are long") {
+  constexpr std::string_view name = "a_name_of_more_than_fifteen_characters";
+  screen output;
+  sc::progress_bar bar({.output = output});
+  bar.show(name, 1);
+  CHECK(allocations_of([&] {
+          bar.restart(10);
+          bar.show(name, 2);
+        }) == 0);
+
+  // Without memory for a name there is no entry.
+  sc::logs logs;
+  sc::trainers::named_series series;
+  for (auto const* each : {"first", "second", "third"}) {
+    logs[each] = 1;
+    series.append(each, 1);
+  }
+  refuse_allocations(true);
+  bool is_refused = false, both_are = false;
+  try {
+    logs[name] = 1;
+  } catch (std::bad_alloc const&) {
+    is_refused = true;
+  }
+  try {
+    series.append(name, 1);
+  } catch (std::bad_alloc const&) {
+    both_are = is_refused;
+  }
+  refuse_allocations(false);
+  CHECK(both_are);
+  CHECK(logs.size() == 3);
+  CHECK(series.size() == 3);
+}
+
 TEST_CASE("steps of a session") {
   session_steps<network, training<1>, sc::host<>> session;
   CHECK(allocations_of([&] {

@@ -9,6 +9,7 @@
 namespace {
 
 std::atomic<long> count{0};
+std::atomic<bool> is_refused{false};
 std::atomic<long> given_back{0};
 std::atomic<long long> taken_bytes{0};
 
@@ -21,6 +22,7 @@ void* take(std::size_t bytes, std::size_t alignment) noexcept {
 }
 
 void* take_or_throw(std::size_t bytes, std::size_t alignment) {
+  if (is_refused) throw std::bad_alloc();
   if (void* const memory = take(bytes, alignment)) return memory;
   throw std::bad_alloc();
 }
@@ -34,6 +36,7 @@ void give_back(void* memory) noexcept {
 }  // namespace
 
 long allocations() noexcept { return count; }
+void refuse_allocations(bool refused) noexcept { is_refused = refused; }
 long long allocated_bytes() noexcept { return taken_bytes; }
 long live_allocations() noexcept { return count - given_back; }
 

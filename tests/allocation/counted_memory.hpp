@@ -6,5 +6,7 @@
 [[nodiscard]] long allocations() noexcept;
 /// The bytes that it was asked for so far.
 [[nodiscard]] long long allocated_bytes() noexcept;
+/// Lets every further allocation fail, or none.
+void refuse_allocations(bool refused) noexcept;
 /// How much of what it gave has not been deleted yet.
 [[nodiscard]] long live_allocations() noexcept;

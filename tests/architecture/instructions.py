@@ -19,7 +19,7 @@ NEWER = re.compile(r"v[a-z]|k[a-z]+[bwdq]$|(popcnt|crc32|movbe|lzcnt|tzcnt|andn|
 # the steps, by functions without vectors.
 COMPUTES = re.compile(r"stagecraft::(kernels::|cpu::operation<|engine::host_pipeline<|engine::pipeline_pass<|cpu::host_call<|trainer<)")
 FIRST_VALUES = re.compile(r"^(void |float |double )?stagecraft::kernels::"
-                          r"(initialize|random_|compute_fans|detail::(fill_|dot))")
+                          r"(initialize|random_|compute_fans|detail::(fill_|scaled_variance|dot))")
 CHECKS = re.compile(r"stagecraft::kernels::detail::(\(anonymous namespace\)::)?(check_processor|require_processor|"
                     r"complain_about_processor|(?:allowed_|usable_)?instruction_sets|may_use_tiles|only|level_of|processor_)")
 

@@ -61,6 +61,11 @@ static_assert(said_by(bidirectional{lstm{5}, {.merge_mode = merge_mode::ave}}, s
 static_assert(said_by(bidirectional{lstm{5}, lstm{4, {.go_backwards = true}}}, sequence).output == sc::shape(9));
 static_assert(said_by(bidirectional{lstm{5}, lstm{4, {.return_sequences = true, .go_backwards = true}}}, sequence)
                   .problem.code == 1125);
+static_assert(said_by(bidirectional{lstm{5}, gru{5, {.go_backwards = true}}}, sequence).problem.code == 1125);
+static_assert(said_by(bidirectional{lstm{5}, lstm{5, {.go_backwards = true, .dtype = sc::dtype::float16}}}, sequence)
+                  .problem.code == 1125);
+static_assert(said_by(bidirectional{lstm{5}, lstm{5, {.go_backwards = true}}.on_host()}, sequence).problem.code ==
+              1125);
 static_assert(said_by(bidirectional{lstm{5}.named("memory")}, sequence).weights.entries[5].name ==
               "backward_memory/bias");
 
@@ -75,11 +80,12 @@ static_assert(said_by(multi_head_attention{0, 3}, places).problem.code == 1012);
 static_assert(said_by(multi_head_attention{2, 3, {.dropout = -1}}, places).problem.code == 1013);
 static_assert(said_by(multi_head_attention{2, 3, {.attention_mask = true}}, places).problem.code == 1001);
 static_assert(said_by(multi_head_attention{2, 3}, places, others, places).problem.code == 1070);  // keys, values
-constexpr sc::shape images{2, 6, 4}, turned{6, 2, 4};
-static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = -2}}, images, sc::shape(2, 5, 4)).output == images);
-static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = {2, 1}}}, images).problem.code == 1061);
-static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = 3}}, images).problem.code == 1061);
-static_assert(said_by(multi_head_attention{2, 3}, images, images, turned).problem.code == 1070);
+constexpr sc::shape pictures{2, 6, 4}, turned{6, 2, 4};
+static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = -2}}, pictures, sc::shape(2, 5, 4)).output ==
+              pictures);
+static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = {2, 1}}}, pictures).problem.code == 1061);
+static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = 3}}, pictures).problem.code == 1061);
+static_assert(said_by(multi_head_attention{2, 3}, pictures, pictures, turned).problem.code == 1070);
 static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = 3}}, sc::shape(2, 6, 5, 4), sc::shape(6, 2, 5, 4))
                   .problem.code == 1070);
 static_assert(said_by(multi_head_attention{2, 3}, sc::shape(1, 1, 1, 1, 1, 4)).problem.code == 1041);
@@ -87,8 +93,8 @@ static_assert(said_by(multi_head_attention{2, 3}, sc::shape(1, 1, 1, 1, 4)).prob
 // Of scores (batch, 2, heads, 6, 5) a mask has (batch, 6, 5), (batch, 2, 6, 5), or 1 in the place of a length.
 template <class... Lengths>
 constexpr int code_of_mask(Lengths... mask) {
-  return said_by(multi_head_attention{2, 3, {.attention_axes = 2, .attention_mask = true}}, images, sc::shape(2, 5, 4),
-                 sc::shape(mask...))
+  return said_by(multi_head_attention{2, 3, {.attention_axes = 2, .attention_mask = true}}, pictures,
+                 sc::shape(2, 5, 4), sc::shape(mask...))
       .problem.code;
 }
 static_assert(code_of_mask(6, 5) == 0 && code_of_mask(2, 6, 5) == 0 && code_of_mask(1, 5) == 0);
@@ -110,6 +116,7 @@ static_assert(said_by(group_normalization{}, sc::shape(48)).problem.code == 1071
 
 static_assert(said_by(alpha_dropout{0.25, sc::shape{1, 3}}, sequence).output == sequence);
 static_assert(said_by(alpha_dropout{0.25, sc::shape{2, 3}}, sequence).problem.code == 1013);
+static_assert(said_by(alpha_dropout{0, sc::shape{2, 3}}, sequence).problem.code == 1013);  // where nothing is dropped
 
 // More numbers than a layer has room for.
 constexpr auto numbers = []<int... I>(std::integer_sequence<int, I...>) {
@@ -119,6 +126,75 @@ static_assert(says(said_by(discretization{{.bin_boundaries = numbers}}, sequence
                    "layer 'name' has 33 bin_boundaries, which are at most 32 [E1075]"));
 static_assert(says(said_by(normalization{{.mean = numbers, .variance = 1}}, sc::shape(33)), 1075,
                    "layer 'name' has a mean of 33 and a variance of 1 numbers, which are at most 32 [E1075]"));
+
+// Numbers that no int counts the results of: each option of each layer.
+constexpr int most = 2147483647;
+constexpr sc::shape image{8, 8, 3}, volume{8, 8, 8, 3}, film{4, 8, 8, 3};
+constexpr bool all_are(int code, auto const&... found) { return ((found.problem.code == code) && ...); }
+static_assert(all_are(1012, said_by(dense{most}, sequence), said_by(embedding{most, 4}, sc::shape(7)),
+                      said_by(embedding{4, most}, sc::shape(7)), said_by(lstm{most}, sequence),
+                      said_by(gru{most}, sequence), said_by(rnn{lstm_cell{most}}, sequence),
+                      said_by(bidirectional{simple_rnn{most}}, sequence), said_by(repeat_vector{most}, sc::shape(5)),
+                      said_by(multi_head_attention{most, 3}, sequence), said_by(category_encoding{most}, sc::shape(4)),
+                      said_by(multi_head_attention{2, 3, {.value_dim = most}}, sequence),
+                      said_by(multi_head_attention{2, 3, {.output_shape = most}}, sequence),
+                      said_by(resizing{most, 4}, image), said_by(resizing{4, most}, image),
+                      said_by(time_distributed{dense{most}}, sequence),
+                      said_by(serial_dense{most, 1, sc::serialization_dimension::kernel_rows}, sequence)));
+static_assert(says(said_by(dense{most}, sequence), 1012,
+                   "layer 'name' has 2147483647 units; it needs at most 268435456 [E1012]"));
+static_assert(all_are(1017, said_by(reshape{most, most}, sequence), said_by(reshape{-1, most, most}, sequence)));
+static_assert(all_are(1030, said_by(conv1d{most, 3}, sequence), said_by(separable_conv2d{most, 3}, image),
+                      said_by(conv2d_transpose{most, 3}, image), said_by(conv3d{most, 3}, volume),
+                      said_by(conv_lstm2d{most, 3}, film), said_by(locally_connected2d{most, 3}, image)));
+template <class Layer, class Options>
+constexpr bool has_short_windows(sc::shape const& in) {  // E1031
+  Options strides, dilation, same;
+  strides.strides = most;
+  same.padding = sc::padding::same;
+  bool dilated = true;
+  if constexpr (requires { dilation.dilation_rate; }) {
+    dilation.dilation_rate = most;
+    dilated = said_by(Layer(4, 3, dilation), in).problem.code == 1031;
+    dilation.padding = sc::padding::same;
+    dilated = dilated && said_by(Layer(4, 3, dilation), in).problem.code == 1031;
+  }
+  return dilated && all_are(1031, said_by(Layer(4, 3, strides), in), said_by(Layer(4, most, same), in));
+}
+static_assert(has_short_windows<conv1d, conv1d_options>(sequence));
+static_assert(has_short_windows<conv2d, conv2d_options>(image));
+static_assert(has_short_windows<conv3d, conv3d_options>(volume));
+static_assert(has_short_windows<conv1d_transpose, transposed_convolution_options<int>>(sequence));
+static_assert(has_short_windows<conv2d_transpose, conv2d_transpose_options>(image));
+static_assert(has_short_windows<conv3d_transpose, transposed_convolution_options<sc::size_3d>>(volume));
+static_assert(has_short_windows<separable_conv2d, separable_convolution_options<sc::size_2d>>(image));
+static_assert(has_short_windows<conv_lstm2d, conv_lstm_options<sc::size_2d>>(film));
+static_assert(has_short_windows<locally_connected1d, locally_connected_options<int>>(sequence));
+static_assert(all_are(1031, said_by(depthwise_conv2d{most, {.padding = sc::padding::same}}, image),
+                      said_by(depthwise_conv2d{3, {.dilation_rate = most}}, image),
+                      said_by(conv1d{4, 3, {.padding = sc::padding::causal, .dilation_rate = most}}, sequence)));
+static_assert(all_are(1036, said_by(depthwise_conv2d{3, {.depth_multiplier = most}}, image),
+                      said_by(separable_conv2d{4, 3, {.depth_multiplier = most}}, image)));
+static_assert(all_are(1038, said_by(conv2d_transpose{4, 3, {.strides = 2, .output_padding = most}}, image),
+                      said_by(conv1d_transpose{4, 3, {.strides = 2, .output_padding = most}}, sequence)));
+static_assert(all_are(1040, said_by(max_pooling1d{most, {.padding = sc::padding::same}}, sequence),
+                      said_by(average_pooling2d{2, {.strides = most, .padding = sc::padding::same}}, image),
+                      said_by(max_pooling3d{2, {.strides = most, .padding = sc::padding::same}}, volume)));
+static_assert(all_are(1045, said_by(cropping1d{most}, sequence), said_by(cropping2d{most}, image),
+                      said_by(cropping3d{most}, volume)));
+static_assert(all_are(1070, said_by(zero_padding1d{most}, sequence), said_by(zero_padding2d{most}, image),
+                      said_by(zero_padding3d{most}, volume), said_by(up_sampling1d{most}, sequence)));
+constexpr int wide = sc::shape::longest;
+static_assert(said_by(dense{wide}, sc::shape(3)).problem.code == 0 && sc::shape(wide, 4).is_too_large() &&
+              !sc::shape(wide, 3).is_too_large());
+static_assert(all_are(1127, said_by(dense{wide}, sequence), said_by(lstm{wide}, sequence),
+                      said_by(embedding{wide, 4}, sc::shape(7)), said_by(conv2d{wide, 3}, image),
+                      said_by(conv3d_transpose{wide, 3}, volume), said_by(repeat_vector{wide}, sc::shape(5)),
+                      said_by(time_distributed{dense{wide}}, sequence)));
+static_assert(all_are(1124, said_by(einsum_dense{"abc,cde->abde", sc::shape{-1, most, most}}, sequence),
+                      said_by(einsum_dense{"abc,cd->abd", sc::shape{-1, most}}, sequence)));
+static_assert(said_by(serial_dense{8192, 8192, sc::serialization_dimension::kernel_rows}, sequence).problem.code ==
+              1078);
 
 static_assert(said_by(lambda{[](auto x) { return square(x); }}, sequence).output == sequence);
 static_assert(said_by(lambda{[](auto& ops, auto x) { return ops.sum(x, -1); }}, sequence).output == sc::shape(7, 1));

@@ -9,7 +9,8 @@ namespace stagecraft {
 
 /// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
 struct axis_list {
-  static constexpr int capacity = shape::max_rank;
+  static constexpr int max_rank = shape::max_rank, capacity = max_rank;
+  static constexpr char const* entries_are_called = "the axes of a list";
 
   int axes[capacity]{};
   int count = 0;
@@ -17,6 +18,12 @@ struct axis_list {
   template <std::integral... Axes>
     requires(sizeof...(Axes) >= 1 && sizeof...(Axes) <= capacity)
   constexpr explicit(false) axis_list(Axes... axis) : axes{static_cast<int>(axis)...}, count(sizeof...(Axes)) {}
+  /// More of them: E1126.
+  template <std::integral... Axes>
+    requires(sizeof...(Axes) > capacity)
+  constexpr explicit(false) axis_list(Axes...) {
+    static_assert(detail::report<detail::too_many_entries_problem<axis_list, sizeof...(Axes)>>());
+  }
 
   /// No axis at all, where a layer allows that.
   [[nodiscard]] static constexpr axis_list none() { return {}; }

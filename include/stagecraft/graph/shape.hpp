@@ -2,14 +2,31 @@
 // The shape of a tensor without its batch dimension, as Keras's `input_shape` arguments give it.
 #pragma once
 
-#include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/diagnostic.hpp>
 #include <concepts>
 
 namespace stagecraft {
 
+namespace detail {
+
+/// E1126.
+template <class List, int Given>
+inline constexpr diagnostic too_many_entries_problem = [] {
+  diagnostic problem;
+  problem.report(1126, List::entries_are_called, " are at most ", List::max_rank, ", but ", Given, " are given");
+  return problem;
+}();
+
+}  // namespace detail
+
 /// Up to six dimensions; the batch dimension is not part of it and is printed as `None`.
 struct shape {
   static constexpr int max_rank = 6;
+  /// The longest dimension that options of layers may ask for, and the most elements of one sample's tensor, or of a
+  /// weight: so that an int counts what rules make of them, such as four gates or a batch of two. E1003, E1127.
+  static constexpr int longest = 1 << 28, most_elements = (1 << 30) - 1;
+  static constexpr char const* entries_are_called = "the dimensions of a shape";
 
   int dimensions[max_rank]{};
   int dimension_count = 0;
@@ -19,6 +36,12 @@ struct shape {
     requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= max_rank)
   constexpr explicit(false) shape(Dimensions... dimension)
       : dimensions{static_cast<int>(dimension)...}, dimension_count(sizeof...(Dimensions)) {}
+  /// More of them: E1126.
+  template <std::integral... Dimensions>
+    requires(sizeof...(Dimensions) > max_rank)
+  constexpr explicit(false) shape(Dimensions...) {
+    static_assert(detail::report<detail::too_many_entries_problem<shape, sizeof...(Dimensions)>>());
+  }
 
   /// Number of dimensions without the batch.
   [[nodiscard]] constexpr int rank() const noexcept { return dimension_count; }
@@ -43,6 +66,13 @@ struct shape {
     int product = 1;
     for (int i = first; i < last; ++i) product *= dimensions[i];
     return product;
+  }
+
+  /// Whether there are more elements than `most_elements`.
+  [[nodiscard]] constexpr bool is_too_large() const noexcept {
+    long long product = 1;
+    for (int i = 0; i < dimension_count && product <= most_elements; ++i) product *= dimensions[i];
+    return product > most_elements;
   }
 
   /// Appends "(28, 28)", in Python's spelling of tuples.

@@ -20,6 +20,13 @@ struct sliding_window {
   int dilation = 1;
   stagecraft::padding padding = stagecraft::padding::valid;
 
+  /// The longest window, its dilation included, and the longest stride.
+  static constexpr int longest = 1 << 24;
+  /// Whether numbers from 1 on are not above that: E1031, E1040.
+  [[nodiscard]] static constexpr bool is_short(int window, int stride, int dilation) noexcept {
+    return stride <= longest && dilation <= longest && (window - 1LL) * dilation < longest;
+  }
+
   /// Inputs from the first to the last that one output sees.
   [[nodiscard]] constexpr int extent() const noexcept { return (window - 1) * dilation + 1; }
   /// Outputs along the axis; 0 or less if the window does not fit into the input.
@@ -27,6 +34,16 @@ struct sliding_window {
     if (padding == stagecraft::padding::valid) return input < extent() ? 0 : (input - extent()) / stride + 1;
     return (input + stride - 1) / stride;
   }
+  /// Outputs of the transposed convolution, of whose window this is the way: as many as `longest_output` where they are
+  /// more, and an extra of -1 is none given. Definition: keras/utils/conv_utils.py (deconv_output_length).
+  [[nodiscard]] constexpr int transposed_output(int extra) const noexcept {
+    bool const same = padding == stagecraft::padding::same;
+    int const k = extent();
+    long long const all = extra >= 0 ? (input - 1LL) * stride + k - (same ? k / 2 * 2 : 0) + extra
+                                     : 1LL * input * stride + (!same && k > stride ? k - stride : 0);
+    return all < longest_output ? static_cast<int>(all) : longest_output;
+  }
+  static constexpr int longest_output = 1 << 29;
   /// Zeros before the input.
   [[nodiscard]] constexpr int before() const noexcept {
     if (padding == stagecraft::padding::valid) return 0;

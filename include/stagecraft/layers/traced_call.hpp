@@ -205,6 +205,12 @@ struct rules_of_trace {
                "; the first axis of its result must be the batch");
       return;
     }
+    for (operations::node const& each : traced.list.nodes)
+      if (auto const most = 1LL * batch * shape::most_elements; each.shape.size() > most) {
+        in.error(1127, "makes a tensor of shape ", each.shape, " of ", batch, " samples, which has more than ", most,
+                 " elements");
+        return;
+      }
     output = sample_of(result);
     for (operations::extents const& part : traced.list.packed) parts.push_back(sample_of(part));
     losses = static_cast<int>(traced.list.losses.size());
@@ -249,11 +255,22 @@ struct rules_of_layer : rules_of_trace {
       for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
         weights.entries[i].layout = parameter_layout::plain;  // operations read them so
     }
+    check_sizes(in, weights);
+    is_valid = is_valid && !problem.failed();
     if constexpr (requires { layer.flops(in); })
       if (is_valid) flops = layer.flops(in);
   }
 
  private:
+  /// E1127.
+  constexpr void check_sizes(layer_inputs const& in, parameter_list const& weights) const {
+    if (output.is_too_large())
+      in.error(1127, "gives a tensor of shape ", output, ", which has more than ", shape::most_elements, " elements");
+    for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
+      if (auto const& each = weights.entries[i]; each.shape.is_too_large())
+        in.error(1127, "has a weight '", each.name.view(), "' of shape ", each.shape, ", which has more than ",
+                 shape::most_elements, " elements");
+  }
   /// E1070: what is added to the loss in training only would have no place in what an evaluation computes.
   constexpr void check_inference(L const& layer, layer_inputs const& in, std::string_view name) {
     open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, false, name);

@@ -6,6 +6,7 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/layers/argument_layer.hpp>
 #include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/padding.hpp>
 #include <stagecraft/layers/size_2d.hpp>
 #include <stagecraft/layers/size_3d.hpp>
@@ -55,18 +56,32 @@ struct window_layer : argument_layer<Derived, Options> {
     return result;
   }
 
+  /// The longest kernel along an axis: some of these layers have operations for each of its places.
+  static constexpr int longest_kernel = 4096;
+  [[nodiscard]] constexpr bool is_short(Size const& dilation_rate) const {
+    bool result = true;
+    for (int axis = 0; axis < places; ++axis)
+      result = result && along(kernel_size, axis) <= longest_kernel &&
+               sliding_window::is_short(along(kernel_size, axis), along(this->options.strides, axis),
+                                        along(dilation_rate, axis));
+    return result;
+  }
   /// Whether the options and the number of axes are valid; `steps`: axes between the batch and what the window moves
   /// along.
   [[nodiscard]] constexpr bool check_options(auto& ops, auto x, Size const& dilation_rate, int steps = 0) const {
     auto const& given = this->options;
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    if (!detail::are_counts(filters))
+      ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
     else if (least(kernel_size) < 1)
       ops.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
     else if (least(given.strides) < 1)
       ops.error(1031, "has strides of ", given.strides, "; each number must be at least 1");
     else if (least(dilation_rate) < 1)
       ops.error(1031, "has a dilation rate of ", dilation_rate, "; each number must be at least 1");
+    else if (!is_short(dilation_rate))
+      ops.error(1031, "has a kernel of size ", kernel_size, " with strides of ", given.strides,
+                " and a dilation rate of ", dilation_rate, "; a kernel is at most ", longest_kernel,
+                ", a window and its strides ", sliding_window::longest);
     else if (given.strides != Size(1) && dilation_rate != Size(1))
       ops.error(1033, "has strides of ", given.strides, " and a dilation rate of ", dilation_rate,
                 "; one of them must be 1");

@@ -63,7 +63,7 @@ class shape_tracer {
   }
   constexpr shape_tensor reshape(shape_tensor const&, extents const& shape) { return made(shape); }
   constexpr shape_tensor matmul(shape_tensor const& a, shape_tensor const& b) {
-    extents out;
+    extents out = a.of;
     product{}.out(a.of, b.of, out);
     flops_ += product{}.flops(a.of, out);
     return made(out);
@@ -79,7 +79,7 @@ class shape_tracer {
     return made(out);
   }
   constexpr shape_tensor max_pool(shape_tensor const& x, windows const& over) {
-    extents out;
+    extents out = x.of;
     over.out(x.of, x.of[-1], out);
     flops_ += out.size() * over.size();
     return made(out);
@@ -87,7 +87,7 @@ class shape_tracer {
   constexpr shape_tensor average_pool(shape_tensor const& x, windows const& over) { return max_pool(x, over); }
   static constexpr void update(shape_tensor const&, shape_tensor const&) {}
   constexpr shape_tensor conv(shape_tensor const& x, shape_tensor const& filter, windows const& over, int = 1) {
-    extents out;
+    extents out = x.of;
     over.out(x.of, filter.of[-1], out);
     flops_ += convolution::flops(filter.of, out);
     return made(out);
@@ -99,7 +99,15 @@ class shape_tracer {
   }
 
  private:
-  constexpr shape_tensor made(extents const& shape) { return {shape, &flops_}; }
+  /// What has more elements than an int counts is E1127, and stands for one of a single element from there on.
+  constexpr shape_tensor made(extents shape) {
+    if (shape.size() > stagecraft::shape::most_elements) {
+      in_->error(1127, "makes a tensor or a weight of shape ", shape, ", which has more than ",
+                 stagecraft::shape::most_elements, " elements");
+      for (int axis = 0; axis < shape.rank; ++axis) shape[axis] = 1;
+    }
+    return {shape, &flops_};
+  }
 
   layer_inputs const* in_;
   parameter_list* weights_;

@@ -93,7 +93,8 @@ class tracer {
   }
   /// Each element of an axis `count` times.
   constexpr tensor repeat(tensor x, int count, int axis) {
-    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1 || 1L * count * x.length(axis) > __INT_MAX__)
+    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1 ||
+        1LL * count * x.length(axis) > __INT_MAX__)
       return failed(x, "cannot be repeated ", count, " times along axis ", axis);
     extents one = x.shape(), all = one;
     int const along = one.from_front(axis);
@@ -120,7 +121,7 @@ class tracer {
   }
   /// `count` elements of an axis, from `begin` on, every `step`-th one.
   constexpr tensor slice(tensor x, int axis, int begin, int count, int step = 1) {
-    if (!x.shape().has(axis) || begin < 0 || count < 1 || step < 1 || begin + (count - 1) * step >= x.shape()[axis])
+    if (!x.shape().has(axis) || begin < 0 || count < 1 || step < 1 || begin + (count - 1LL) * step >= x.shape()[axis])
       return failed(x, "has no slice of ", count, " from ", begin, " along axis ", axis);
     extents shape = x.shape();
     shape[axis] = count;
@@ -134,7 +135,7 @@ class tracer {
   }
   /// Zeros, `before` and `after` x along an axis.
   constexpr tensor pad(tensor x, int axis, int before, int after) {
-    if (!x.shape().has(axis) || before < 0 || after < 0)
+    if (!x.shape().has(axis) || before < 0 || after < 0 || 1LL * before + after > __INT_MAX__ - x.length(axis))
       return failed(x, "cannot be padded by ", before, " and ", after, " along axis ", axis);
     extents shape = x.shape();
     shape[axis] += before + after;
@@ -154,7 +155,8 @@ class tracer {
     for (tensor const part : parts.subspan(1)) {
       extents expected = first.shape();
       if (part.rank() == expected.rank) expected[along] = part.shape()[along];
-      if (part.shape() != expected) return failed(first, "cannot be concatenated with ", part.shape());
+      if (part.shape() != expected || part.length(axis) > __INT_MAX__ - shape[along])
+        return failed(first, "cannot be concatenated with ", part.shape());
       shape[along] += part.shape()[along];
       ids.push_back(part.id);
     }
@@ -325,10 +327,7 @@ class tracer {
   template <std::size_t States, class Step>
   constexpr scanned<States> scan(tensor x, int axis, std::array<tensor, States> const& initial, Step const& step,
                                  bool reversed = false, tensor counts = {}) {
-    if (!x.shape().has(axis)) {
-      failed(x, "has no axis ", axis, " to scan");
-      return {initial, initial};
-    }
+    if (!x.shape().has(axis)) return failed(x, "has no axis ", axis, " to scan"), scanned<States>{initial, initial};
     int const along = x.shape().from_front(axis);
     tensor const loop = begin_loop(x.shape()[along]);
     std::array<tensor, States> before{};

@@ -4,8 +4,8 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/progress.hpp>
+#include <stagecraft/threads/system_thread.hpp>
 #include <cstdint>
-#include <thread>
 
 namespace stagecraft::threads {
 
@@ -13,7 +13,9 @@ namespace stagecraft::threads {
 /// Errors: std::system_error if the system gives no more threads.
 class background_thread {
  public:
-  background_thread() : thread_([this] { serve(); }) {}
+  background_thread() {
+    thread_.start([](void* self, int) noexcept { static_cast<background_thread*>(self)->serve(); }, this);
+  }
   background_thread(background_thread const&) = delete;
   background_thread& operator=(background_thread const&) = delete;
   /// Waits for the job.
@@ -51,7 +53,7 @@ class background_thread {
   void* job_ = nullptr;
   void (*call_)(void*) noexcept = nullptr;
   progress given_, done_;
-  std::thread thread_;
+  system_thread thread_;
 };
 
 }  // namespace stagecraft::threads

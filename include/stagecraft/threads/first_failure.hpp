@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/threads/mutex.hpp>
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <utility>
 
 namespace stagecraft::threads {
@@ -17,7 +17,7 @@ class first_failure {
   /// True if this is the first one. Who waits for the work has to be woken afterwards. `failed` holds when it returns,
   /// whoever was first.
   bool fail(std::exception_ptr error = nullptr) noexcept {
-    std::scoped_lock const lock(mutex_);
+    scoped_lock const lock(mutex_);
     if (failed()) return false;
     error_ = std::move(error);
     failed_.store(true, std::memory_order_seq_cst);
@@ -37,7 +37,7 @@ class first_failure {
   }
 
  private:
-  std::mutex mutex_;  // of those who fail
+  mutex mutex_;  // of those who fail
   std::atomic<bool> failed_ = false;
   std::exception_ptr error_;
 };

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/threads/mutex.hpp>
 #include <stagecraft/threads/places.hpp>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -107,7 +107,7 @@ class own_processor {
     CPU_ZERO(&here);
     CPU_SET(sched_getcpu(), &here);
     auto const id = seat_of(thread).system_id.load(std::memory_order_relaxed);
-    std::unique_lock const lock(moving(), std::try_to_lock);
+    scoped_lock const lock(moving(), scoped_lock::if_free{});
     if (lock.owns_lock() && find_allowed(id, allowed)) move(id, here, allowed);
   }
 
@@ -115,9 +115,9 @@ class own_processor {
   [[nodiscard]] seat const& seat_of(int thread) const noexcept { return seats_[thread]; }
 
   // Nobody takes for allowed what somebody has allowed only to move a thread.
-  static std::mutex& moving() noexcept {
-    static std::mutex mutex;
-    return mutex;
+  static mutex& moving() noexcept {
+    static mutex only;
+    return only;
   }
 
   /// False if there are fewer processors than threads.
@@ -131,7 +131,7 @@ class own_processor {
   }
 
   void move_away(int thread) const noexcept {
-    std::scoped_lock const lock(moving());
+    scoped_lock const lock(moving());
     cpu_set_t allowed;
     if (!find_allowed(0, allowed)) return;
     cpu_set_t free = allowed;

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/threads/mutex.hpp>
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <limits>
-#include <mutex>
-#include <thread>
 
+#include <unistd.h>
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -19,12 +18,12 @@ namespace stagecraft::detail {
 
 /// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
 [[nodiscard]] inline int patience_of(int threads) {
-  auto processors = static_cast<int>(std::thread::hardware_concurrency());
+  auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 #if defined(__linux__)
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) processors = CPU_COUNT(&allowed);
 #endif
-  return processors != 0 && threads > processors ? 0 : 1000;
+  return processors > 0 && threads > processors ? 0 : 1000;
 }
 
 /// Looks that take a microsecond or two, as long as falling asleep and being woken. A thread that nobody waits for
@@ -70,10 +69,10 @@ class alignas(64) progress {
   /// Lets all who wait look again, also at whether they have to stop.
   void wake() noexcept {
     {
-      std::scoped_lock const lock(mutex_);
+      scoped_lock const lock(mutex_);
       wanted_.store(nobody, std::memory_order_relaxed);
     }
-    changed_.notify_all();
+    changed_.wake_all();
   }
 
   /// Waits until the count is `at_least`; true if it is. False if `stopped()` before that: it reads an atomic with
@@ -96,7 +95,7 @@ class alignas(64) progress {
   /// The second part.
   template <class Stopped>
   bool sleep(std::int64_t at_least, Stopped const& stopped) noexcept {
-    std::unique_lock lock(mutex_);
+    scoped_lock lock(mutex_);
     for (;;) {
       wanted_.store(std::min(at_least, wanted_.load(std::memory_order_relaxed)), std::memory_order_seq_cst);
       if (value_.load(std::memory_order_seq_cst) >= at_least) return true;
@@ -111,8 +110,8 @@ class alignas(64) progress {
   std::atomic<std::int64_t> value_ = 0;
   std::atomic<std::int64_t> wanted_ = nobody;  // the least that somebody asleep waits for; written with the lock only
   // Not std::atomic::wait: measured, waking a thread that sleeps there costs the waker more with GCC 12.
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  mutex mutex_;
+  condition changed_;
 };
 
 }  // namespace stagecraft::threads

@@ -7,14 +7,12 @@
 #include <stagecraft/threads/own_processor.hpp>
 #include <stagecraft/threads/places.hpp>
 #include <stagecraft/threads/progress.hpp>
+#include <stagecraft/threads/system_thread.hpp>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <mutex>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -97,7 +95,8 @@ class sharing_team {
         helpers_(static_cast<std::size_t>(size - 1)) {
     try {
       for (int thread = 1; thread < size; ++thread)
-        helpers_[thread - 1] = std::thread([this, thread] { serve(thread); });
+        helpers_[thread - 1].start(
+            [](void* team, int number) noexcept { static_cast<sharing_team*>(team)->serve(number); }, this, thread);
     } catch (...) {
       stop();
       throw;
@@ -118,7 +117,7 @@ class sharing_team {
   bool run(Lead const& lead, Help const& help) {
     static_assert(std::is_trivially_copyable_v<Help> && sizeof(Help) <= sizeof help_);
     {
-      std::scoped_lock const lock(door_);
+      scoped_lock const lock(door_);
       first_phase_ = over_.value();
       std::memcpy(help_, &help, sizeof help);
       call_help_ = [](unsigned char const* bytes, member& self) {
@@ -169,10 +168,10 @@ class sharing_team {
 
   /// A run that has failed is over when all helpers have left it.
   bool end_run() {
-    std::unique_lock lock(door_);
+    scoped_lock lock(door_);
     open_ = false;
     if (!failure_.failed()) return true;
-    left_.wait(lock, [this] { return inside_ == 0; });
+    while (inside_ > 0) left_.wait(lock);
     for (auto& taken : taken_) taken.phases.store(over_.value(), std::memory_order_relaxed);
     done_.store(0, std::memory_order_relaxed);
     auto const error = failure_.clear();
@@ -185,7 +184,7 @@ class sharing_team {
     alignas(std::max_align_t) unsigned char help[sizeof help_];
     for (std::int64_t seen = 0;;) {
       begun_.await(seen + 1, never, patience_);
-      std::unique_lock lock(door_);
+      scoped_lock lock(door_);
       seen = begun_.value();
       if (stopped_) return;
       if (!open_) continue;
@@ -204,18 +203,17 @@ class sharing_team {
       lock.lock();
       --inside_;
       lock.unlock();
-      left_.notify_all();
+      left_.wake_all();
     }
   }
 
   void stop() {
     {
-      std::scoped_lock const lock(door_);
+      scoped_lock const lock(door_);
       stopped_ = true;
     }
     begun_.publish(begun_.value() + 1);
-    for (auto& thread : helpers_)
-      if (thread.joinable()) thread.join();
+    for (auto& thread : helpers_) thread.join();
   }
 
   // In cache lines of their own: what one thread writes must not slow down others that read something else.
@@ -232,15 +230,15 @@ class sharing_team {
   progress over_;                          // phases, of all runs
   progress begun_;                         // runs
 
-  std::mutex door_;  // for all that a helper looks at when it comes or leaves
-  std::condition_variable left_;
+  mutex door_;  // for all that a helper looks at when it comes or leaves
+  condition left_;
   bool open_ = false;
   bool stopped_ = false;
   int inside_ = 0;
   std::int64_t first_phase_ = 0;
   void (*call_help_)(unsigned char const*, member&) = nullptr;
   unsigned char help_[256] = {};
-  places<std::thread> helpers_;
+  places<system_thread> helpers_;
 };
 
 }  // namespace stagecraft::threads

@@ -7,11 +7,11 @@
 #include <stagecraft/threads/own_processor.hpp>
 #include <stagecraft/threads/places.hpp>
 #include <stagecraft/threads/progress.hpp>
+#include <stagecraft/threads/system_thread.hpp>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <thread>
 #include <utility>
 
 namespace stagecraft::threads {
@@ -33,7 +33,8 @@ class thread_team {
         others_(static_cast<std::size_t>(size - 1)) {
     try {
       for (int thread = 1; thread < size; ++thread)
-        others_[thread - 1] = std::thread([this, thread] { serve(thread); });
+        others_[thread - 1].start(
+            [](void* team, int number) noexcept { static_cast<thread_team*>(team)->serve(number); }, this, thread);
     } catch (...) {
       stop();
       throw;
@@ -155,8 +156,7 @@ class thread_team {
   void stop() {
     call_ = nullptr;
     begun_.publish(begun_.value() + 1);
-    for (auto& thread : others_)
-      if (thread.joinable()) thread.join();
+    for (auto& thread : others_) thread.join();
   }
 
   int size_;
@@ -171,7 +171,7 @@ class thread_team {
   // Each in a cache line of its own: waiting for one must not slow down the others.
   alignas(64) std::atomic<int> arrived_ = 0;
   alignas(64) std::atomic<int> left_ = 0;
-  places<std::thread> others_;
+  places<system_thread> others_;
 };
 
 }  // namespace stagecraft::threads

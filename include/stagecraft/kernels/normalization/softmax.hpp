@@ -61,18 +61,21 @@ template <int Columns, class Arch>
   constexpr int last = Columns - before;
   using value = batch<Arch>;
   value const largest(shift);
-  // 1 behind the end so far, which is as quick to compute as what stands before.
-  value one[1] = {load_lanes_or<last, Arch>(x + before, shift) - largest};
+  // Behind the end, a table gives e^-inf = 0 as quickly as all else. Without one, only what is near 0 is quick.
+  constexpr bool has_zeros = has_avx512<Arch>;
+  constexpr float lowest = -std::numeric_limits<float>::infinity();
+  auto const within = [](value const& all) { return has_zeros ? all : keep_first(all, last); };
+  value one[1] = {load_lanes_or<last, Arch>(x + before, has_zeros ? lowest : shift) - largest};
   if constexpr (before > paired) {
     value two[2] = {value::load_unaligned(x + paired) - largest, one[0]};
     exp_each(two);
     two[0].store_aligned(to + paired);
-    one[0] = keep_first(two[1], last);
+    one[0] = within(two[1]);
     one[0].store_aligned(to + before);
     one[0] = one[0] + two[0];
   } else {
     exp_each(one);
-    one[0] = keep_first(one[0], last);
+    one[0] = within(one[0]);
     one[0].store_aligned(to + before);
   }
   for (int i = 0; i < paired; i += 2 * width) {

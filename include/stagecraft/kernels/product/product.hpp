@@ -2,6 +2,7 @@
 // Products of row-major matrices whose sizes are known at run time only.
 #pragma once
 
+#include <stagecraft/kernels/product/product_tile.hpp>
 #include <stagecraft/kernels/product/register_tile.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/kernels/simd/transpose.hpp>
@@ -19,115 +20,12 @@ struct product_shape {
   bool transpose_b = false;  ///< b lies as columns x inner
 };
 
-/// Rows of floats: where the first begins, if there are any, and how far behind it the next.
-struct product_rows_at {
-  float* begin = nullptr;
-  std::int64_t stride = 0;
-};
-/// What becomes of a product before it leaves the registers: the same rows of another tensor are added, and the result
-/// is stored a second time.
-struct product_finish {
-  product_rows_at added, copied;
-
-  [[nodiscard]] product_finish from(int row, int column) const {
-    product_finish result = *this;
-    for (auto* one : {&result.added, &result.copied})
-      if (one->begin != nullptr) one->begin += row * one->stride + column;
-    return result;
-  }
-};
-
 namespace detail {
 
 /// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
 inline constexpr int product_depth = 256;
 /// Rows of a that stay near the processor with as many terms: a multiple of those of a tile.
 inline constexpr int product_rows_at_once = 96;
-/// With fewer rows b is read where it lies.
-inline constexpr int product_rows_worth_packing = 16;
-
-/// A panel of b: `depth` rows of so many registers, the last of which may have fewer valid columns.
-struct product_panel {
-  float const* begin = nullptr;
-  std::int64_t stride = 0;  ///< from one row to the next
-  int depth = 0;
-  int columns = 0;
-  bool whole = false;           ///< whether all lanes of the last register can be read
-  float const* next = nullptr;  ///< the panel that is read after this one; null if it is not known or does not lie yet
-};
-
-/// Rows x Vectors registers of y. `adds`: to what is there. `Whole`: as the panel says. `ahead` is what is read next: a
-/// line of it for each row of the panel is called near meanwhile.
-template <int Rows, int Vectors, bool Whole, class Arch, class Terms>
-inline void product_tile(product_panel const& b, float const* a, std::int64_t row_step, std::int64_t inner_step,
-                         float* y, std::int64_t y_stride, bool adds, product_finish const& finish, float const* ahead) {
-  using value = batch<Arch>;
-  constexpr int width = lanes<Arch>, line = 16;
-  constexpr int before = (Vectors - 1) * width;  // columns of whole registers
-  int const rest = b.columns - before < width ? b.columns - before : width;
-  value sums[Rows][Vectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) sums[r][v] = value(0.0F);
-  if (adds) {
-#pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 4
-      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = value::load_unaligned(y + r * y_stride + v * width);
-      sums[r][Vectors - 1] = load_first<Arch>(y + r * y_stride + before, rest);
-    }
-  }
-  // Rows lie far apart. Those of the next tile are called near, and what is added and stored at the end, some at a
-  // time.
-  auto const call_near = [](float const* row) __attribute__((always_inline)) {
-#pragma GCC unroll 4
-    for (int column = 0; column < Vectors * width; column += line) __builtin_prefetch(row + column, 1);
-  };
-  constexpr int steps = 16;
-  float const* from = b.begin;
-  for (int k = 0, row = 0; k < b.depth; ++row) {
-    if (row < Rows) {
-      call_near(y + (adds ? Rows + row : row) * y_stride);
-      if (finish.added.stride != 0) call_near(finish.added.begin + row * finish.added.stride);
-      if (finish.copied.stride != 0) call_near(finish.copied.begin + row * finish.copied.stride);
-    }
-    int const end = b.depth - k < steps ? b.depth : k + steps;
-    for (; k < end; ++k, from += b.stride, a += inner_step, ahead += line) {
-      value right[Vectors];
-      if constexpr (width == line) __builtin_prefetch(ahead);  // narrower panels are read slowly enough
-#pragma GCC unroll 4
-      for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
-      right[Vectors - 1] = Whole ? value::load_unaligned(from + before) : load_first<Arch>(from + before, rest);
-#pragma GCC unroll 8
-      for (int r = 0; r < Rows; ++r) {
-        value const left(a[r * row_step]);
-#pragma GCC unroll 4
-        for (int v = 0; v < Vectors; ++v) sums[r][v] = Terms::add(left, right[v], sums[r][v]);
-      }
-    }
-  }
-  auto const store = [&](product_rows_at const& to) __attribute__((always_inline)) {
-#pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) {
-      float* const row = to.begin + r * to.stride;
-#pragma GCC unroll 4
-      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(row + v * width);
-      store_first<Arch>(sums[r][Vectors - 1], row + before, rest);
-    }
-  };
-  if (finish.added.begin != nullptr) {
-#pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) {
-      float const* const row = finish.added.begin + r * finish.added.stride;
-#pragma GCC unroll 4
-      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = sums[r][v] + value::load_unaligned(row + v * width);
-      sums[r][Vectors - 1] = sums[r][Vectors - 1] + load_first<Arch>(row + before, rest);
-    }
-  }
-  store({y, y_stride});
-  if (finish.copied.begin != nullptr) store(finish.copied);
-}
 
 /// Rows of a that a tile two registers wide takes at most: as many as leave some for what is read.
 template <class Arch>
@@ -249,6 +147,16 @@ template <class Arch, class Terms = float_terms>
   return shape.transpose_a && shape.rows > most;
 }
 
+/// Whether b is packed: if many rows of y read it, or if it comes from far away; with narrow registers, which read few
+/// floats of a row at a time, also if all rows begin in the same sets of the first-level cache.
+template <class Arch>
+[[nodiscard]] constexpr bool packs_right(product_shape const& shape) {
+  constexpr std::int64_t most_near = 1 << 18;  // floats of a second-level cache
+  bool const is_near = std::int64_t{shape.inner} * shape.columns <= most_near;
+  bool const is_spread = has_avx512<Arch> || shape.columns % 512 != 0;
+  return shape.transpose_b || shape.rows > (!is_near ? 15 : is_spread ? 128 : 16);
+}
+
 /// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`. With 32 registers tiles
 /// of six rows and four registers read least; narrower panels take the rest.
 template <class Arch, class Terms = float_terms>
@@ -342,7 +250,7 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}, product_finish const& finish = {}) {
-  bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
+  bool const packs = detail::packs_right<Arch>(shape);
   // A panel is packed just before its first rows, and forgotten where they are all.
   bool const keeps = shape.rows > detail::product_rows_at_once;
   float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats<Arch>(shape));

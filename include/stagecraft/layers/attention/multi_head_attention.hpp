@@ -184,12 +184,16 @@ struct multi_head_attention : layer<multi_head_attention> {
       for (int axis = 1; axis + 1 < rank; ++axis)
         if (in[i].length(axis) != in[detail::is_attended(axes, axis) ? 1 : 0].length(axis))
           return ops.error(1070, "has inputs whose places differ along axis ", axis), false;
+    constexpr int longest = shape::longest;
     bool is_masked = options.use_causal_mask && axes.count > 1;
     for (int i = 0; i < masked_inputs; ++i) is_masked |= counts[static_cast<std::size_t>(i)].list != nullptr;
     if (is_masked && rank > 3)
       return ops.error(1041, "knows masks of steps, and an order, of places along one axis only"), false;
     if (num_heads < 1 || key_dim < 1 || options.value_dim < 0 || options.output_shape < 0)
       ops.error(1012, "has ", num_heads, " heads of length ", key_dim, "; all lengths must be at least 1");
+    else if (longest / num_heads < key_dim || longest / num_heads < options.value_dim || options.output_shape > longest)
+      ops.error(1012, "has ", num_heads, " heads of length ", key_dim, "; all of them together are at most ", longest,
+                " long");
     else if (!(options.dropout >= 0.0F && options.dropout < 1.0F))
       ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
     else

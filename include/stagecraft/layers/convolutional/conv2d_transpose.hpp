@@ -92,10 +92,10 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
     size_2d const output_padding = options.output_padding, strides = options.strides;
     bool const given = output_padding != conv2d_transpose_options::no_output_padding;
     shape const in = detail::sample_shape(x);
-    int const height = length(rows(height_of(in)), output_padding.height, given);
-    int const width = length(columns(width_of(in)), output_padding.width, given);
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    int const height = rows(height_of(in)).transposed_output(given ? output_padding.height : -1);
+    int const width = columns(width_of(in)).transposed_output(given ? output_padding.width : -1);
+    if (!detail::are_counts(filters))
+      ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
     else if (given && (output_padding.height < 0 || output_padding.height >= strides.height ||
                        output_padding.width < 0 || output_padding.width >= strides.width))
       ops.error(1038, "has an output padding of ", output_padding,
@@ -119,14 +119,6 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   constexpr conv2d_transpose(conv2d_transpose_options const& options_, int filters_, size_2d const& kernel_size_,
                              stagecraft::activation activation_)
       : convolution_layer(options_, kernel_size_, activation_), filters(filters_) {}
-
-  /// The output along one axis.
-  [[nodiscard]] static constexpr int length(sliding_window const& window, int extra, bool given) {
-    bool const same = window.padding == stagecraft::padding::same;
-    int const k = window.extent();
-    if (given) return (window.input - 1) * window.stride + k - (same ? k / 2 * 2 : 0) + extra;
-    return window.input * window.stride + (!same && k > window.stride ? k - window.stride : 0);
-  }
 };
 
 }  // namespace stagecraft::layers

@@ -69,8 +69,8 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
     shape const in = detail::sample_shape(x);
     auto const& given = this->options;
     int const channels = x.length(-1), groups = given.groups;
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    if (!detail::are_counts(filters))
+      ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
     else if (groups < 1 || channels % groups != 0 || filters % groups != 0)
       ops.error(1032, "has ", groups, " groups, which must divide the ", channels, " channels of its input and its ",
                 filters, " filters");

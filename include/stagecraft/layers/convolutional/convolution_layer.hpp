@@ -6,6 +6,7 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/padding.hpp>
 #include <stagecraft/layers/size_2d.hpp>
@@ -66,6 +67,10 @@ struct convolution_layer : layer<Derived> {
       ops.error(1031, "has strides of ", options.strides, "; each number must be at least 1");
     else if (least(options.dilation_rate) < 1)
       ops.error(1031, "has a dilation rate of ", options.dilation_rate, "; each number must be at least 1");
+    else if (!is_short())
+      ops.error(1031, "has a kernel of size ", kernel_size, " with strides of ", options.strides,
+                " and a dilation rate of ", options.dilation_rate, "; a window and its strides are at most ",
+                sliding_window::longest);
     else if (options.strides != Size(1) && options.dilation_rate != Size(1))
       ops.error(1033, "has strides of ", options.strides, " and a dilation rate of ", options.dilation_rate,
                 "; one of them must be 1");
@@ -77,6 +82,16 @@ struct convolution_layer : layer<Derived> {
                 detail::sample_shape(x));
     else
       return true;
+    return false;
+  }
+  /// Whether each channel can become so many: E1036.
+  [[nodiscard]] static constexpr bool check_multiplier(auto& ops, auto x, int multiplier) {
+    if (multiplier >= 1 && 1LL * multiplier * x.length(-1) <= shape::longest) return true;
+    if (multiplier < 1)
+      ops.error(1036, "has a depth multiplier of ", multiplier, "; it needs at least 1");
+    else
+      ops.error(1036, "has a depth multiplier of ", multiplier, ", which makes more than ", shape::longest,
+                " channels");
     return false;
   }
   /// Whether the window fits into the input: E1034.
@@ -132,6 +147,13 @@ struct convolution_layer : layer<Derived> {
   }
 
  private:
+  [[nodiscard]] constexpr bool is_short() const {
+    if constexpr (is_2d)
+      return sliding_window::is_short(kernel_size.height, options.strides.height, options.dilation_rate.height) &&
+             sliding_window::is_short(kernel_size.width, options.strides.width, options.dilation_rate.width);
+    else
+      return sliding_window::is_short(kernel_size, options.strides, options.dilation_rate);
+  }
   [[nodiscard]] static constexpr int least(int size) { return size; }
   [[nodiscard]] static constexpr int least(size_2d const& size) {
     return size.height < size.width ? size.height : size.width;

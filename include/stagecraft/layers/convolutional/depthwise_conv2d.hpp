@@ -80,10 +80,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
   constexpr auto call(auto& ops, auto x) const {
     if (!check_options(ops, x)) return x;
     int const channels = x.length(-1), depth_multiplier = options.depth_multiplier;
-    if (depth_multiplier < 1) {
-      ops.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
-      return x;
-    }
+    if (!check_multiplier(ops, x, depth_multiplier)) return x;
     if (!check_window(ops, detail::sample_shape(x))) return x;
     return with_bias_and_activation(
         ops, convolve_channels(ops, x,

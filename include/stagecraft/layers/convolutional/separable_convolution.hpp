@@ -74,12 +74,11 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
   constexpr auto call(auto& ops, auto x) const {
     if (!base::check_options(ops, x)) return x;
     auto const& given = this->options;
-    int const between = x.length(-1) * given.depth_multiplier;
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
-    else if (given.depth_multiplier < 1)
-      ops.error(1036, "has a depth multiplier of ", given.depth_multiplier, "; it needs at least 1");
-    else if (base::check_window(ops, detail::sample_shape(x))) {
+    if (!detail::are_counts(filters))
+      ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
+    else if (base::check_multiplier(ops, x, given.depth_multiplier) &&
+             base::check_window(ops, detail::sample_shape(x))) {
+      int const between = x.length(-1) * given.depth_multiplier;
       auto const each = base::convolve_channels(
           ops, x,
           parameter::with("depthwise_kernel", base::kernel_shape(x.length(-1), given.depth_multiplier),

@@ -51,7 +51,7 @@ struct transposed_convolution : window_layer<Derived, Size, transposed_convoluti
       auto const way = base::way(axis, x.length(axis + 1), given.dilation_rate);
       int const extra = base::along(given.output_padding, axis);
       fits = fits && extra >= -1 && extra < way.stride;
-      out.push_back(length(way, extra));
+      out.push_back(way.transposed_output(extra));
     }
     out.push_back(this->filters);
     auto const over = base::windows_of(out, given.dilation_rate);
@@ -66,15 +66,6 @@ struct transposed_convolution : window_layer<Derived, Size, transposed_convoluti
                                             {this->filters});
     else
       return base::with_bias_and_activation(ops, ops.conv_transpose(x, kernel, over, out), {this->filters});
-  }
-
- private:
-  /// The output along one axis.
-  [[nodiscard]] static constexpr int length(sliding_window const& window, int extra) {
-    bool const same = window.padding == stagecraft::padding::same;
-    int const k = window.extent();
-    if (extra >= 0) return (window.input - 1) * window.stride + k - (same ? k / 2 * 2 : 0) + extra;
-    return window.input * window.stride + (!same && k > window.stride ? k - window.stride : 0);
   }
 };
 

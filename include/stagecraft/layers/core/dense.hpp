@@ -7,6 +7,7 @@
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <concepts>
@@ -75,8 +76,8 @@ struct dense : layer<dense> {
   }
 
   constexpr auto call(auto& ops, auto x) const {
-    if (units < 1)
-      ops.error(1012, "has ", units, " units; it needs at least 1");
+    if (!detail::are_counts(units))
+      ops.error(1012, "has ", units, " units; it needs ", detail::count_limit(units));
     else if (x.rank() < 2)
       ops.error(1002, "expects an input of at least one axis, but got ", detail::sample_shape(x));
     else

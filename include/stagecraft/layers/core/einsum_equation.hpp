@@ -82,6 +82,12 @@ class einsum_equation {
     for (char const axis : axes.view()) product *= length(axis);
     return product;
   }
+  [[nodiscard]] constexpr bool is_too_large(fixed_name const& axes) const {
+    long long product = 1;
+    for (char const axis : axes.view())
+      if (product <= shape::most_elements) product *= length(axis);
+    return product > shape::most_elements;
+  }
   static constexpr axis_list order_of(fixed_name const& from, std::initializer_list<fixed_name> to) {
     axis_list order = axis_list::none();
     for (auto const& part : to)
@@ -153,6 +159,8 @@ class einsum_equation {
       if (of_output[i] > 0) known = of_output[i];
       if (known == 0) problem = "output_shape has no length for an axis of the kernel";
     }
+    for (auto const& part : {input, kernel, output})
+      if (problem.empty() && is_too_large(part)) problem = "a tensor has more elements than an int counts";
   }
 
   int lengths_[128]{};

@@ -5,6 +5,7 @@
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/random_uniform.hpp>
 #include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -71,14 +72,18 @@ struct embedding : layer<embedding> {
   constexpr auto call(auto& ops, auto x) const {
     if (options.mask_zero && x.rank() != 2)
       ops.error(1041, "has mask_zero, and expects an input of shape (steps,) then");
-    if (input_dim < 1 || output_dim < 1)
-      ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
+    if (!detail::are_counts(input_dim, output_dim))
+      return ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be ",
+                       detail::count_limit(input_dim, output_dim)),
+             x;
     auto const table = ops.weight(parameter::with("embeddings", {input_dim, output_dim}, options.embeddings_initializer,
                                                   options.embeddings_regularizer, options.embeddings_constraint));
     int const parts = options.serialization_factor;
     if (parts < 1 || input_dim % parts != 0)
       return ops.error(1078, "has a serialization_factor of ", parts, ", which does not divide input_dim, ", input_dim),
              x;
+    if (parts > 4096)  // each part is an operation of its own
+      return ops.error(1078, "has a serialization_factor of ", parts, "; it is at most 4096"), x;
     if (parts == 1) return ops.take(table, x);
     int const rows = input_dim / parts;
     auto result = ops.take(ops.slice(table, 0, 0, rows), x);  // zeros for rows of other parts

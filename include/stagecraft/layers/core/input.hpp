@@ -21,7 +21,7 @@ struct input : tracing::layer_base {
   int batch_size = 0;  ///< what the training's must be; 0: any
 
   template <std::integral... Dimensions>
-    requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
+    requires(sizeof...(Dimensions) >= 1)
   constexpr input(Dimensions... dimension) : dimensions(dimension...) {}
   constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {},
                            int batch_size_ = 0)

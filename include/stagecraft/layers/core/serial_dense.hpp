@@ -8,6 +8,7 @@
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/argument_layer.hpp>
 #include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 
 namespace stagecraft {
 
@@ -66,7 +67,8 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
   constexpr auto call(auto& ops, auto x) const {
     using enum stagecraft::serialization_dimension;
     if (x.rank() < 2) return ops.error(1002, "has an input without features"), x;
-    if (units < 1) return ops.error(1012, "has ", units, " units; it needs at least 1"), x;
+    if (!detail::are_counts(units))
+      return ops.error(1012, "has ", units, " units; it needs ", detail::count_limit(units)), x;
     int const features = x.length(-1), samples = x.length(0), parts = serialization_factor;
     int const rows = static_cast<int>(x.shape().size() / features);
     int const along = serialization_dimension == kernel_rows     ? units
@@ -76,6 +78,8 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
       return ops.error(1078, "has a serialization_factor of ", parts, ", which does not divide the ", along,
                        " elements of its axis"),
              x;
+    if (parts > 4096)  // each part is an operation of its own
+      return ops.error(1078, "has a serialization_factor of ", parts, "; it is at most 4096"), x;
     auto const kernel = ops.weight(parameter::with("kernel", {features, units}, options.kernel_initializer,
                                                    options.kernel_regularizer, options.kernel_constraint));
     auto const all = ops.reshape(x, {samples, rows / samples, features});

@@ -36,6 +36,11 @@ struct pooling3d_layer : option_layer<Derived, pooling_options<size_3d>> {
       return ops.error(1040, "has a pool size of ", pool_size, " and strides of ", strides,
                        "; each number must be at least 1"),
              x;
+    for (int axis = 0; axis < 3; ++axis)
+      if (!sliding_window::is_short(pool_size[axis], strides[axis], 1))
+        return ops.error(1040, "has a pool size of ", pool_size, " and strides of ", strides,
+                         "; each number is at most ", sliding_window::longest),
+               x;
     if (this->options.padding == padding::causal)
       return ops.error(1043, "has causal padding; a pooling layer has valid or same"), x;
     if (x.rank() != 5)

@@ -94,6 +94,9 @@ struct pooling_layer : layer<Derived> {
       ops.error(1040, "has a pool size of ", pool_size, "; each number must be at least 1");
     else if (smallest(strides) < 1)
       ops.error(1040, "has strides of ", strides, "; each number must be at least 1");
+    else if (!sliding_window::is_short(largest(pool_size), largest(strides), 1))
+      ops.error(1040, "has a pool size of ", pool_size, " and strides of ", strides, "; each number is at most ",
+                sliding_window::longest);
     else if (padding == padding::causal)
       ops.error(1043, "has causal padding; a pooling layer has valid or same");
     else if (in.rank() != axes)
@@ -112,6 +115,8 @@ struct pooling_layer : layer<Derived> {
   static constexpr operations::window window_of(sliding_window const& along) {
     return {along.window, along.stride, 1, along.before(), along.after()};
   }
+  static constexpr int largest(int size) { return size; }
+  static constexpr int largest(size_2d const& size) { return size.height > size.width ? size.height : size.width; }
   static constexpr int smallest(int size) { return size; }
   static constexpr int smallest(size_2d const& size) { return size.height < size.width ? size.height : size.width; }
 };

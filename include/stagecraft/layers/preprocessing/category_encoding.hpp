@@ -4,6 +4,7 @@
 
 #include <stagecraft/layers/argument_layer.hpp>
 #include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 
 namespace stagecraft {
 
@@ -49,7 +50,8 @@ struct category_encoding : argument_layer<category_encoding, category_encoding_o
   constexpr auto call(auto& ops, tensor_list in) const {
     auto x = in[0];
     bool const is_one_hot = options.output_mode == output_mode::one_hot;
-    if (num_tokens < 1) return ops.error(1012, "has ", num_tokens, " tokens; it needs at least 1"), x;
+    if (!detail::are_counts(num_tokens))
+      return ops.error(1012, "has ", num_tokens, " tokens; it needs ", detail::count_limit(num_tokens)), x;
     if (x.rank() < 2 || (!is_one_hot && x.rank() != 2) || x.rank() == operations::extents::max_rank)
       return ops.error(1041, "expects an input of shape (numbers,), but got ", detail::sample_shape(x)), x;
     if (in.size() > 1 && options.output_mode != output_mode::count)

@@ -4,6 +4,7 @@
 
 #include <stagecraft/layers/argument_layer.hpp>
 #include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/interpolation.hpp>
 
 namespace stagecraft::layers {
@@ -44,8 +45,9 @@ struct resizing : argument_layer<resizing, resizing_options> {
     if (x.rank() != 4)
       return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
              x;
-    if (height < 1 || width < 1)
-      return ops.error(1012, "resizes to ", height, " by ", width, "; both are at least 1"), x;
+    if (!detail::are_counts(height, width))
+      return ops.error(1012, "resizes to ", height, " by ", width, "; both are ", detail::count_limit(height, width)),
+             x;
     if (options.crop_to_aspect_ratio) {
       long long const rows = x.length(1), columns = x.length(2);
       x = middle(ops, middle(ops, x, 1, columns * height / width), 2, rows * width / height);

@@ -26,12 +26,15 @@ struct alpha_dropout : noise_layer<alpha_dropout, 1> {
   constexpr alpha_dropout(double rate, shape const& noise_shape_, std::uint64_t seed_ = 0)
       : noise_layer(rate, seed_), noise_shape(noise_shape_) {}
 
+  constexpr bool fits(auto& ops, auto x) const {
+    bool const does = detail::noise_fits(x, noise_shape);
+    if (!does)
+      ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
+                detail::sample_shape(x), " has, each of them the input's or 1");
+    return does;
+  }
   constexpr auto noisy(auto& ops, auto x) const {
     constexpr float lowest = -1.6732632423543772F * 1.0507009873554805F;
-    if (!detail::noise_fits(x, noise_shape))
-      return ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
-                       detail::sample_shape(x), " has, each of them the input's or 1"),
-             x;
     auto const scale = rsqrt(ops.full({1}, (1 - amount) * (1 + amount * lowest * lowest)));
     auto const drawn = ops.uniform(detail::noise_of(x, noise_shape), seed);
     return (where(drawn >= amount, x, lowest) - lowest * amount) * scale;

@@ -42,10 +42,14 @@ struct noise_layer : layer<Derived> {
   constexpr auto call(auto& ops, auto x) const {
     if (!(amount >= 0.0F && amount < static_cast<float>(Below)))
       ops.error(1013, "has a rate or deviation that is not at least 0 and below ", Below);
-    else if (ops.training() && amount > 0.0F)
+    else if (static_cast<Derived const&>(*this).fits(ops, x) && ops.training() && amount > 0.0F)
       return static_cast<Derived const&>(*this).noisy(ops, x);
     return x;
   }
+
+ protected:
+  /// Whether what else Derived is made from fits the input.
+  static constexpr bool fits(auto&, auto) { return true; }
 };
 
 }  // namespace stagecraft::layers

@@ -13,7 +13,7 @@ struct border {
   constexpr explicit(false) border(int both) : before(both), after(both) {}
   constexpr border(int before_, int after_) : before(before_), after(after_) {}
 
-  [[nodiscard]] constexpr int total() const noexcept { return before + after; }
+  [[nodiscard]] constexpr long long total() const noexcept { return 1LL * before + after; }
   friend constexpr bool operator==(border const&, border const&) = default;
 
   /// Appends "(1, 2)".

@@ -44,7 +44,7 @@ struct cropping1d : layer<cropping1d> {
       ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ",
                 detail::sample_shape(x));
     else
-      return ops.slice(x, 1, cropping.before, x.length(1) - cropping.total());
+      return ops.slice(x, 1, cropping.before, x.length(1) - cropping.before - cropping.after);
     return x;
   }
 };

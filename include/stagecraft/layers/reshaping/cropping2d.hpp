@@ -48,8 +48,8 @@ struct cropping2d : layer<cropping2d> {
       ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ",
                 detail::sample_shape(x));
     else
-      return ops.slice(ops.slice(x, 1, rows.before, x.length(1) - rows.total()), 2, columns.before,
-                       x.length(2) - columns.total());
+      return ops.slice(ops.slice(x, 1, rows.before, x.length(1) - rows.before - rows.after), 2, columns.before,
+                       x.length(2) - columns.before - columns.after);
     return x;
   }
 };

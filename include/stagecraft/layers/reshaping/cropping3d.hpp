@@ -42,11 +42,10 @@ struct cropping3d : layer<cropping3d> {
                        detail::sample_shape(x)),
              x;
     for (int axis = 0; axis < 3; ++axis) {
-      auto const& [before, after] = cropping.along[axis];
-      int const left = x.length(axis + 1) - before - after;
-      if (left < 1)
+      auto const& each = cropping.along[axis];
+      if (x.length(axis + 1) <= each.total())
         return ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing along axis ", axis + 1), x;
-      x = ops.slice(x, axis + 1, before, left);
+      x = ops.slice(x, axis + 1, each.before, x.length(axis + 1) - each.before - each.after);
     }
     return x;
   }

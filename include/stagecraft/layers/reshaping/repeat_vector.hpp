@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/option_layer.hpp>
 
 namespace stagecraft::layers {
@@ -34,6 +35,8 @@ struct repeat_vector : layer<repeat_vector> {
   constexpr auto call(auto& ops, auto x) const {
     if (n < 1)
       ops.error(1012, "repeats its input ", n, " times; it must do so at least once");
+    else if (!detail::are_counts(n))
+      ops.error(1012, "repeats its input ", n, " times; it may do so ", detail::count_limit(n));
     else if (x.rank() != 2)
       ops.error(1041, "expects an input of shape (features,), but got ", detail::sample_shape(x));
     else

@@ -20,7 +20,7 @@ struct reshape : layer<reshape> {
   using arguments = argument_list<&reshape::target>;
 
   template <std::integral... Dimensions>
-    requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
+    requires(sizeof...(Dimensions) >= 1)
   constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
   constexpr explicit reshape(shape const& target_) : target(target_) {}
 
@@ -38,18 +38,19 @@ struct reshape : layer<reshape> {
   constexpr auto call(auto& ops, auto x) const {
     shape const in = detail::sample_shape(x);
     auto result = target;
-    int known = 1, unknown = -1;
+    long long known = 1;
+    int unknown = -1;
     bool valid = true;
     for (int i = 0; i < target.rank(); ++i) {
       if (target[i] == -1 && unknown < 0)
         unknown = i;
       else if (target[i] < 1)
         valid = false;
-      else
+      else if (known <= shape::most_elements)
         known *= target[i];
     }
     if (valid && unknown >= 0 && in.size() % known == 0) {
-      result[unknown] = in.size() / known;
+      result[unknown] = static_cast<int>(in.size() / known);
       known = in.size();
     }
     if (valid && known == in.size()) return ops.reshape(x, operations::extents::of_batch(x.length(0), result));

@@ -38,12 +38,12 @@ struct bidirectional_options {
 /// `recurrent` has `return_state`, its states forward and then backward as well. Called on x and all these states, it
 /// begins with them. Weights: those of both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of
 /// both. Errors: those of `recurrent`; E1125 if a backward_layer does not differ from it in `go_backwards`, or differs
-/// in `return_sequences`, `return_state` or `stateful`. Definition: Keras API, layers/recurrent_layers/bidirectional.
+/// in `return_sequences`, `return_state`, `stateful`, the number of states, `dtype` or `on_host`. Definition: Keras
+/// API, layers/recurrent_layers/bidirectional.
 template <class Recurrent, class Backward = Recurrent>
   requires requires(Recurrent const& each, Backward const& other) {
     each.options.go_backwards;
     other.options.go_backwards;
-    requires Recurrent::state_count == Backward::state_count;
   }
 struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>, bidirectional<Recurrent, Backward>,
                                        2 * Recurrent::state_count> {
@@ -94,8 +94,9 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
       if (turned && one.options.return_sequences) done.output = ops.flip(done.output, 1);
       return done;
     };
-    check_directions(ops);
-    auto const to_the_end = one_way(recurrent, "forward_", false), to_the_front = one_way(backward, "backward_", true);
+    if (!check_directions(ops)) return {x};
+    auto const to_the_end = one_way(recurrent, "forward_", false);
+    auto const to_the_front = one_way(backward, "backward_", true);
     auto forward = to_the_end.output, behind = to_the_front.output;
     detail::recurrent_result<2 * Recurrent::state_count> result{x};
     if (ops.list().problem.failed()) return result;
@@ -136,14 +137,22 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
     result.options.go_backwards = !forward.options.go_backwards;
     return result;
   }
-  constexpr void check_directions(operations::tracer& ops) const {
+  constexpr bool check_directions(operations::tracer& ops) const {
     auto const& one = recurrent.options;
     auto const& other = backward.options;
-    if (one.go_backwards == other.go_backwards)
+    if (Recurrent::state_count != Backward::state_count)
+      ops.error(1125, "has two layers of ", static_cast<int>(Recurrent::state_count), " and ",
+                static_cast<int>(Backward::state_count), " states; the backward_layer must have as many as the other");
+    else if (one.go_backwards == other.go_backwards)
       ops.error(1125, "has two layers that run in one direction; go_backwards of the backward_layer must be the other");
     else if (one.return_sequences != other.return_sequences || one.return_state != other.return_state ||
              one.stateful != other.stateful)
       ops.error(1125, "has a backward_layer whose return_sequences, return_state or stateful is not that of the other");
+    else if (recurrent.layer_dtype != backward.layer_dtype || recurrent.is_on_host != backward.is_on_host)
+      ops.error(1125, "has a backward_layer whose dtype or on_host is not that of the other: both are one step");
+    else
+      return true;
+    return false;
   }
   static constexpr void add_penalty(operations::tracer& ops, operations::tensor x, regularizer const& rule) {
     if (rule.is_own()) ops.error(1100, "has an activity_regularizer of your own inside");

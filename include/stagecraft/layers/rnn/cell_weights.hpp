@@ -6,6 +6,7 @@
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -19,7 +20,10 @@ struct cell_weights {
   constexpr cell_weights(operations::tracer& ops, operations::extents const& of_step, int units, int gates,
                          int bias_rows, initializer const& bias_initializer, auto const& options)
       : input_rate(options.dropout), state_rate(options.recurrent_dropout) {
-    if (units < 1) ops.error(1012, "has a cell of ", units, " units; it needs at least 1");
+    if (!are_counts(units)) {
+      ops.error(1012, "has a cell of ", units, " units; it needs ", count_limit(units));
+      units = 1;
+    }
     auto const is_rate = [](float rate) { return rate >= 0.0F && rate < 1.0F; };
     if (!is_rate(input_rate) || !is_rate(state_rate))
       ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");

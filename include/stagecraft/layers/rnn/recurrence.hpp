@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/rnn/recurrent_layer.hpp>
 #include <array>
 #include <string_view>
@@ -72,8 +73,8 @@ class recurrence {
  private:
   [[nodiscard]] constexpr bool is_possible(operations::tensor x) const {
     auto const is_rate = [](float rate) { return rate >= 0.0F && rate < 1.0F; };
-    if (units_ < 1)
-      ops_->error(1012, "has ", units_, " units; it needs at least 1");
+    if (!are_counts(units_))
+      ops_->error(1012, "has ", units_, " units; it needs ", count_limit(units_));
     else if (x.rank() != 3)
       ops_->error(1041, "expects an input of shape (steps, features), but got ", sample(x));
     else if (!is_rate(options_->dropout) || !is_rate(options_->recurrent_dropout))

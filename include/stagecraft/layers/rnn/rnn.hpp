@@ -81,6 +81,7 @@ struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell
     } else {
       int const batch = x.length(0);
       auto const step = cell.build(ops, operations::extents(batch, x.length(2)));
+      if (ops.list().problem.failed()) return result;
       detail::first_states<Cell::states> const first(ops, initial, options.stateful, [&](std::size_t i) {
         return operations::extents{batch, cell.state_size(static_cast<int>(i))};
       });

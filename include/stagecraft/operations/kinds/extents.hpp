@@ -10,6 +10,7 @@ namespace stagecraft::operations {
 /// Up to eight axes, the batch first. Unlike `shape`, which leaves the batch out, as Keras's `input_shape` does.
 struct extents {
   static constexpr int max_rank = 8;
+  static constexpr char const* entries_are_called = "the lengths of a tensor";
 
   int lengths[max_rank]{};
   int rank = 0;
@@ -19,6 +20,13 @@ struct extents {
     requires(sizeof...(Lengths) >= 1 && sizeof...(Lengths) <= max_rank)
   constexpr explicit(false) extents(Lengths... length)
       : lengths{static_cast<int>(length)...}, rank(sizeof...(Lengths)) {}
+  /// More of them: E1126.
+  template <std::integral... Lengths>
+    requires(sizeof...(Lengths) > max_rank)
+  constexpr explicit(false) extents(Lengths...) {
+    static_assert(
+        stagecraft::detail::report<stagecraft::detail::too_many_entries_problem<extents, sizeof...(Lengths)>>());
+  }
 
   /// The extents of `batch` samples, behind each other along axis 0.
   [[nodiscard]] static constexpr extents of_batch(int batch, shape const& sample) {
@@ -38,11 +46,14 @@ struct extents {
   [[nodiscard]] constexpr int& operator[](int axis) { return lengths[axis < 0 ? axis + rank : axis]; }
   [[nodiscard]] constexpr int const* begin() const noexcept { return lengths; }
   [[nodiscard]] constexpr int const* end() const noexcept { return lengths + rank; }
+  /// How many elements; `uncounted` if no long long counts them.
   [[nodiscard]] constexpr long long size() const noexcept {
     long long product = 1;
-    for (int i = 0; i < rank; ++i) product *= lengths[i];
+    for (int i = 0; i < rank; ++i)
+      if (__builtin_mul_overflow(product, lengths[i], &product)) return uncounted;
     return product;
   }
+  static constexpr long long uncounted = __LONG_LONG_MAX__;
   constexpr void push_back(int length) {
     if (rank < max_rank) lengths[rank++] = length;
   }

@@ -36,8 +36,9 @@ class named_series {
   [[gnu::cold]] void append(std::string_view name, double value) {
     series* one = const_cast<series*>(find(name));
     if (one == nullptr) {
+      std::string own(name);  // first: without memory for it there is no series
       one = &series_.emplace_back();
-      one->name = std::string(name);
+      one->name.swap(own);
     }
     one->values.push_back(value);
   }

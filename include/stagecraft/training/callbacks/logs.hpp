@@ -69,8 +69,9 @@ class logs {
 
  private:
   [[gnu::cold, gnu::noinline]] double& append(std::string_view name) {
+    std::string own(name);  // first: without memory for it there is no entry
     entry& added = entries_.emplace_back();
-    added.name = std::string(name);
+    added.name.swap(own);
     return added.value;
   }
 

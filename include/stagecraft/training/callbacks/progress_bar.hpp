@@ -127,8 +127,9 @@ class progress_bar {
     for (std::size_t i = 0; i < value_count_; ++i)
       if (values_[i].name == name) return values_[i];
     if (value_count_ == values_.size()) values_.emplace_back();
-    shown_value& added = values_[value_count_++];
-    added.name = std::string(name);
+    shown_value& added = values_[value_count_];
+    added.name.assign(name);  // in the memory of the name that was here
+    ++value_count_;
     added.sum = added.weight = 0;
     added.pending = false;
     return added;

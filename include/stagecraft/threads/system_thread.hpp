@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A thread of the system: what std::thread is, without the templates that each program would pay for.
+#pragma once
+
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <system_error>
+
+#include <pthread.h>
+
+namespace stagecraft::threads {
+
+/// Runs one function, on an object and with a number of its own. It stays where it is while the function starts.
+class system_thread {
+ public:
+  using function = void (*)(void* what, int number) noexcept;
+
+  system_thread() = default;
+  system_thread(system_thread const&) = delete;
+  system_thread& operator=(system_thread const&) = delete;
+
+  /// Starts run(what, number), once. Errors: std::system_error if the system gives no more threads.
+  void start(function run, void* what, int number = 0) {
+    run_ = run;
+    what_ = what;
+    number_ = number;
+    int const problem = pthread_create(
+        &handle_, nullptr,
+        [](void* self) noexcept -> void* {
+          auto const& own = *static_cast<system_thread const*>(self);
+          own.run_(own.what_, own.number_);
+          return nullptr;
+        },
+        this);
+    if (problem != 0) complain(problem);
+    runs_ = true;
+  }
+
+  /// Waits for its end, if it has been started. Who has started it calls this before it is destroyed.
+  void join() noexcept {
+    if (!runs_) return;
+    pthread_join(handle_, nullptr);
+    runs_ = false;
+  }
+
+ private:
+  [[noreturn, gnu::cold]] static void complain(int problem) {
+    throw std::system_error(problem, std::generic_category(), "a thread cannot be started");
+  }
+
+  pthread_t handle_{};
+  function run_ = nullptr;
+  void* what_ = nullptr;
+  int number_ = 0;
+  bool runs_ = false;
+};
+
+}  // namespace stagecraft::threads
