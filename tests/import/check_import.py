@@ -203,6 +203,9 @@ def check_refusals():
     refused("heads.keras", keras(sequential(heads), weights), "E5064", "attention_axes")
     refused("infinite.keras", keras(sequential(("Dense", dense), large), weights), "E5064", "1e+39")
     refused("noise.keras", keras(sequential(("Dropout", {**noisy[1], "noise_shape": [1, 1]})), weights), "E5064", "noise_shape")
+    quoted = {"name": "e", "equation": 'ab,bc->ac", 1}, own{"', "output_shape": [3], "activation": None}
+    refused("quoted.keras", keras(sequential(("EinsumDense", quoted)), weights), "E5064", "equation")
+    refused("letters.keras", keras(sequential(("EinsumDense", {**quoted, "equation": "ab,cd->ac"})), weights), "E5064", "E1124")
     check_refusals_of_tfjs()
     check(run("show", FOLDER / "nothing.h5") [0] == 1, "a file that is not there")
     check(run("show", FOLDER / "mlp.tflite")[0] == 1, "a file of another kind")
@@ -365,11 +368,16 @@ def check_refusals_of_tfjs():
         (FOLDER / "activation.json").write_text(json.dumps(model))
         code, said = run("import", FOLDER / "activation.json", "-o", FOLDER / "activation")
         check(code == 0 and f"sc::activations::{text}" in (FOLDER / "activation.hpp").read_text(), said)
-    # Axes: none, and those along which slopes are shared.
+    # Axes: none, those along which slopes are shared, and those that letters name.
+    einsum = {"name": "e", "equation": "ab,bcd->acd", "output_shape": [3, 2], "activation": "relu", "bias_axes": "d"}
     for layer, shapes, text in ((("Normalization", {"name": "n", "axis": [], "mean": None, "variance": None}),
                                  {"n/mean": [], "n/variance": [], "n/count": []}, ".axis = sc::axis_list::none()"),
-                                (("PReLU", {"name": "p", "shared_axes": [1]}), {"p/alpha": [1]}, ".shared_axes = 1")):
-        (FOLDER / "axes.bin").write_bytes(bytes(4 * len(shapes)))
+                                (("PReLU", {"name": "p", "shared_axes": [1]}), {"p/alpha": [1]}, ".shared_axes = 1"),
+                                (("EinsumDense", einsum), {"e/kernel": [4, 3, 2], "e/bias": [2]},
+                                 'einsum_dense{"ab,bcd->acd", {3, 2}, sc::relu, {.bias_axes = "d"'),
+                                (("EinsumDense", {**einsum, "equation": "...x,xy->...y", "output_shape": 3, "bias_axes": None}),
+                                 {"e/kernel": [4, 3]}, 'einsum_dense{"...x,xy->...y", {3}, sc::relu')):
+        (FOLDER / "axes.bin").write_bytes(bytes(4 * sum(map(math.prod, shapes.values()))))
         weights = [{"name": name, "shape": shape, "dtype": "float32"} for name, shape in shapes.items()]
         model = {"modelTopology": {"model_config": sequential(layer)}, "weightsManifest": [{"paths": ["axes.bin"], "weights": weights}]}
         (FOLDER / "axes.json").write_text(json.dumps(model))

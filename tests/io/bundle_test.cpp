@@ -309,11 +309,17 @@ TEST_CASE("what a version of Keras has not is one error") {
     {"class_name": "ActivityRegularization", "config": {"name": "a", "l1": 0.0, "l2": 0.5}},
     {"class_name": "Dense", "config": {"name": "d",
      "kernel_constraint": {"class_name": "RadialConstraint", "config": {}}}},
+    {"class_name": "EinsumDense", "config": {"name": "e", "equation": "abc,cd->abd"}},
     {"class_name": "ThresholdedReLU", "config": {"name": "t"}}]}})");
   auto const written = [&](sc::io::keras_version version) { return sc::io::keras_config(model, version, "m.keras"); };
-  CHECK(written(sc::io::keras_version::keras_2)["config"]["layers"].size() == 3);
+  CHECK(written(sc::io::keras_version::keras_2)["config"]["layers"].size() == 4);
   auto const error = error_of([&] { (void)written(sc::io::keras_version::keras_3); });
   CHECK(contains(error,
                  "\n  layer 'd': kernel_constraint is RadialConstraint\n  layer 't' is a ThresholdedReLU [E5043]"));
   CHECK(!contains(error, "'a'"));
+  CHECK(!contains(error, "'e'"));
+  auto const options = sc::io::layer_options(sc::layers::einsum_dense{"abc,cd->abd", {-1, 2}});
+  CHECK(options["output_shape"].dump() == "[null,2]");
+  CHECK(options["equation"] == "abc,cd->abd");
+  CHECK(options["bias_axes"].is_null());
 }

@@ -66,6 +66,9 @@ static_assert(said_by(bidirectional{lstm{5}, lstm{5, {.go_backwards = true, .dty
                   .problem.code == 1125);
 static_assert(said_by(bidirectional{lstm{5}, lstm{5, {.go_backwards = true}}.on_host()}, sequence).problem.code ==
               1125);
+static_assert(said_by(bidirectional{lstm{5}, lstm{5, {.go_backwards = true, .trainable = false}}}, sequence)
+                  .problem.code == 1125);
+static_assert(!bidirectional{lstm{5, {.trainable = false}}}.trainable);
 static_assert(said_by(bidirectional{lstm{5}.named("memory")}, sequence).weights.entries[5].name ==
               "backward_memory/bias");
 
@@ -81,7 +84,8 @@ static_assert(said_by(multi_head_attention{2, 3, {.dropout = -1}}, places).probl
 static_assert(said_by(multi_head_attention{2, 3, {.attention_mask = true}}, places).problem.code == 1001);
 static_assert(said_by(multi_head_attention{2, 3}, places, others, places).problem.code == 1070);  // keys, values
 constexpr sc::shape pictures{2, 6, 4}, turned{6, 2, 4};
-static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = -2}}, pictures, sc::shape(2, 5, 4)).output == pictures);
+static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = -2}}, pictures, sc::shape(2, 5, 4)).output ==
+              pictures);
 static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = {2, 1}}}, pictures).problem.code == 1061);
 static_assert(said_by(multi_head_attention{2, 3, {.attention_axes = 3}}, pictures).problem.code == 1061);
 static_assert(said_by(multi_head_attention{2, 3}, pictures, pictures, turned).problem.code == 1070);
@@ -92,8 +96,8 @@ static_assert(said_by(multi_head_attention{2, 3}, sc::shape(1, 1, 1, 1, 4)).prob
 // Of scores (batch, 2, heads, 6, 5) a mask has (batch, 6, 5), (batch, 2, 6, 5), or 1 in the place of a length.
 template <class... Lengths>
 constexpr int code_of_mask(Lengths... mask) {
-  return said_by(multi_head_attention{2, 3, {.attention_axes = 2, .attention_mask = true}}, pictures, sc::shape(2, 5, 4),
-                 sc::shape(mask...))
+  return said_by(multi_head_attention{2, 3, {.attention_axes = 2, .attention_mask = true}}, pictures,
+                 sc::shape(2, 5, 4), sc::shape(mask...))
       .problem.code;
 }
 static_assert(code_of_mask(6, 5) == 0 && code_of_mask(2, 6, 5) == 0 && code_of_mask(1, 5) == 0);

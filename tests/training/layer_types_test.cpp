@@ -46,6 +46,13 @@ using on_host_in_stages = sc::pipelined<
     sc::sequential<input{24}, dense{16, sc::tanh}.on_host(), dense{16, sc::tanh}, dense{12}, dense{6}.on_host()>,
     sc::stages<0, 0, 1, 1>>;
 
+/// With layers in the middle that are frozen, or trained.
+template <bool Trained>
+using middle = sc::sequential<input{6, 6, 3}, conv2d{4, 3, sc::tanh}, conv2d{4, 3, sc::tanh, {.trainable = Trained}},
+                              flatten{}, dense{6, sc::tanh, {.trainable = Trained}}, dense{5}>;
+template <bool Trained>
+using normalized = sc::sequential<input{24}, batch_normalization{{.trainable = Trained}}, dense{6}>;
+
 using fast = sc::ipu<>;
 template <int Ipus = 1>
 using tiles = sc::ipu<sc::ipu_config{.auto_select_ipus = Ipus, .ipu_model = {.tiles_per_ipu = 16, .checked = true}}>;
@@ -142,6 +149,34 @@ void check_predictors(xt::xtensor<float, 2> const& x) {
   CHECK(deviation(checked.predict(x), expected) < 1e-6F);
 }
 
+/// What a step of training makes of the first layer, and before it predictions, are the same if others are frozen.
+template <sc::dtype_policy Policy, class Machine>
+void check_frozen() {
+  constexpr auto trained_so = [] {
+    auto result = training;
+    result.dtype_policy = Policy;
+    return result;
+  }();
+  sc::trainer<middle<false>, trained_so, Machine> frozen;
+  sc::trainer<middle<true>, trained_so, Machine> trained;
+  auto const weights = trained.get_weights();
+  frozen.set_weights(weights);
+  xt::xtensor<float, 4> x = xt::xtensor<float, 4>::from_shape({8, 6, 6, 3});
+  xt::xtensor<float, 2> y = xt::xtensor<float, 2>::from_shape({8, 5});
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(i * 7919 % 1000) / 700 - 0.7F;
+  for (std::size_t i = 0; i < y.size(); ++i) y.data()[i] = static_cast<float>(i * 131 % 100) / 50 - 1;
+  CHECK(frozen.predict(x) == trained.predict(x));
+  frozen.train_on_batch(x, y);
+  trained.train_on_batch(x, y);
+  auto const of_frozen = frozen.get_weights(), of_trained = trained.get_weights();
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    CAPTURE(i);
+    bool const is_frozen = i >= 2 && i < 6;
+    CHECK((of_frozen[i].values == of_trained[i].values) == !is_frozen);
+    CHECK((of_frozen[i].values == weights[i].values) == is_frozen);
+  }
+}
+
 }  // namespace
 
 static_assert(sc::graph_of<mixed>.layer_of(2).type_of_values == dtype::float16);
@@ -198,4 +233,19 @@ TEST_CASE("numbers of words are not rounded") {
   xt::xtensor<float, 2> const numbers = xt::round(1999.5F * (samples(24, 0) + 1));
   check_predictors<words_in_half, inference, 1>(numbers);
   check_predictors<words, inference_in_half, 1>(numbers);
+}
+
+TEST_CASE("weights of frozen layers are rounded for each step as others are, states are not") {
+  check_frozen<sc::dtype_policies::mixed_bfloat16, sc::host<>>();
+  check_frozen<sc::dtype_policies::mixed_float16, sc::host<>>();
+  check_frozen<sc::dtype_policies::mixed_float16, fast>();
+  check_frozen<sc::dtype_policies::mixed_float16, tiles<>>();
+  sc::predictor<normalized<true>, inference_in_half> trained;
+  sc::predictor<normalized<false>, inference_in_half> frozen;
+  auto weights = trained.get_weights();
+  for (auto& weight : weights)
+    for (std::size_t i = 0; i < weight.values.size(); ++i) weight.values[i] += 0.3F + 0.01F * static_cast<float>(i);
+  trained.set_weights(weights);
+  frozen.set_weights(weights);
+  CHECK(trained.predict(samples(24, 0)) == frozen.predict(samples(24, 0)));
 }

@@ -281,6 +281,7 @@ std::map<std::string, maker> make_table() {
   add(all, conv1d_transpose(1, 1), 2), add(all, conv2d_transpose(1, 1), 2), add(all, conv3d_transpose(1, 1), 2);
   add(all, depthwise_conv2d(1), 1), add(all, separable_conv1d(1, 1), 2), add(all, separable_conv2d(1, 1), 2);
   add(all, locally_connected1d(1, 1), 2), add(all, locally_connected2d(1, 1), 2);
+  add(all, einsum_dense("ab,bc->ac", 1), 2);
   add(all, dense(1), 1), add(all, dropout(0.5F), 1), add(all, embedding(1, 1), 2), add(all, masking());
   add(all, gaussian_dropout(0.5F), 1), add(all, gaussian_noise(0.5F), 1);
   add(all, spatial_dropout1d(0.5F), 1), add(all, spatial_dropout2d(0.5F), 1), add(all, spatial_dropout3d(0.5F), 1);

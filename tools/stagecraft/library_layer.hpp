@@ -79,9 +79,10 @@ class library_layer : public source_layer {
     if constexpr (requires { value_.options; })
       stagecraft::detail::for_each_field(value_.options, [&](std::string_view name, auto& field) {
         using type = std::remove_cvref_t<decltype(field)>;
-        if constexpr (!std::same_as<type, fixed_name>)
-          options.push_back(
-              read_one(options_of_all, config.rank, name, field, *field_named<type>(prototype.options, name), false));
+        if constexpr (!std::same_as<type, fixed_name> || is_einsum)
+          if (name != "name")
+            options.push_back(
+                read_one(options_of_all, config.rank, name, field, *field_named<type>(prototype.options, name), false));
       });
     check_unknown_options(options_of_all, known_);
     // From the end on, arguments that are their defaults are left out.
@@ -94,6 +95,8 @@ class library_layer : public source_layer {
   }
 
  protected:
+  static constexpr bool is_einsum = std::same_as<L, layers::einsum_dense>;
+
   template <auto... Members>
   void read([[maybe_unused]] json const& config, [[maybe_unused]] L const& prototype, [[maybe_unused]] int rank,
             argument_list<Members...>, std::vector<written_option>& to) {
@@ -117,11 +120,13 @@ class library_layer : public source_layer {
       return result;
     }
     try {
-      result.value = read_option(name == "noise_shape"      ? without_samples(found)
-                                 : name == "attention_axes" ? without_heads(found)
-                                                            : found,
+      result.value = read_option(name == "noise_shape"                 ? without_samples(found)
+                                 : name == "attention_axes"            ? without_heads(found)
+                                 : is_einsum && name == "output_shape" ? with_input_lengths(found)
+                                                                       : found,
                                  field);
       if (name == "noise_shape") result.value = {literal::kinds::fixed, "sc::shape{" + result.value.text + "}"};
+      if (is_einsum && name == "output_shape") result.value = {literal::kinds::fixed, "{" + result.value.text + "}"};
     } catch (unsupported const& why) {
       throw unsupported("option '" + result.name + "' " + why.what());
     }
@@ -144,6 +149,12 @@ class library_layer : public source_layer {
   static json without_samples(json const& found) {
     if (!found.is_array() || found.size() < 2 || !found.front().is_null()) throw unsupported("is " + found.dump());
     return json(found.begin() + 1, found.end());
+  }
+  /// Keras's None among the lengths of an output is that of the input: -1.
+  static json with_input_lengths(json lengths) {
+    for (auto& length : lengths)
+      if (length.is_null()) length = -1;
+    return lengths;
   }
   /// From the end, Keras counts the axes of queries with the heads, which stand in front of the features.
   static json without_heads(json axes) {

@@ -170,6 +170,17 @@ literal read_option(json const& value, shape& to) {
   return result;
 }
 
+literal read_option(json const& value, fixed_name& to) {
+  auto const text = value.is_string() ? value.get<std::string>() : "?";
+  for (char const each : text)  // which become a literal of a program
+    if (!((each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || each == ',' || each == '.' || each == '-' ||
+          each == '>'))
+      throw unsupported("is " + value.dump().substr(0, 200));
+  to = fixed_name(text);
+  if (to.view() != text) throw unsupported("is longer than " + std::to_string(to.view().size()) + " letters");
+  return {literal::kinds::fixed, '"' + text + '"'};
+}
+
 literal read_option(json const& value, axis_list& to) {
   auto const each = whole_numbers(value);
   if (each.size() > axis_list::capacity) throw unsupported("is " + value.dump());

@@ -45,6 +45,8 @@ literal read_option(json const& value, std::uint64_t& to);
 literal read_option(json const& value, size_2d& to);
 literal read_option(json const& value, size_3d& to);
 literal read_option(json const& value, shape& to);
+/// The equation of an einsum_dense, or axes that are named by its letters.
+literal read_option(json const& value, fixed_name& to);
 literal read_option(json const& value, axis_list& to);
 literal read_option(json const& value, number_list& to);
 literal read_option(json const& value, border& to);

@@ -30,7 +30,8 @@ struct parameter {
   stagecraft::regularizer regularizer = {};
   bool trainable = true;
   stagecraft::constraint constraint = {};
-  bool frozen = false;  ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
+  bool frozen = false;        ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
+  bool frozen_state = false;  ///< of a frozen one: its layer would change it in forward steps if it were not frozen
   tracing::parameter_layout layout = tracing::parameter_layout::plain;
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
   /// What a stateful layer keeps of each sample from batch to batch: the first axis of its shape is the batch, its
@@ -58,12 +59,15 @@ struct parameter {
   /// Makes it a weight of a layer that is not trainable, which keeps its states from batch to batch all the same.
   constexpr void freeze() noexcept {
     if (between_batches) return;
+    frozen_state = frozen_state || is_state();
     trainable = false;
     frozen = true;
   }
   /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
   /// between batches even if the layer is frozen.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
+  /// Whether steps of a mixed policy read it rounded: all but what forward steps change. Keras's AutoCastVariable.
+  [[nodiscard]] constexpr bool is_cast() const noexcept { return trainable || (frozen && !frozen_state); }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
   /// Whether it is a gradient that is kept.
   [[nodiscard]] constexpr bool is_captured() const noexcept { return between_batches && trainable; }

@@ -33,7 +33,7 @@ class rounded_weights {
   template <std::size_t Parameter>
   static void copy(float const* from, float* to) {
     constexpr auto floats = Plan::weights.size[Parameter];
-    if constexpr (!parameters[Parameter].trainable ||
+    if constexpr (!parameters[Parameter].is_cast() ||
                   detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) != dtype::of_policy)
       std::copy_n(from, floats, to);
     else if constexpr (constexpr int layer = detail::bfloat16_layer_of_weight<Plan, Parameter>; layer >= 0)

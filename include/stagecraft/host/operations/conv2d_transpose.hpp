@@ -112,12 +112,7 @@ struct operation<layers::conv2d_transpose> {
     if constexpr (s::narrows_gradient || s::finds_filter_gradient_of_pairs)
       call.divide([=](Call const& part) {
         float* const dy = part.output_gradient();
-        if constexpr (s::narrows_gradient && s::filters % 2 != 0) {
-          kernels::pad_rows<s::rows, s::filters, arch>(dy, narrow, part.share());
-        } else if constexpr (s::narrows_gradient) {
-          auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::filters, 32);
-          kernels::narrow<dtype::bfloat16, arch>(dy + first, narrow + first, last - first);
-        }
+        if constexpr (s::narrows_gradient) kernels::narrow_rows<s::rows, s::filters, arch>(dy, narrow, part.share());
         if constexpr (s::finds_filter_gradient_of_pairs) {
           kernels::pair_rows<s::batch, s::back.input_size(), arch>(dy, gradient_pairs, part.share());
           kernels::pair_rows<s::batch, s::back.output_size(), arch>(part.stored_input(0), input_pairs, part.share());

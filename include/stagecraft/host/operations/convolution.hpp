@@ -113,13 +113,8 @@ struct convolution_operation {
     if constexpr (s::turns_filters || s::finds_filter_gradient_of_pairs)
       call.divide([=](Call const& part) {
         float const* const dy = part.output_gradient();
-        if constexpr (s::turns_filters && s::filters % 2 != 0) {
-          kernels::pad_rows<s::output_rows, s::filters, arch>(dy, narrow, part.share());
-        } else if constexpr (s::turns_filters) {
-          auto const [first, last] = part.share().of(std::int64_t{s::batch} * s::convolution.output_size(), 32);
-          kernels::narrow<dtype::bfloat16, arch>(dy + first, narrow + first, last - first);
-        }
         if constexpr (s::turns_filters) {
+          kernels::narrow_rows<s::output_rows, s::filters, arch>(dy, narrow, part.share());
           kernels::turn_filter_pairs<s::convolution, arch>(part.weight(0), turned, part.share());
         }
         if constexpr (s::finds_filter_gradient_of_pairs) {

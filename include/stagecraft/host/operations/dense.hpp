@@ -7,7 +7,6 @@
 #include <stagecraft/host/operations/update_in_registers.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/operation.hpp>
-#include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
 #include <stagecraft/layers/core/dense.hpp>
@@ -130,23 +129,21 @@ struct operation<layers::dense> {
     call.divide([=](Call const& part) {
       if constexpr (Call::wants_input_gradient(0))
         kernels::transpose_row_pairs<s::inputs, s::units, arch>(part.weight(0), column_pairs, part.share());
-      if constexpr (!Call::wants_input_gradient(0)) {
-      } else if constexpr (s::units % 2 != 0) {
-        kernels::pad_rows<s::rows, s::units, arch>(part.output_gradient(), narrow, part.share());
-      } else {
-        auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::units, 32);
-        kernels::narrow<dtype::bfloat16, arch>(part.output_gradient() + first, narrow + first, last - first);
+      if constexpr (Call::wants_input_gradient(0))
+        kernels::narrow_rows<s::rows, s::units, arch>(part.output_gradient(), narrow, part.share());
+      if constexpr (Call::layer.trainable) {
+        kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
+        kernels::pair_rows<s::rows, s::units, arch>(part.output_gradient(), gradient_pairs, part.share());
       }
-      kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
-      kernels::pair_rows<s::rows, s::units, arch>(part.output_gradient(), gradient_pairs, part.share());
     });
     call.divide([=](Call const& part) {
       if constexpr (Call::wants_input_gradient(0))
         kernels::matmul_of_pairs<s::rows, s::units, s::inputs, arch>(
             narrow, column_pairs, part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
-      kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
-          input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
-      if constexpr (Call::layer.options.use_bias)
+      if constexpr (Call::layer.trainable)
+        kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+            input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
+      if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(
             part.output_gradient(), part.parameter_gradient(1), part.share());
     });

@@ -51,7 +51,7 @@ struct bfloat16_kernel {
   }
   /// Channels of a convolution's group; of a transposed one, the filters.
   [[nodiscard]] static constexpr int channels_of(parameter const& info) { return info.shape[info.shape.rank() - 2]; }
-  /// A trained kernel all of whose factors are stored in bfloat16: the same in training and without. A single channel
+  /// A kernel all of whose factors are stored in bfloat16: the same in training and without. A single channel
   /// of a convolution's input would make as many pairs as floats.
   static constexpr bool multiplies_pairs = [] {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
@@ -62,7 +62,7 @@ struct bfloat16_kernel {
       return false;
     } else {
       constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
-      if constexpr (!info.trainable ||
+      if constexpr (!info.is_cast() ||
                     some_call([](int call) { return Plan::program.calls[input_of(call)].stored != dtype::bfloat16; }))
         return false;
       else if constexpr (is_convolution)
@@ -76,10 +76,7 @@ struct bfloat16_kernel {
   static void pack(float const* from, float* to) {
     constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
     constexpr int rows = info.rows(), columns = info.columns() / info.groups, run = is_dense ? rows : channels_of(info);
-    for (int group = 0; group < info.groups; ++group)
-      kernels::detail::pack_pairs_of_runs<rows, columns, run, architecture>(
-          from + group * kernels::packed_matrix<rows, columns, architecture>::size,
-          to + group * kernels::packed_matrix<rows / run * kernels::pairs_of(run), columns, architecture>::size, {});
+    kernels::detail::pack_pairs_of_groups<rows, columns, run, info.groups, architecture>(from, to, {});
   }
 };
 

@@ -37,6 +37,11 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
     for (char const* const key : {"mean", "variance"}) none_if(key, json::array());
   for (char const* const key : {"options", "options_bwd"}) config.erase(key);  // how IPUs plan products
   if (class_name == "Bidirectional") none_if("merge_mode", "none");
+  if (class_name == "EinsumDense") {
+    none_if("bias_axes", "");
+    for (auto& length : config["output_shape"])
+      if (length == -1) length = nullptr;
+  }
   if (class_name == "MultiHeadAttention") {
     none_if("value_dim", 0);
     none_if("output_shape", 0);

@@ -12,7 +12,7 @@ inline constexpr std::string_view keras_2_layers =
     "Activation ActivityRegularization Add AdditiveAttention AlphaDropout Attention Average AveragePooling1D "
     "AveragePooling2D AveragePooling3D BatchNormalization Bidirectional CategoryEncoding CenterCrop Concatenate Conv1D "
     "Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose ConvLSTM1D ConvLSTM2D ConvLSTM3D Cropping1D "
-    "Cropping2D Cropping3D Dense DepthwiseConv2D Discretization Dot Dropout ELU Embedding Flatten GRU "
+    "Cropping2D Cropping3D Dense DepthwiseConv2D Discretization Dot Dropout ELU EinsumDense Embedding Flatten GRU "
     "GaussianDropout GaussianNoise GlobalAveragePooling1D GlobalAveragePooling2D GlobalAveragePooling3D "
     "GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D GroupNormalization InputLayer LSTM "
     "LayerNormalization LeakyReLU LocallyConnected1D LocallyConnected2D Masking MaxPooling1D MaxPooling2D "

@@ -30,7 +30,7 @@ struct ipu_types {
   /// Whether a pass's copy of a weight is of the policy's type.
   template <std::size_t Parameter>
   static constexpr bool rounds_copies =
-      Plan::training.dtype_policy.compute_dtype == dtype::float16 && Plan::graph.parameters[Parameter].trainable &&
+      Plan::training.dtype_policy.compute_dtype == dtype::float16 && Plan::graph.parameters[Parameter].is_cast() &&
       detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) == dtype::of_policy;
 
   /// Whether what a call's backward step gives an input is rounded. A sum with other gradients is of their type.

@@ -42,10 +42,8 @@ inline constexpr long long filter_pair_floats = filter_floats<detail::of_channel
 /// matrix.
 template <convolution_shape Shape, class Arch = default_architecture>
 void pack_filter_pairs(float const* w, float* pairs, share part = {}) {
-  for (int group = 0; group < Shape.groups; ++group)
-    detail::pack_pairs_of_runs<Shape.steps(), Shape.group_filters(), Shape.group_channels(), Arch>(
-        w + group * packed_filter<Shape, Arch>::size, pairs + group * (filter_pair_floats<Shape, Arch> / Shape.groups),
-        part);
+  detail::pack_pairs_of_groups<Shape.steps(), Shape.group_filters(), Shape.group_channels(), Shape.groups, Arch>(
+      w, pairs, part);
 }
 
 /// y = epilogue(the convolution of x with w) in floats, or epilogue(y + it) if Accumulate. x: Batch x input numbers of

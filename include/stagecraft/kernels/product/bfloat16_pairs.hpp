@@ -125,6 +125,14 @@ inline void turn_pairs_of_runs(float const* rows, float* columns, share part) {
   }
 }
 
+/// The same of Groups such matrices, one behind the other.
+template <int K, int N, int Run, int Groups, class Arch>
+inline void pack_pairs_of_groups(float const* w, float* pairs, share part) {
+  for (int group = 0; group < Groups; ++group)
+    pack_pairs_of_runs<K, N, Run, Arch>(w + group * packed_matrix<K, N, Arch>::size,
+                                        pairs + group * packed_matrix<K / Run * pairs_of(Run), N, Arch>::size, part);
+}
+
 }  // namespace detail
 
 /// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<pairs_of(K), N, Arch> of pairs of rows. Items of
@@ -240,6 +248,18 @@ inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
       narrow<dtype::bfloat16, Arch>(x + row * Columns, to, Columns);
       end_row(to);
     }
+  }
+}
+
+/// Rows of floats as `matmul_of_pairs` wants them: of bfloat16, each of an odd number of Columns with a zero behind it.
+/// Items of `part`: rows, or 32 numbers.
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void narrow_rows(float const* x, std::uint16_t* to, share part = {}) {
+  if constexpr (Columns % 2 != 0) {
+    pad_rows<Rows, Columns, Arch>(x, to, part);
+  } else {
+    auto const [first, last] = part.of(std::int64_t{Rows} * Columns, 32);
+    narrow<dtype::bfloat16, Arch>(x + first, to + first, last - first);
   }
 }
 

@@ -147,15 +147,14 @@ template <class Arch, class Terms = float_terms>
   return shape.transpose_a && shape.rows > most;
 }
 
-/// Whether b is packed: if many rows of y read it, or if it comes from far away. Narrow registers read few floats where
-/// each row begins in the same sets of the first-level cache.
+/// Whether b is packed: if many rows of y read it, or if it comes from far away; with narrow registers, which read few
+/// floats of a row at a time, also if all rows begin in the same sets of the first-level cache.
 template <class Arch>
 [[nodiscard]] constexpr bool packs_right(product_shape const& shape) {
   constexpr std::int64_t most_near = 1 << 18;  // floats of a second-level cache
-  int most_rows = 15;
-  if (std::int64_t{shape.inner} * shape.columns <= most_near)
-    most_rows = has_avx512<Arch> ? 128 : shape.columns % 512 == 0 ? 16 : 96;
-  return shape.transpose_b || shape.rows > most_rows;
+  bool const is_near = std::int64_t{shape.inner} * shape.columns <= most_near;
+  bool const is_spread = has_avx512<Arch> || shape.columns % 512 != 0;
+  return shape.transpose_b || shape.rows > (!is_near ? 15 : is_spread ? 128 : 16);
 }
 
 /// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`. With 32 registers tiles
