@@ -17,6 +17,7 @@ or of another version than the one that was written down, is kept as it is.
 import argparse
 import concurrent.futures
 import difflib
+import functools
 import os
 import pathlib
 import re
@@ -38,6 +39,7 @@ LONGEST_LINE = 200
 GENERATED = "<!-- Made by tools/errors_catalogue.py from docs/errors.in.md and tests/compile_fail: edit those. -->"
 
 
+@functools.cache
 def version_of(compiler):
     """A compiler's version such as 12.2, or None without it."""
     path = shutil.which(compiler)
@@ -120,6 +122,7 @@ def generated_part(case, versions, previous, headers, ask_compilers):
     return text
 
 
+@functools.cache
 def first_cases():
     """The first case of each code."""
     cases = {}

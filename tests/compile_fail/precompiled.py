@@ -5,6 +5,7 @@ Only what a case itself includes is precompiled for it, so that it still sees no
 again when the compiler or any file that they include is newer.
 """
 import fcntl
+import functools
 import json
 import os
 import pathlib
@@ -27,9 +28,14 @@ PREFIXES = (("stagecraft/pipeline.hpp", "stagecraft/training/trainer.hpp"), ("st
 
 def included_by(names):
     """Headers and what they include, directly or not; of others' headers themselves only."""
-    own = {name for start in names if start.startswith("stagecraft/")
-           for name in house.closure(INCLUDE, start.removeprefix("stagecraft/"))}
-    return {*names, *(other for name in own for _, other in house.includes_of(INCLUDE / name))}
+    return frozenset(names).union(*(included_by_one(name) for name in names if name.startswith("stagecraft/")))
+
+
+@functools.cache
+def included_by_one(name):
+    """What a header of the library includes, directly or not."""
+    own = house.closure(INCLUDE, name.removeprefix("stagecraft/"))
+    return frozenset(other for each in own for _, other in house.includes_of(INCLUDE / each))
 
 
 def prefix_of(source):

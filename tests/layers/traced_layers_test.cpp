@@ -66,6 +66,9 @@ static_assert(said_by(bidirectional{lstm{5}, lstm{5, {.go_backwards = true, .dty
                   .problem.code == 1125);
 static_assert(said_by(bidirectional{lstm{5}, lstm{5, {.go_backwards = true}}.on_host()}, sequence).problem.code ==
               1125);
+static_assert(said_by(bidirectional{lstm{5}, lstm{5, {.go_backwards = true, .trainable = false}}}, sequence)
+                  .problem.code == 1125);
+static_assert(!bidirectional{lstm{5, {.trainable = false}}}.trainable);
 static_assert(said_by(bidirectional{lstm{5}.named("memory")}, sequence).weights.entries[5].name ==
               "backward_memory/bias");
 

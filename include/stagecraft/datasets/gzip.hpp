@@ -49,7 +49,7 @@ class gzip_stream {
 inline bool gunzip(tracing::array_view<unsigned char const> compressed, std::vector<unsigned char>& bytes,
                    std::size_t limit, std::string const& name) {
   detail::gzip_stream stream;
-  if (!stream.is_ready()) (detail::complaint(name) << "zlib to start, found no memory for it").raise("E5009");
+  if (!stream.is_ready()) detail::complaint(name).add("zlib to start, found no memory for it").raise("E5009");
   constexpr std::size_t smallest = std::size_t{1} << 16;
   constexpr std::size_t largest = std::size_t{1} << 30;  // zlib counts in 32 bits
   unsigned char beyond = 0;                              // receives the byte that is one too many
@@ -81,8 +81,13 @@ inline bool gunzip(tracing::array_view<unsigned char const> compressed, std::vec
                                  : stream->msg != nullptr ? stream->msg
                                                           : "zlib cannot read it";
       detail::complaint text(name);
-      text << "a whole gzip file, found a damaged one (" << reason << ", at byte " << read << " of "
-           << compressed.size() << ")";
+      text.add("a whole gzip file, found a damaged one (")
+          .add(reason)
+          .add(", at byte ")
+          .add(read)
+          .add(" of ")
+          .add(compressed.size())
+          .add(")");
       text.raise("E5009");
     }
   }

@@ -57,10 +57,10 @@ struct idx_header {
   std::size_t data_bytes = 0;
 
   /// As in "uint8 of shape (10000, 28, 28)".
-  friend detail::complaint& operator<<(detail::complaint& text, idx_header const& header) {
-    text << name_of(header.type) << " of shape (";
-    for (std::size_t i = 0; i < header.shape.size(); ++i) text << (i > 0 ? ", " : "") << header.shape[i];
-    return text << ")";
+  detail::complaint& describe_to(detail::complaint& text) const {
+    text.add(name_of(type)).add(" of shape (");
+    for (std::size_t i = 0; i < shape.size(); ++i) text.add(i > 0 ? ", " : "").add(shape[i]);
+    return text.add(")");
   }
 };
 
@@ -78,30 +78,30 @@ inline constexpr std::size_t idx_max_header_bytes = 4 + 4 * idx_max_dimensions;
 /// `name` is what errors call the file. Throws file_error: E5002 if this is no IDX, E5003 if it ends too early.
 inline idx_header parse_idx_header(tracing::array_view<unsigned char const> bytes, std::string const& name) {
   detail::complaint text(name);
-  if (bytes.empty()) (text << "an IDX file, found an empty file").raise("E5003");
+  if (bytes.empty()) text.add("an IDX file, found an empty file").raise("E5003");
   for (std::size_t i = 0; i < bytes.size() && i < 2; ++i) {
     if (bytes[i] == 0) continue;
-    text << "an IDX file, which begins with two zero bytes, found byte " << bytes[i] << " at position " << i;
+    text.add("an IDX file, which begins with two zero bytes, found byte ").add(bytes[i]).add(" at position ").add(i);
     text.raise("E5002");
   }
   if (bytes.size() < 4) {
-    text << "the 4 bytes with which an IDX file begins, found a file of " << bytes.size() << " bytes";
+    text.add("the 4 bytes with which an IDX file begins, found a file of ").add(bytes.size()).add(" bytes");
     text.raise("E5003");
   }
   idx_header header;
   header.type = static_cast<idx_type>(bytes[2]);
   std::size_t const dimensions = bytes[3];
   if (size_of(header.type) == 0) {
-    text << "an IDX file, whose third byte is its element type (8, 9, 11, 12, 13 or 14), found " << bytes[2];
+    text.add("an IDX file, whose third byte is its element type (8, 9, 11, 12, 13 or 14), found ").add(bytes[2]);
     text.raise("E5002");
   }
   if (dimensions == 0 || dimensions > idx_max_dimensions) {
-    text << "an IDX file of 1 to " << idx_max_dimensions << " dimensions, found " << dimensions;
+    text.add("an IDX file of 1 to ").add(idx_max_dimensions).add(" dimensions, found ").add(dimensions);
     text.raise("E5002");
   }
   header.header_bytes = 4 + 4 * dimensions;
   if (bytes.size() < header.header_bytes) {
-    text << "an IDX header of " << header.header_bytes << " bytes, found a file of " << bytes.size();
+    text.add("an IDX header of ").add(header.header_bytes).add(" bytes, found a file of ").add(bytes.size());
     text.raise("E5003");
   }
   constexpr std::uint64_t limit = std::uint64_t{1} << 48;  // no file is as large as that
@@ -120,7 +120,7 @@ inline idx_header parse_idx_header(tracing::array_view<unsigned char const> byte
   for (std::size_t const extent : header.shape) is_empty = is_empty || extent == 0;
   if (is_empty) size = 0;
   if ((too_large && !is_empty) || size > static_cast<std::size_t>(-1) / 2) {
-    text << "an IDX file, found a header that promises " << header << ", more than any file can hold";
+    text.add("an IDX file, found a header that promises ").add(header).add(", more than any file can hold");
     text.raise("E5002");
   }
   header.data_bytes = static_cast<std::size_t>(size);
@@ -132,8 +132,13 @@ inline void check_data_bytes(idx_header const& header, std::size_t found, std::s
   if (found == header.data_bytes) return;
   bool const is_short = found < header.data_bytes;
   detail::complaint text(name);
-  text << header.data_bytes << " bytes of data (" << header << "), found " << (is_short ? "" : "at least ") << found
-       << (is_short ? ": the file is truncated" : ": more than the header says");
+  text.add(header.data_bytes)
+      .add(" bytes of data (")
+      .add(header)
+      .add("), found ")
+      .add(is_short ? "" : "at least ")
+      .add(found)
+      .add(is_short ? ": the file is truncated" : ": more than the header says");
   text.raise(is_short ? "E5003" : "E5004");
 }
 

@@ -28,7 +28,7 @@ inline constinit decompressor gzip_decompressor = nullptr;
 
 [[noreturn]] inline void refuse_unreadable(std::string const& path) {
   char const* const reason = std::strerror(errno);
-  (complaint(path) << "a readable file, found: " << reason).raise("E5001");
+  complaint(path).add("a readable file, found: ").add(reason).raise("E5001");
 }
 
 /// Closes the file that it holds.
@@ -79,8 +79,9 @@ template <class Bytes = std::vector<unsigned char>>
 Bytes gunzip_idx(tracing::array_view<unsigned char const> compressed, std::string const& name) {
   if (gzip_decompressor == nullptr) {
     complaint text(name);
-    text << "a plain IDX file, found a gzip file: include <stagecraft/datasets/gzip.hpp> in the program and link zlib "
-            "(CMake: stagecraft::zlib), or decompress the file with gunzip";
+    text.add(
+        "a plain IDX file, found a gzip file: include <stagecraft/datasets/gzip.hpp> in the program and link zlib "
+        "(CMake: stagecraft::zlib), or decompress the file with gunzip");
     text.raise("E5008");
   }
   Bytes bytes;

@@ -21,14 +21,14 @@ inline labelled_data make_labelled_data(idx_view const& images, std::string cons
                                         std::string const& labels_name, int classes) {
   if (images.header.type != idx_type::uint8 || images.header.shape.size() != 3) {
     complaint text(images_name);
-    text << "images, uint8 of shape (samples, rows, columns), found " << images.header;
-    if (images.header.shape.size() == 1) text << ": is this the file of the labels?";
+    text.add("images, uint8 of shape (samples, rows, columns), found ").add(images.header);
+    if (images.header.shape.size() == 1) text.add(": is this the file of the labels?");
     text.raise("E5005");
   }
   if (labels.header.type != idx_type::uint8 || labels.header.shape.size() != 1) {
     complaint text(labels_name);
-    text << "labels, uint8 of shape (samples), found " << labels.header;
-    if (labels.header.shape.size() == 3) text << ": is this the file of the images?";
+    text.add("labels, uint8 of shape (samples), found ").add(labels.header);
+    if (labels.header.shape.size() == 3) text.add(": is this the file of the images?");
     text.raise("E5005");
   }
   std::size_t const samples = labels.header.shape[0];
@@ -36,17 +36,26 @@ inline labelled_data make_labelled_data(idx_view const& images, std::string cons
   std::size_t const columns = images.header.shape[2];
   if (images.header.shape[0] != samples) {
     complaint text(labels_name);
-    text << "as many labels as " << images_name << " has images, " << images.header.shape[0] << ", found " << samples;
+    text.add("as many labels as ")
+        .add(images_name)
+        .add(" has images, ")
+        .add(images.header.shape[0])
+        .add(", found ")
+        .add(samples);
     text.raise("E5006");
   }
   if (images.data.empty()) {
-    (complaint(images_name) << "at least one image of at least one pixel, found " << images.header).raise("E5005");
+    complaint(images_name).add("at least one image of at least one pixel, found ").add(images.header).raise("E5005");
   }
   for (std::size_t i = 0; i < samples; ++i) {
     if (labels.data[i] < classes) continue;
     complaint text(labels_name);
-    text << "labels from 0 to " << static_cast<std::size_t>(classes > 0 ? classes - 1 : 0) << ", found "
-         << labels.data[i] << " for sample " << i;
+    text.add("labels from 0 to ")
+        .add(static_cast<std::size_t>(classes > 0 ? classes - 1 : 0))
+        .add(", found ")
+        .add(labels.data[i])
+        .add(" for sample ")
+        .add(i);
     text.raise("E5007");
   }
   labelled_data result{xt::xtensor<float, 3>::from_shape({samples, rows, columns}),
@@ -113,8 +122,12 @@ labelled_data read_mnist_part(std::string const& folder, char const* part) {
   std::string const labels = find_mnist_file(folder, part, "labels");
   if (images.empty() || labels.empty()) {
     complaint text(folder);
-    text << "a folder with " << part << "-images-idx3-ubyte and " << part << "-labels-idx1-ubyte (or .gz), found "
-         << (!images.empty()   ? "no file of labels"
+    text.add("a folder with ")
+        .add(part)
+        .add("-images-idx3-ubyte and ")
+        .add(part)
+        .add("-labels-idx1-ubyte (or .gz), found ")
+        .add(!images.empty()   ? "no file of labels"
              : !labels.empty() ? "no file of images"
                                : "neither");
     text.raise("E5010");
@@ -122,7 +135,7 @@ labelled_data read_mnist_part(std::string const& folder, char const* part) {
   labelled_data data = read_idx_pair<Bytes>(images, labels);
   if (data.x.shape()[1] != 28 || data.x.shape()[2] != 28) {
     complaint text(images);
-    text << "images of 28 x 28 pixels, found " << data.x.shape()[1] << " x " << data.x.shape()[2];
+    text.add("images of 28 x 28 pixels, found ").add(data.x.shape()[1]).add(" x ").add(data.x.shape()[2]);
     text.raise("E5005");
   }
   return data;

@@ -3,8 +3,9 @@
 // Keras counterpart: tf.keras.metrics.Mean.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft::metrics {
 
@@ -17,7 +18,8 @@ class mean {
     count_ += sample_weight;
   }
   /// All of them, each with its weight, or with weight 1.
-  constexpr void update_state(std::span<float const> values, std::span<float const> sample_weight = {}) {
+  constexpr void update_state(tracing::array_view<float const> values,
+                              tracing::array_view<float const> sample_weight = {}) {
     for (std::size_t i = 0; i < values.size(); ++i)
       update_state(static_cast<double>(values[i]), sample_weight.empty() ? 1.0 : static_cast<double>(sample_weight[i]));
   }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace stagecraft::detail {
@@ -21,7 +22,8 @@ struct no_base {};
 /// Has the members of model_predictor; none of them is ever run. `Base`: what it is, too.
 template <class Base = no_base>
 struct invalid_predictor : Base {
-  using tensor = xt::xarray<float>;
+  // Dependent, so that programs without such errors do not instantiate it.
+  using tensor = std::conditional_t<std::is_void_v<Base>, Base, xt::xarray<float>>;
 
   explicit invalid_predictor(std::uint64_t = 0) {}
 

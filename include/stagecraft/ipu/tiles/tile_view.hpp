@@ -72,14 +72,18 @@ class tile_view {
  private:
   void check(std::int64_t index) const {
     auto const& now = tile_access::current();
+    if ((now.vertex != nullptr && now.tile != tile_) || index < 0 || index >= elements_) fail(index);
+  }
+  // Not in line: its texts would be part of each access's frame, which sanitizers make anew each time.
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(std::int64_t index) const {
+    auto const& now = tile_access::current();
     if (now.vertex != nullptr && now.tile != tile_)
       throw tile_access_error("E4101", "vertex '" + std::string(now.vertex) + "' on tile " + std::to_string(now.tile) +
                                            " touches the memory of tile " + std::to_string(tile_) +
                                            "; an exchange must bring it there first");
-    if (index < 0 || index >= elements_)
-      throw tile_access_error("E4102", "vertex '" + std::string(now.vertex == nullptr ? "exchange" : now.vertex) +
-                                           "' on tile " + std::to_string(tile_) + " touches element " +
-                                           std::to_string(index) + " of " + std::to_string(elements_));
+    throw tile_access_error("E4102", "vertex '" + std::string(now.vertex == nullptr ? "exchange" : now.vertex) +
+                                         "' on tile " + std::to_string(tile_) + " touches element " +
+                                         std::to_string(index) + " of " + std::to_string(elements_));
   }
   template <class T>
   [[nodiscard]] T load(std::int64_t index) const {

@@ -38,8 +38,8 @@ struct bidirectional_options {
 /// `recurrent` has `return_state`, its states forward and then backward as well. Called on x and all these states, it
 /// begins with them. Weights: those of both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of
 /// both. Errors: those of `recurrent`; E1125 if a backward_layer does not differ from it in `go_backwards`, or differs
-/// in `return_sequences`, `return_state`, `stateful`, the number of states, `dtype` or `on_host`. Definition: Keras
-/// API, layers/recurrent_layers/bidirectional.
+/// in `return_sequences`, `return_state`, `stateful`, the number of states, `dtype`, `on_host` or `trainable`.
+/// Definition: Keras API, layers/recurrent_layers/bidirectional.
 template <class Recurrent, class Backward = Recurrent>
   requires requires(Recurrent const& each, Backward const& other) {
     each.options.go_backwards;
@@ -67,7 +67,7 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
                           bidirectional_options const& options_ = {})
       : recurrent(recurrent_), backward(backward_), has_backward_layer(true), options(options_) {
     this->layer_name = options.name;
-    this->trainable = options.trainable;
+    this->trainable = options.trainable && recurrent.trainable;
     this->is_on_host = recurrent.is_on_host;
     this->layer_dtype = options.dtype == dtype::of_policy ? recurrent.layer_dtype : options.dtype;
   }
@@ -148,8 +148,10 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
     else if (one.return_sequences != other.return_sequences || one.return_state != other.return_state ||
              one.stateful != other.stateful)
       ops.error(1125, "has a backward_layer whose return_sequences, return_state or stateful is not that of the other");
-    else if (recurrent.layer_dtype != backward.layer_dtype || recurrent.is_on_host != backward.is_on_host)
-      ops.error(1125, "has a backward_layer whose dtype or on_host is not that of the other: both are one step");
+    else if (recurrent.layer_dtype != backward.layer_dtype || recurrent.is_on_host != backward.is_on_host ||
+             recurrent.trainable != backward.trainable)
+      ops.error(1125,
+                "has a backward_layer whose dtype, on_host or trainable is not that of the other: both are one step");
     else
       return true;
     return false;

@@ -107,7 +107,8 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   }
 
   /// See recurrent_layer.
-  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+  template <class Tracer>
+  constexpr detail::recurrent_result<1> run(Tracer& ops, operations::tensor x, operations::tensor mask,
                                             tensor_list initial) const {
     int const bias_rows = options.reset_after ? 2 : 1;
     detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options, mask);

@@ -105,7 +105,8 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   }
 
   /// See recurrent_layer.
-  constexpr detail::recurrent_result<2> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+  template <class Tracer>
+  constexpr detail::recurrent_result<2> run(Tracer& ops, operations::tensor x, operations::tensor mask,
                                             tensor_list initial) const {
     initializer bias = options.bias_initializer;
     bias.unit_forget_bias = options.unit_forget_bias;

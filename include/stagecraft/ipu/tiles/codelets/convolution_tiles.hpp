@@ -31,10 +31,8 @@ class convolution_tiles {
   /// A place in a tile's block.
   [[nodiscard]] tile_view at(int tile, std::int64_t offset, std::int64_t elements, dtype type) const {
     auto const& block = blocks_[tile];
-    if (offset < 0 || offset + elements * size_of(type) > block.size())
-      throw tile_access_error("E4102", "a convolution's copy on tile " + std::to_string(tile) + " ends at byte " +
-                                           std::to_string(offset + elements * size_of(type)) + " of " +
-                                           std::to_string(block.size()));
+    auto const end = offset + elements * size_of(type);
+    if (offset < 0 || end > block.size()) fail(tile, end);
     return {block.data() + offset, elements, type, tile};
   }
   /// Where a serial part's results are summed up or wanted. Each but the first of those that are added up comes to a
@@ -110,6 +108,12 @@ class convolution_tiles {
   int tiles_;
   int depth_;  ///< how many tiles have partial sums of the same outputs; they are neighbours
   std::vector<tile_view> blocks_;
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(int tile, std::int64_t end) const {
+    throw tile_access_error("E4102", "a convolution's copy on tile " + std::to_string(tile) + " ends at byte " +
+                                         std::to_string(end) + " of " + std::to_string(blocks_[tile].size()));
+  }
 };
 
 }  // namespace stagecraft::detail
