@@ -24,7 +24,7 @@ namespace stagecraft::detail {
 
 /// A traced model while it is still made of vectors; `graph` is what is kept of it.
 struct traced_graph {
-  static constexpr graph_sizes usual_sizes{32, 64, 48, 64, 4, 4, 8, 8, 8, 4, 48};
+  static constexpr graph_sizes usual_sizes{192, 352, 224, 256, 4, 4, 8, 8, 8, 4, 224};
   template <graph_sizes Sizes>
   using frozen = tracing::graph<Sizes>;
 
