@@ -14,9 +14,9 @@ import sys
 # a header's begins with is its room.
 FLOORS = (
     "diagnostics",
-    "threads initializers regularizers pipeline/schedule kernels/simd",
+    "threads initializers regularizers kernels/simd",
     "graph kernels/random",
-    "operations/kinds ipu/machine",
+    "operations/kinds ipu/machine pipeline/schedule",
     "operations ipu/cycles",
     "operations/plan activations constraints optimizers ipu/convolution",
     "layers losses optimizers/schedules kernels/elementwise ipu/steps",
