@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/constraints/own_constraint.hpp>
+#include <concepts>
 #include <string_view>
 
 namespace stagecraft::constraints {
@@ -13,8 +14,9 @@ struct non_neg {
   static constexpr std::string_view name = "non_neg";
 
   constexpr auto call(auto& /*ops*/, auto weight) const { return weight * (weight >= 0.0F); }
-  constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::option_of_own<constraint>(*this);
+  template <std::same_as<constraint> Constraint>
+  constexpr operator Constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return stagecraft::detail::option_of_own<Constraint>(*this);
   }
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/constraints/own_constraint.hpp>
+#include <concepts>
 #include <string_view>
 
 namespace stagecraft::constraints {
@@ -32,8 +33,9 @@ struct radial_constraint {
       result = where(equal(distance, static_cast<float>(2 * i + 1 + is_odd)), at(middle + i), result);
     return result;
   }
-  constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::option_of_own<constraint>(*this);
+  template <std::same_as<constraint> Constraint>
+  constexpr operator Constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return stagecraft::detail::option_of_own<Constraint>(*this);
   }
 };
 

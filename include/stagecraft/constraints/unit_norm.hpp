@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/constraints/norm_axes.hpp>
+#include <concepts>
 #include <string_view>
 
 namespace stagecraft::constraints {
@@ -24,8 +25,9 @@ struct unit_norm {
   /// {0, 1, 2} for the kernel of a convolution (rows, columns, channels, filters).
   axis_list axis = 0;
 
-  constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::option_of_own<constraint>(detail::unit_norm{axis});
+  template <std::same_as<constraint> Constraint>
+  constexpr operator Constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return stagecraft::detail::option_of_own<Constraint>(detail::unit_norm{axis});
   }
 };
 

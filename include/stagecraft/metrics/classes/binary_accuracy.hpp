@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>
+#include <concepts>
 
 namespace stagecraft::metrics {
 
@@ -14,7 +15,10 @@ struct binary_accuracy {
   static constexpr std::string_view name = "binary_accuracy";
 
   constexpr auto call(auto target, auto output) const { return equal(output > threshold, target); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
+    return stagecraft::detail::option_of_own<Metric>(*this);
+  }
 };
 
 }  // namespace stagecraft::metrics

@@ -5,6 +5,7 @@
 
 #include <stagecraft/losses/binary_crossentropy.hpp>
 #include <stagecraft/metrics/metric.hpp>
+#include <concepts>
 
 namespace stagecraft::metrics {
 
@@ -31,8 +32,9 @@ struct binary_crossentropy {
 
   static constexpr std::string_view name = "binary_crossentropy";
 
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(detail::binary_crossentropy{from_logits ? 1 : 0, label_smoothing});
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
+    return stagecraft::detail::option_of_own<Metric>(detail::binary_crossentropy{from_logits ? 1 : 0, label_smoothing});
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <stagecraft/losses/categorical_crossentropy.hpp>
 #include <stagecraft/metrics/metric.hpp>
+#include <concepts>
 
 namespace stagecraft::metrics {
 
@@ -32,8 +33,9 @@ struct categorical_crossentropy {
 
   static constexpr std::string_view name = "categorical_crossentropy";
 
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
+    return stagecraft::detail::option_of_own<Metric>(
         detail::categorical_crossentropy{from_logits ? 1 : 0, label_smoothing});
   }
 };

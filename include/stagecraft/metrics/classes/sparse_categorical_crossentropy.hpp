@@ -5,6 +5,7 @@
 
 #include <stagecraft/losses/sparse_categorical_crossentropy.hpp>
 #include <stagecraft/metrics/metric.hpp>
+#include <concepts>
 
 namespace stagecraft::metrics {
 
@@ -32,8 +33,9 @@ struct sparse_categorical_crossentropy {
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
 
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
+    return stagecraft::detail::option_of_own<Metric>(
         detail::sparse_categorical_crossentropy{from_logits ? 1 : 0, axis});
   }
 };

@@ -5,6 +5,7 @@
 
 #include <stagecraft/losses/cosine_similarity.hpp>
 #include <stagecraft/metrics/metric.hpp>
+#include <concepts>
 
 namespace stagecraft::metrics {
 
@@ -18,7 +19,10 @@ struct cosine_similarity {
   constexpr auto call(auto& ops, auto target, auto output) const {
     return -losses::cosine_similarity{}.call(ops, target, output);
   }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
+    return stagecraft::detail::option_of_own<Metric>(*this);
+  }
 };
 
 }  // namespace stagecraft::metrics

@@ -5,6 +5,7 @@
 
 #include <stagecraft/layers/number_list.hpp>
 #include <stagecraft/metrics/metric.hpp>
+#include <concepts>
 
 namespace stagecraft::metrics {
 
@@ -35,11 +36,12 @@ struct mean_relative_error {
 
   static constexpr std::string_view name = "mean_relative_error";
 
-  constexpr operator metric() const noexcept {
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
     using stagecraft::detail::option_of_own;
     auto const factor = [](float divisor) { return divisor != 0 ? 1 / divisor : 0.0F; };
-    if (normalizer.count == 1) return option_of_own<metric>(detail::mean_relative_error{factor(normalizer.numbers[0])});
-    metric result = option_of_own<metric>(detail::mean_relative_errors{});
+    if (normalizer.count == 1) return option_of_own<Metric>(detail::mean_relative_error{factor(normalizer.numbers[0])});
+    metric result = option_of_own<Metric>(detail::mean_relative_errors{});
     result.scales_columns = true;
     for (float const divisor : normalizer) result.numbers.append(factor(divisor));
     result.numbers.count = normalizer.count;

@@ -33,7 +33,8 @@ namespace stagecraft::trainers {
 /// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself.
 struct callback_pointers : std::vector<callback*> {
   using std::vector<callback*>::vector;
-  callback_pointers(std::vector<callback*> const& pointers) : std::vector<callback*>(pointers) {}
+  template <std::same_as<callback*> Pointer>
+  callback_pointers(std::vector<Pointer> const& pointers) : std::vector<callback*>(pointers) {}
 
   template <detail::CallbackValue First, class... Others>
   callback_pointers(First const&, Others const&...) {

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,10 +35,11 @@ class csv_logger : public callback {
   void on_train_begin(logs&) override {
     write_header_ = true;
     if (options_.append) {
-      if (file existing{std::fopen(filename_.c_str(), "rb")}) write_header_ = std::fgetc(existing.get()) == EOF;
+      file existing;
+      if (existing.open(filename_, "rb")) write_header_ = std::fgetc(existing.opened) == EOF;
     }
-    file_.reset(std::fopen(filename_.c_str(), options_.append ? "ab" : "wb"));
-    if (!file_) throw file_error("E5040", "csv_logger: cannot open '" + filename_ + "' for writing");
+    if (!file_.open(filename_, options_.append ? "ab" : "wb"))
+      throw file_error("E5040", "csv_logger: cannot open '" + filename_ + "' for writing");
     columns_.clear();
   }
 
@@ -66,13 +66,32 @@ class csv_logger : public callback {
     write(line);
   }
 
-  void on_train_end(logs&) override { file_.reset(); }
+  void on_train_end(logs&) override { file_.close(); }
 
  private:
-  struct close_file {
-    void operator()(std::FILE* opened) const noexcept { std::fclose(opened); }
+  struct file {
+    std::FILE* opened = nullptr;
+
+    file() = default;
+    file(file&& other) noexcept : opened(other.opened) { other.opened = nullptr; }
+    file& operator=(file&& other) noexcept {
+      std::FILE* const own = opened;
+      opened = other.opened;
+      other.opened = own;
+      return *this;
+    }
+    ~file() { close(); }
+
+    bool open(std::string const& path, char const* mode) {
+      close();
+      opened = std::fopen(path.c_str(), mode);
+      return opened != nullptr;
+    }
+    void close() noexcept {
+      if (opened != nullptr) std::fclose(opened);
+      opened = nullptr;
+    }
   };
-  using file = std::unique_ptr<std::FILE, close_file>;
 
   void choose_columns(logs const& values) {
     for (logs::entry const& e : values) {
@@ -85,7 +104,7 @@ class csv_logger : public callback {
 
   void write(std::string line) {
     line += "\r\n";
-    if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() || std::fflush(file_.get()) != 0)
+    if (std::fwrite(line.data(), 1, line.size(), file_.opened) != line.size() || std::fflush(file_.opened) != 0)
       throw file_error("E5040", "csv_logger: cannot write to '" + filename_ + "'");
   }
 
