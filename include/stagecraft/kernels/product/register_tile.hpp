@@ -116,9 +116,10 @@ inline void for_each_panel(share part, Panel const& panel) {
   auto const range = part.of(whole_tiles + tiles_of_rest);
   auto const first = static_cast<int>(range.first);
   auto const last = static_cast<int>(range.last);
-  for (int p = first / each; p < whole && p * each < last; ++p)
-    panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
-                                            last < (p + 1) * each ? last - p * each : each);
+  if constexpr (whole > 0)
+    for (int p = first / each; p < whole && p * each < last; ++p)
+      panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
+                                              last < (p + 1) * each ? last - p * each : each);
   if constexpr (rest > 0)
     if (last > whole_tiles)
       panel.template operator()<rest>(whole, first > whole_tiles ? first - whole_tiles : 0, last - whole_tiles);
