@@ -61,7 +61,6 @@ INCLUDE = re.compile(r"\s*#\s*include\s*[<\"]([^>\"]+)[>\"]")
 
 
 @functools.cache
-@functools.cache
 def includes_of(path):
     """The includes of a file, as pairs of line number and name."""
     result = []
