@@ -104,9 +104,9 @@ static_assert(sc::graph_of<unused_input>.calls.size() == 3);
 static_assert(sc::graph_of<unused_input>.order.size() == 1);
 
 template <class M>
-constexpr int code_of = sc::detail::findings<M>.problem.code;
+constexpr int code_of = sc::detail::frozen_graph<M>.problem.code;
 template <class M>
-constexpr std::string_view text_of = sc::detail::findings<M>.problem.text;
+constexpr std::string_view text_of = sc::detail::frozen_graph<M>.problem.text;
 
 struct name_twice : sc::functional<name_twice> {
   static constexpr auto build(auto& model) {
