@@ -126,8 +126,13 @@ static_assert(code_of<empty_dimension> == 1003);
 struct too_large : sc::functional<too_large> {
   static constexpr auto build(auto& model) { return flatten{}(model.input(2147483647, 2147483647)); }
 };
+static_assert(code_of<too_large> == 1003);
 static_assert(text_of<too_large> ==
               "input has shape (2147483647, 2147483647), of more than 1073741823 elements [E1003]");
+struct negative_dimension : sc::functional<negative_dimension> {
+  static constexpr auto build(auto& model) { return flatten{}(model.input(-5, 2147483647, 2147483647)); }
+};
+static_assert(code_of<negative_dimension> == 1003);
 
 struct shared_on_other_shape : sc::functional<shared_on_other_shape> {
   static constexpr auto build(auto& model) {
