@@ -7,6 +7,7 @@ headers are read once, and are visible to all; that a header includes those of t
     python3 headers_alone.py c++-compiler      prints what does not; without Clang, the headers are compiled one by one
 """
 import concurrent.futures
+import functools
 import pathlib
 import re
 import subprocess
@@ -55,13 +56,19 @@ DECLARES = {header: re.compile(rf"\bstd::{names}") for header, names in DECLARES
 DECLARES["nlohmann/json.hpp"] = re.compile(r"\bnlohmann::")
 
 
+@functools.cache
+def others_in(name):
+    """What a header includes itself."""
+    return frozenset(other for _, other in house.includes_of(ROOT / name))
+
+
 def names_without_include(name):
     """What a header names of the standard library or of JSON's, though neither it nor an own header that it includes says where from."""
-    included = {other for own in house.closure(ROOT, name) for _, other in house.includes_of(ROOT / own)}
+    included = frozenset().union(*(others_in(own) for own in house.closure(ROOT, name)))
     code = re.sub(r"//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", "", (ROOT / name).read_text(encoding="utf-8"))
     for header, names in DECLARES.items():
-        match = names.search(code)
-        if match and header not in included:
+        match = None if header in included else names.search(code)
+        if match:
             line = code.count("\n", 0, match.start()) + 1
             yield f"include/stagecraft/{name}:{line}: {match.group(0)} without #include <{header}>"
 

@@ -61,7 +61,6 @@ INCLUDE = re.compile(r"\s*#\s*include\s*[<\"]([^>\"]+)[>\"]")
 
 
 @functools.cache
-@functools.cache
 def includes_of(path):
     """The includes of a file, as pairs of line number and name."""
     result = []
@@ -116,12 +115,21 @@ def closure(include, start):
     found, waiting = set(), [start]
     while waiting:
         name = waiting.pop()
-        path = include / name
-        if name in found or not path.is_file():
+        included = own_includes_of(include, name)
+        if name in found or included is None:
             continue
         found.add(name)
-        waiting += [other.removeprefix("stagecraft/") for _, other in includes_of(path) if other.startswith("stagecraft/")]
+        waiting += included
     return frozenset(found)
+
+
+@functools.cache
+def own_includes_of(include, name):
+    """The own headers that one of them includes itself; None: there is no such header."""
+    path = include / name
+    if not path.is_file():
+        return None
+    return [other.removeprefix("stagecraft/") for _, other in includes_of(path) if other.startswith("stagecraft/")]
 
 
 def check_header(include, path):

@@ -104,9 +104,9 @@ static_assert(sc::graph_of<unused_input>.calls.size() == 3);
 static_assert(sc::graph_of<unused_input>.order.size() == 1);
 
 template <class M>
-constexpr int code_of = sc::detail::findings<M>.problem.code;
+constexpr int code_of = sc::detail::frozen_graph<M>.problem.code;
 template <class M>
-constexpr std::string_view text_of = sc::detail::findings<M>.problem.text;
+constexpr std::string_view text_of = sc::detail::frozen_graph<M>.problem.text;
 
 struct name_twice : sc::functional<name_twice> {
   static constexpr auto build(auto& model) {
@@ -127,6 +127,12 @@ struct too_large : sc::functional<too_large> {
   static constexpr auto build(auto& model) { return flatten{}(model.input(2147483647, 2147483647)); }
 };
 static_assert(code_of<too_large> == 1003);
+static_assert(text_of<too_large> ==
+              "input has shape (2147483647, 2147483647), of more than 1073741823 elements [E1003]");
+struct negative_dimension : sc::functional<negative_dimension> {
+  static constexpr auto build(auto& model) { return flatten{}(model.input(-5, 2147483647, 2147483647)); }
+};
+static_assert(code_of<negative_dimension> == 1003);
 
 struct shared_on_other_shape : sc::functional<shared_on_other_shape> {
   static constexpr auto build(auto& model) {

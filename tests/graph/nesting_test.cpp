@@ -236,7 +236,7 @@ struct alike : sc::functional<alike<Case>> {
   }
 };
 template <class M>
-constexpr int code_of = sc::detail::findings<M>.problem.code;
+constexpr int code_of = sc::detail::frozen_graph<M>.problem.code;
 static_assert(code_of<alike<0>> == 1005 && code_of<alike<1>> == 1005);
 
 // A member of a subclass that only a later call uses is a layer of its own.

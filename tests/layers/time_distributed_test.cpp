@@ -53,6 +53,7 @@ static_assert(problem_of(time_distributed{dense{6}}, sc::shape(5)).text.view() =
               "layer 'name' expects an input of shape (steps, ...), but got (5,) [E1041]");
 static_assert(problem_of(time_distributed{conv2d{6, 3}}, sc::shape(5, 8, 8)).text.view().starts_with("layer 'name' "));
 static_assert(!time_distributed{dense{6, {.trainable = false}}}.trainable);
+static_assert(!time_distributed{batch_normalization{}, {.trainable = false}}.each.trainable);  // nor is what is inside
 static_assert(time_distributed{dense{6}.on_host()}.is_on_host && bidirectional{lstm{2}.on_host()}.is_on_host);
 
 TEST_CASE("time_distributed") {}

@@ -139,13 +139,16 @@ static_assert(all_are(1012, said_by(dense{most}, sequence), said_by(embedding{mo
                       said_by(gru{most}, sequence), said_by(rnn{lstm_cell{most}}, sequence),
                       said_by(bidirectional{simple_rnn{most}}, sequence), said_by(repeat_vector{most}, sc::shape(5)),
                       said_by(multi_head_attention{most, 3}, sequence), said_by(category_encoding{most}, sc::shape(4)),
-                      said_by(multi_head_attention{2, 3, {.value_dim = most}}, sequence),
-                      said_by(multi_head_attention{2, 3, {.output_shape = most}}, sequence),
                       said_by(resizing{most, 4}, image), said_by(resizing{4, most}, image),
                       said_by(time_distributed{dense{most}}, sequence),
                       said_by(serial_dense{most, 1, sc::serialization_dimension::kernel_rows}, sequence)));
 static_assert(says(said_by(dense{most}, sequence), 1012,
                    "layer 'name' has 2147483647 units; it needs at most 268435456 [E1012]"));
+static_assert(says(said_by(multi_head_attention{2, 3, {.value_dim = most}}, sequence), 1012,
+                   "layer 'name' has 2 heads of length 2147483647; all of them together are at most 268435456 long "
+                   "[E1012]"));
+static_assert(says(said_by(multi_head_attention{2, 3, {.output_shape = most}}, sequence), 1012,
+                   "layer 'name' has an output_shape of 2147483647; it needs at most 268435456 [E1012]"));
 static_assert(all_are(1017, said_by(reshape{most, most}, sequence), said_by(reshape{-1, most, most}, sequence)));
 static_assert(all_are(1030, said_by(conv1d{most, 3}, sequence), said_by(separable_conv2d{most, 3}, image),
                       said_by(conv2d_transpose{most, 3}, image), said_by(conv3d{most, 3}, volume),
@@ -187,6 +190,11 @@ static_assert(all_are(1045, said_by(cropping1d{most}, sequence), said_by(croppin
                       said_by(cropping3d{most}, volume)));
 static_assert(all_are(1070, said_by(zero_padding1d{most}, sequence), said_by(zero_padding2d{most}, image),
                       said_by(zero_padding3d{most}, volume), said_by(up_sampling1d{most}, sequence)));
+// What Keras's models have is far below.
+static_assert(all_are(0, said_by(conv1d_transpose{2, 4096, {.strides = 1024}}, sequence),
+                      said_by(conv1d{2, 65536}, sc::shape(1 << 20, 2)),
+                      said_by(max_pooling1d{1 << 20}, sc::shape(1 << 20, 2)),
+                      said_by(embedding{1 << 20, 1000}, sc::shape(7))));
 constexpr int wide = sc::shape::longest;
 static_assert(said_by(dense{wide}, sc::shape(3)).problem.code == 0 && sc::shape(wide, 4).is_too_large() &&
               !sc::shape(wide, 3).is_too_large());

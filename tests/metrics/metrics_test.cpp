@@ -79,6 +79,17 @@ TEST_CASE("lists of metrics iterate in order") {
   CHECK(count == 2);
 }
 
+// A column of a matrix, which has `data` and `size` but no neighbours, is not read as if it had.
+struct column {
+  std::vector<float> of;
+  [[nodiscard]] float const* data() const { return of.data(); }
+  [[nodiscard]] std::size_t size() const { return of.size() / 2; }
+};
+template <class Values>
+concept HasMean = requires(sc::metrics::mean mean, Values const& values) { mean.update_state(values); };
+static_assert(HasMean<std::vector<float>> && HasMean<float[2]> && HasMean<float> && HasMean<int>);
+static_assert(!HasMean<column> && !HasMean<std::vector<double>>);
+
 TEST_CASE("numbers and tensors that come one after the other") {
   std::vector<float> const values{1, 3, 5, 7}, weights{1, 1, 0, 0};
   sc::metrics::mean mean;

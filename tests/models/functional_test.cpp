@@ -92,7 +92,7 @@ struct gives_three : sc::functional<gives_three> {
   }
 };
 template <class M>
-constexpr auto const& problem_of = sc::detail::findings<M>.problem;
+constexpr auto const& problem_of = sc::detail::frozen_graph<M>.problem;
 static_assert(problem_of<gives_one>.code == 1001);
 static_assert(problem_of<gives_three>.text == "model 'model' takes 2 inputs, but is called with 3 [E1001]");
 

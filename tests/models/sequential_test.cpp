@@ -53,14 +53,14 @@ struct named : sc::models::sequential_model<input{2}, dense{2}> {
 static_assert(sc::graph_of<named>.name() == "my_stack");
 
 template <class M>
-constexpr int code_of = sc::detail::findings<M>.problem.code;
+constexpr int code_of = sc::detail::frozen_graph<M>.problem.code;
 
 static_assert(code_of<sc::models::sequential_model<dense{3}>> == 1010);
 static_assert(code_of<sc::models::sequential_model<input{3}, dense{3}, input{3}>> == 1009);
 static_assert(code_of<sc::models::sequential_model<input{3}, dense{0}>> == 1012);
 static_assert(code_of<sc::models::sequential_model<input{3}, dense{3}.in_pipeline_stage(1)>> == 2013);
 static_assert(code_of<sc::models::sequential_model<input{3}, with_input{}>> == 1004);
-static_assert(sc::detail::findings<sc::models::sequential_model<input{8}, with_input{}>>.problem.text ==
+static_assert(sc::detail::frozen_graph<sc::models::sequential_model<input{8}, with_input{}>>.problem.text ==
               "model 'sequential' has an input of shape (16,), but is called with (8,) [E1004]");
 
 // The first broken rule, of several.

@@ -10,7 +10,7 @@ using namespace sc::layers;
 namespace {
 
 template <class M>
-constexpr auto const& layer_problem = sc::detail::findings<M>.problem;
+constexpr auto const& layer_problem = sc::detail::frozen_graph<M>.problem;
 template <class M>
 constexpr auto const& stage_problem = sc::detail::stage_problem<M>;
 

@@ -167,7 +167,8 @@ static_assert(!problem_of<branched, shared_in_one>.failed());
 
 // E2013: a stage of an entry, which its list of stages would contradict.
 static_assert(
-    sc::detail::findings<sc::models::sequential_model<input{4}, dense{4}.in_pipeline_stage(0)>>.problem.code == 2013);
+    sc::detail::frozen_graph<sc::models::sequential_model<input{4}, dense{4}.in_pipeline_stage(0)>>.problem.code ==
+    2013);
 
 }  // namespace
 

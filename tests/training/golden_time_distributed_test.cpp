@@ -32,6 +32,18 @@ void check_training() {
   golden::check_steps(model, losses, file, "trained", "trained");
 }
 
+/// The weights behind a step of training.
+template <auto Normalization>
+auto trained_weights() {
+  sc::trainer<sc::sequential<input{3, 4}, Normalization, flatten{}, dense{2}>, training> model;
+  auto const file = golden::read("time_distributed.txt");
+  auto const flat = golden::rows(file["x"], 0, 4);
+  xt::xtensor<float, 3> x = xt::xtensor<float, 3>::from_shape({4, 3, 4});
+  std::copy(flat.begin(), flat.end(), x.begin());
+  model.train_on_batch(x, golden::rows(file["y"], 0, 4));
+  return model.get_weights();
+}
+
 }  // namespace
 
 TEST_CASE("ten steps of training") {
@@ -44,6 +56,13 @@ TEST_CASE("rows") {
   check<input{3, 2, 4}, dense{2, sc::relu}>("dense_rank4");
   check<input{3, 4}, layer_normalization{}>("layer_normalization");
   check<input{3, 4}, activation{sc::softmax}>("softmax");
+}
+
+TEST_CASE("a normalization of all steps is one of sequences") {
+  auto const of_steps = trained_weights<time_distributed{batch_normalization{}}>();
+  auto const of_sequences = trained_weights<batch_normalization{}>();
+  REQUIRE(of_steps.size() == 6);
+  for (std::size_t i = 0; i < of_steps.size(); ++i) CHECK(of_steps[i].values == of_sequences[i].values);
 }
 
 TEST_CASE("images") {

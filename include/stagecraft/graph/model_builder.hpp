@@ -52,8 +52,8 @@ class model_builder {
         problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions,
                        ", but each dimension must be at least 1");
     if (dimensions.is_too_large())
-      problem.report(1003, "input ", name, " has shape ", dimensions, ", of more than ", shape::most_elements,
-                     " elements");
+      problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions, ", of more than ",
+                     shape::most_elements, " elements");
     if (batch_size != 0) fix_batch_size(batch_size);
     ++made_in_scopes;
     if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions, name);

@@ -71,7 +71,7 @@ struct shape {
   /// Whether there are more elements than `most_elements`.
   [[nodiscard]] constexpr bool is_too_large() const noexcept {
     long long product = 1;
-    for (int i = 0; i < dimension_count && product <= most_elements; ++i) product *= dimensions[i];
+    for (int i = 0; i < dimension_count && product > 0 && product <= most_elements; ++i) product *= dimensions[i];
     return product > most_elements;
   }
 

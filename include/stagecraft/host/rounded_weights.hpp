@@ -44,7 +44,7 @@ class rounded_weights {
   /// All weights, which a program or a file has brought.
   static void given(float* weights) {
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
-      if (!parameters[i].is_state()) round(types[i], weights + Plan::weights.offset[i], Plan::weights.size[i]);
+      if (parameters[i].is_cast()) round(types[i], weights + Plan::weights.offset[i], Plan::weights.size[i]);
   }
   /// Elements of a weight, and the optimizer's numbers of them, after an update.
   template <std::size_t Parameter>

@@ -3,9 +3,9 @@
 // Keras counterpart: tf.keras.metrics.Mean.
 #pragma once
 
-#include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/graph/array_view.hpp>
 #include <cstddef>
+#include <span>
+#include <type_traits>
 
 namespace stagecraft::metrics {
 
@@ -17,11 +17,15 @@ class mean {
     total_ += value * sample_weight;
     count_ += sample_weight;
   }
-  /// All of them, each with its weight, or with weight 1.
-  constexpr void update_state(tracing::array_view<float const> values,
-                              tracing::array_view<float const> sample_weight = {}) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      update_state(static_cast<double>(values[i]), sample_weight.empty() ? 1.0 : static_cast<double>(sample_weight[i]));
+  /// All of them, each with its weight, or with weight 1: what converts to a std::span<float const>, which programs
+  /// that do not call this do not instantiate.
+  template <class Values = std::span<float const>, class Weights = std::span<float const>>
+    requires(!std::is_arithmetic_v<Values> && std::is_convertible_v<Values const&, std::span<float const>> &&
+             std::is_convertible_v<Weights const&, std::span<float const>>)
+  constexpr void update_state(Values const& values, Weights const& sample_weight = {}) {
+    std::span<float const> const all = values, weights = sample_weight;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      update_state(static_cast<double>(all[i]), weights.empty() ? 1.0 : static_cast<double>(weights[i]));
   }
   constexpr void reset_state() { *this = {}; }
   /// The weighted mean of all values since the last reset; 0 if there are none.

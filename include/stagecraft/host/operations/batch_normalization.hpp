@@ -37,9 +37,9 @@ struct operation<layers::batch_normalization> {
     static constexpr int outer = Call::batch * outer_per_sample;
     /// A frozen layer uses its moving statistics, in training too.
     static constexpr bool uses_batch = Call::plan::trains && layer.trainable;
-    using numbers = detail::normalization_weights<typename Call::model, Call::call>;
-    static constexpr int gamma = numbers::gamma, beta = numbers::beta;
-    static constexpr int moving_mean = numbers::moving_mean, moving_variance = numbers::moving_variance;
+    static constexpr detail::normalization_weights numbers{layer};
+    static constexpr int gamma = numbers.gamma, beta = numbers.beta;
+    static constexpr int moving_mean = numbers.moving_mean, moving_variance = numbers.moving_variance;
 
     // Arrays with one number per channel: in `saved` mean and reciprocal deviation, then the items' sums; in the
     // workspace four of them, then what the kernels need.

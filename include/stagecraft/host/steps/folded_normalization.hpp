@@ -62,11 +62,11 @@ inline constexpr int folded_into = [] {
 }();
 
 /// The numbers of the weights of a batch normalization, in its layer.
-template <class M, int Call>
 struct normalization_weights {
-  static constexpr auto const& options = layer_of<M, Call>.options;
-  static constexpr int gamma = 0, beta = options.scale ? 1 : 0;
-  static constexpr int moving_mean = beta + (options.center ? 1 : 0), moving_variance = moving_mean + 1;
+  int gamma = 0, beta, moving_mean, moving_variance = moving_mean + 1;
+
+  constexpr explicit normalization_weights(layers::batch_normalization const& layer)
+      : beta(layer.options.scale ? 1 : 0), moving_mean(beta + (layer.options.center ? 1 : 0)) {}
 };
 
 /// Makes the weights of a call of those that are given, for steps that leave out the normalization: a kernel whose
@@ -75,22 +75,23 @@ template <class Plan, int Call>
 void fold_normalization(float const* given, float* folded) {
   using model = typename Plan::model;
   using layout = weight_layout<model, typename Plan::architecture>;
-  using numbers = normalization_weights<model, Call>;
+  constexpr auto const& options = layer_of<model, Call>.options;
+  constexpr normalization_weights numbers(layer_of<model, Call>);
   constexpr int before = folded_into<Plan, Call>;
   constexpr auto own = static_cast<std::size_t>(Plan::graph.layer_of(Call).first_parameter);
   constexpr auto kernel = static_cast<std::size_t>(Plan::graph.layer_of(before).first_parameter);
   constexpr bool has_bias = layer_of<model, before>.options.use_bias;
-  constexpr auto target = has_bias ? kernel + 1 : own + numbers::moving_mean;
+  constexpr auto target = has_bias ? kernel + 1 : own + numbers.moving_mean;
   constexpr long long size = Plan::graph.parameters[kernel].size(),
                       columns = Plan::graph.parameters[kernel].shape.back();
   auto const at = [given](std::size_t parameter) { return given + layout::storage.offset[parameter]; };
   aligned_block const values(size), scale(columns), bias(columns);
   for (long long c = 0; c < columns; ++c) {
-    double factor = 1 / std::sqrt(double{at(own + numbers::moving_variance)[c]} + double{numbers::options.epsilon});
-    if constexpr (numbers::options.scale) factor *= double{at(own + numbers::gamma)[c]};
-    double offset = -factor * double{at(own + numbers::moving_mean)[c]};
+    double factor = 1 / std::sqrt(double{at(own + numbers.moving_variance)[c]} + double{options.epsilon});
+    if constexpr (options.scale) factor *= double{at(own + numbers.gamma)[c]};
+    double offset = -factor * double{at(own + numbers.moving_mean)[c]};
     if constexpr (has_bias) offset += factor * double{at(kernel + 1)[c]};
-    if constexpr (numbers::options.center) offset += double{at(own + numbers::beta)[c]};
+    if constexpr (options.center) offset += double{at(own + numbers.beta)[c]};
     scale.data()[c] = static_cast<float>(factor);
     bias.data()[c] = static_cast<float>(offset);
   }

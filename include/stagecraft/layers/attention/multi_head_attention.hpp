@@ -8,6 +8,7 @@
 #include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/attention/attention_axes.hpp>
 #include <stagecraft/layers/attention/attention_masks.hpp>
+#include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/output_part.hpp>
 #include <stagecraft/layers/rnn/recurrence.hpp>
@@ -191,9 +192,12 @@ struct multi_head_attention : layer<multi_head_attention> {
       return ops.error(1041, "knows masks of steps, and an order, of places along one axis only"), false;
     if (num_heads < 1 || key_dim < 1 || options.value_dim < 0 || options.output_shape < 0)
       ops.error(1012, "has ", num_heads, " heads of length ", key_dim, "; all lengths must be at least 1");
-    else if (longest / num_heads < key_dim || longest / num_heads < options.value_dim || options.output_shape > longest)
-      ops.error(1012, "has ", num_heads, " heads of length ", key_dim, "; all of them together are at most ", longest,
+    else if (int const length = key_dim < options.value_dim ? options.value_dim : key_dim; longest / num_heads < length)
+      ops.error(1012, "has ", num_heads, " heads of length ", length, "; all of them together are at most ", longest,
                 " long");
+    else if (options.output_shape > longest)
+      ops.error(1012, "has an output_shape of ", options.output_shape, "; it needs ",
+                detail::count_limit(options.output_shape));
     else if (!(options.dropout >= 0.0F && options.dropout < 1.0F))
       ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
     else

@@ -36,7 +36,7 @@ struct time_distributed : layer<time_distributed<Each>> {
 
   constexpr explicit time_distributed(Each const& each_, time_distributed_options const& options = {}) : each(each_) {
     this->layer_name = options.name;
-    this->trainable = options.trainable && each.trainable;
+    this->trainable = each.trainable = options.trainable && each.trainable;
     this->is_on_host = each.is_on_host;
     this->layer_dtype = options.dtype == dtype::of_policy ? each.layer_dtype : options.dtype;
   }
