@@ -63,7 +63,6 @@
 #include <chrono>
 #include <cmath>
 #include <concepts>
-#include <condition_variable>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
@@ -78,15 +77,15 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <numeric>
 #include <optional>
+#include <pthread.h>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <unistd.h>
@@ -818,6 +817,26 @@ namespace detail {
 alignas(64) inline constexpr std::int32_t first_lanes[32] = {
     -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
+#if defined(__AVX2__)
+/// Writes the first `count` < 8 lanes of x to p in parts of 4, 2 and 1: with AVX2 a masked store takes many times as
+/// long.
+template <class Arch>
+[[gnu::always_inline]] inline void store_parts(xsimd::batch<float, Arch> const& x, float* p, int count) {
+  __m128 part = _mm256_castps256_ps128(x);
+  if ((count & 4) != 0) {
+    _mm_storeu_ps(p, part);
+    part = _mm256_extractf128_ps(x, 1);
+    p += 4;
+  }
+  if ((count & 2) != 0) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(p), part);
+    part = _mm_movehl_ps(part, part);
+    p += 2;
+  }
+  if ((count & 1) != 0) _mm_store_ss(p, part);
+}
+#endif
+
 }  // namespace detail
 
 /// The first `count` floats at p, 0 in the other lanes; reads nothing behind them. 0 <= count <= lanes.
@@ -851,7 +870,7 @@ inline void store_first(xsimd::batch<float, Arch> const& x, float* p, int count)
 #endif
 #if defined(__AVX2__)
       if constexpr (has_avx2<Arch>) {
-    _mm256_maskstore_ps(p, _mm256_loadu_si256(reinterpret_cast<__m256i const*>(detail::first_lanes + 16 - count)), x);
+    count < lanes<Arch> ? detail::store_parts(x, p, count) : x.store_unaligned(p);
   } else
 #endif
   {
@@ -1606,6 +1625,72 @@ struct share {
 
 }  // namespace stagecraft::kernels
 
+// ---- stagecraft/threads/mutex.hpp
+// Locks, and sleep until another thread wakes: what POSIX has. <mutex>, <condition_variable> and <thread> cost each
+// program 0.1 s of compile time, most of it for words that nobody uses here.
+
+namespace stagecraft::threads {
+
+/// One thread at a time has it.
+class mutex {
+ public:
+  mutex() = default;
+  mutex(mutex const&) = delete;
+  mutex& operator=(mutex const&) = delete;
+
+ private:
+  friend class scoped_lock;
+  pthread_mutex_t handle_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+/// Has a mutex until it is destroyed, or `unlock`.
+class scoped_lock {
+ public:
+  explicit scoped_lock(mutex& locked) noexcept : handle_(&locked.handle_) { lock(); }
+  /// Only if no other thread has it: see `owns_lock`.
+  struct if_free {};
+  scoped_lock(mutex& locked, if_free) noexcept
+      : handle_(&locked.handle_), owns_(pthread_mutex_trylock(&locked.handle_) == 0) {}
+  scoped_lock(scoped_lock const&) = delete;
+  scoped_lock& operator=(scoped_lock const&) = delete;
+  ~scoped_lock() {
+    if (owns_) unlock();
+  }
+
+  [[nodiscard]] bool owns_lock() const noexcept { return owns_; }
+  void lock() noexcept {
+    pthread_mutex_lock(handle_);
+    owns_ = true;
+  }
+  void unlock() noexcept {
+    owns_ = false;
+    pthread_mutex_unlock(handle_);
+  }
+
+ private:
+  friend class condition;
+  pthread_mutex_t* handle_;
+  bool owns_ = false;
+};
+
+/// Where threads sleep that wait for what another one changes.
+class condition {
+ public:
+  condition() = default;
+  condition(condition const&) = delete;
+  condition& operator=(condition const&) = delete;
+  ~condition() { pthread_cond_destroy(&handle_); }
+
+  /// Sleeps without the lock until it is woken, or for no reason.
+  void wait(scoped_lock& lock) noexcept { pthread_cond_wait(&handle_, lock.handle_); }
+  void wake_all() noexcept { pthread_cond_broadcast(&handle_); }
+
+ private:
+  pthread_cond_t handle_ = PTHREAD_COND_INITIALIZER;
+};
+
+}  // namespace stagecraft::threads
+
 // ---- stagecraft/threads/first_failure.hpp
 // Whether work that several threads do has failed, and by what.
 
@@ -1618,7 +1703,7 @@ class first_failure {
   /// True if this is the first one. Who waits for the work has to be woken afterwards. `failed` holds when it returns,
   /// whoever was first.
   bool fail(std::exception_ptr error = nullptr) noexcept {
-    std::scoped_lock const lock(mutex_);
+    scoped_lock const lock(mutex_);
     if (failed()) return false;
     error_ = std::move(error);
     failed_.store(true, std::memory_order_seq_cst);
@@ -1638,7 +1723,7 @@ class first_failure {
   }
 
  private:
-  std::mutex mutex_;  // of those who fail
+  mutex mutex_;  // of those who fail
   std::atomic<bool> failed_ = false;
   std::exception_ptr error_;
 };
@@ -1776,7 +1861,7 @@ class own_processor {
     CPU_ZERO(&here);
     CPU_SET(sched_getcpu(), &here);
     auto const id = seat_of(thread).system_id.load(std::memory_order_relaxed);
-    std::unique_lock const lock(moving(), std::try_to_lock);
+    scoped_lock const lock(moving(), scoped_lock::if_free{});
     if (lock.owns_lock() && find_allowed(id, allowed)) move(id, here, allowed);
   }
 
@@ -1784,9 +1869,9 @@ class own_processor {
   [[nodiscard]] seat const& seat_of(int thread) const noexcept { return seats_[thread]; }
 
   // Nobody takes for allowed what somebody has allowed only to move a thread.
-  static std::mutex& moving() noexcept {
-    static std::mutex mutex;
-    return mutex;
+  static mutex& moving() noexcept {
+    static mutex only;
+    return only;
   }
 
   /// False if there are fewer processors than threads.
@@ -1800,7 +1885,7 @@ class own_processor {
   }
 
   void move_away(int thread) const noexcept {
-    std::scoped_lock const lock(moving());
+    scoped_lock const lock(moving());
     cpu_set_t allowed;
     if (!find_allowed(0, allowed)) return;
     cpu_set_t free = allowed;
@@ -1828,12 +1913,12 @@ namespace stagecraft::detail {
 
 /// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
 [[nodiscard]] inline int patience_of(int threads) {
-  auto processors = static_cast<int>(std::thread::hardware_concurrency());
+  auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 #if defined(__linux__)
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) processors = CPU_COUNT(&allowed);
 #endif
-  return processors != 0 && threads > processors ? 0 : 1000;
+  return processors > 0 && threads > processors ? 0 : 1000;
 }
 
 /// Looks that take a microsecond or two, as long as falling asleep and being woken. A thread that nobody waits for
@@ -1879,10 +1964,10 @@ class alignas(64) progress {
   /// Lets all who wait look again, also at whether they have to stop.
   void wake() noexcept {
     {
-      std::scoped_lock const lock(mutex_);
+      scoped_lock const lock(mutex_);
       wanted_.store(nobody, std::memory_order_relaxed);
     }
-    changed_.notify_all();
+    changed_.wake_all();
   }
 
   /// Waits until the count is `at_least`; true if it is. False if `stopped()` before that: it reads an atomic with
@@ -1905,7 +1990,7 @@ class alignas(64) progress {
   /// The second part.
   template <class Stopped>
   bool sleep(std::int64_t at_least, Stopped const& stopped) noexcept {
-    std::unique_lock lock(mutex_);
+    scoped_lock lock(mutex_);
     for (;;) {
       wanted_.store(std::min(at_least, wanted_.load(std::memory_order_relaxed)), std::memory_order_seq_cst);
       if (value_.load(std::memory_order_seq_cst) >= at_least) return true;
@@ -1920,8 +2005,60 @@ class alignas(64) progress {
   std::atomic<std::int64_t> value_ = 0;
   std::atomic<std::int64_t> wanted_ = nobody;  // the least that somebody asleep waits for; written with the lock only
   // Not std::atomic::wait: measured, waking a thread that sleeps there costs the waker more with GCC 12.
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  mutex mutex_;
+  condition changed_;
+};
+
+}  // namespace stagecraft::threads
+
+// ---- stagecraft/threads/system_thread.hpp
+// A thread of the system: what std::thread is, without the templates that each program would pay for.
+
+namespace stagecraft::threads {
+
+/// Runs one function, on an object and with a number of its own. It stays where it is while the function starts.
+class system_thread {
+ public:
+  using function = void (*)(void* what, int number) noexcept;
+
+  system_thread() = default;
+  system_thread(system_thread const&) = delete;
+  system_thread& operator=(system_thread const&) = delete;
+
+  /// Starts run(what, number), once. Errors: std::system_error if the system gives no more threads.
+  void start(function run, void* what, int number = 0) {
+    run_ = run;
+    what_ = what;
+    number_ = number;
+    int const problem = pthread_create(
+        &handle_, nullptr,
+        [](void* self) noexcept -> void* {
+          auto const& own = *static_cast<system_thread const*>(self);
+          own.run_(own.what_, own.number_);
+          return nullptr;
+        },
+        this);
+    if (problem != 0) complain(problem);
+    runs_ = true;
+  }
+
+  /// Waits for its end, if it has been started. Who has started it calls this before it is destroyed.
+  void join() noexcept {
+    if (!runs_) return;
+    pthread_join(handle_, nullptr);
+    runs_ = false;
+  }
+
+ private:
+  [[noreturn, gnu::cold]] static void complain(int problem) {
+    throw std::system_error(problem, std::generic_category(), "a thread cannot be started");
+  }
+
+  pthread_t handle_{};
+  function run_ = nullptr;
+  void* what_ = nullptr;
+  int number_ = 0;
+  bool runs_ = false;
 };
 
 }  // namespace stagecraft::threads
@@ -2008,7 +2145,8 @@ class sharing_team {
         helpers_(static_cast<std::size_t>(size - 1)) {
     try {
       for (int thread = 1; thread < size; ++thread)
-        helpers_[thread - 1] = std::thread([this, thread] { serve(thread); });
+        helpers_[thread - 1].start(
+            [](void* team, int number) noexcept { static_cast<sharing_team*>(team)->serve(number); }, this, thread);
     } catch (...) {
       stop();
       throw;
@@ -2029,7 +2167,7 @@ class sharing_team {
   bool run(Lead const& lead, Help const& help) {
     static_assert(std::is_trivially_copyable_v<Help> && sizeof(Help) <= sizeof help_);
     {
-      std::scoped_lock const lock(door_);
+      scoped_lock const lock(door_);
       first_phase_ = over_.value();
       std::memcpy(help_, &help, sizeof help);
       call_help_ = [](unsigned char const* bytes, member& self) {
@@ -2080,10 +2218,10 @@ class sharing_team {
 
   /// A run that has failed is over when all helpers have left it.
   bool end_run() {
-    std::unique_lock lock(door_);
+    scoped_lock lock(door_);
     open_ = false;
     if (!failure_.failed()) return true;
-    left_.wait(lock, [this] { return inside_ == 0; });
+    while (inside_ > 0) left_.wait(lock);
     for (auto& taken : taken_) taken.phases.store(over_.value(), std::memory_order_relaxed);
     done_.store(0, std::memory_order_relaxed);
     auto const error = failure_.clear();
@@ -2096,7 +2234,7 @@ class sharing_team {
     alignas(std::max_align_t) unsigned char help[sizeof help_];
     for (std::int64_t seen = 0;;) {
       begun_.await(seen + 1, never, patience_);
-      std::unique_lock lock(door_);
+      scoped_lock lock(door_);
       seen = begun_.value();
       if (stopped_) return;
       if (!open_) continue;
@@ -2115,18 +2253,17 @@ class sharing_team {
       lock.lock();
       --inside_;
       lock.unlock();
-      left_.notify_all();
+      left_.wake_all();
     }
   }
 
   void stop() {
     {
-      std::scoped_lock const lock(door_);
+      scoped_lock const lock(door_);
       stopped_ = true;
     }
     begun_.publish(begun_.value() + 1);
-    for (auto& thread : helpers_)
-      if (thread.joinable()) thread.join();
+    for (auto& thread : helpers_) thread.join();
   }
 
   // In cache lines of their own: what one thread writes must not slow down others that read something else.
@@ -2143,15 +2280,15 @@ class sharing_team {
   progress over_;                          // phases, of all runs
   progress begun_;                         // runs
 
-  std::mutex door_;  // for all that a helper looks at when it comes or leaves
-  std::condition_variable left_;
+  mutex door_;  // for all that a helper looks at when it comes or leaves
+  condition left_;
   bool open_ = false;
   bool stopped_ = false;
   int inside_ = 0;
   std::int64_t first_phase_ = 0;
   void (*call_help_)(unsigned char const*, member&) = nullptr;
   unsigned char help_[256] = {};
-  places<std::thread> helpers_;
+  places<system_thread> helpers_;
 };
 
 }  // namespace stagecraft::threads
@@ -2411,18 +2548,17 @@ class growing_array {
 
 // ---- stagecraft/graph/frozen.hpp
 // What constant evaluation makes of vectors, kept as constants. Vectors cannot leave constant evaluation, and the
-// lengths of arrays are part of their types, so everything that is kept is made twice: to be counted, and to be copied.
+// lengths of arrays are part of their types, so they are copied twice: into arrays that are long enough for most of
+// their kind, where they are counted, and from there into arrays of their lengths. Only what is longer is made twice.
 
 namespace stagecraft::detail {
 
-/// A vector as an array of its length. All at once: an assignment for each element would take Clang many of the steps
-/// that it allows.
-template <std::size_t Size, class T>
-constexpr std::array<T, Size> array_of(growing_array<T> const& source) {
-  return [from = source.data()]<std::size_t... Index>(std::index_sequence<Index...>) {
-    static_cast<void>(from);
-    return std::array<T, Size>{from[Index]...};
-  }(std::make_index_sequence<Size>{});
+/// The first elements of a vector or array as an array of this length; default values if there are fewer.
+template <std::size_t Size, class Source>
+constexpr auto array_of(Source const& source) {
+  std::array<typename Source::value_type, Size> result{};
+  for (std::size_t i = 0; i < Size && i < source.size(); ++i) result[i] = source[i];
+  return result;
 }
 
 /// What `each<0>()`, `each<1>()` and so on return, `Count` in all: the constants of all passes, devices or weights.
@@ -2436,15 +2572,42 @@ constexpr auto array_of_each(Each const& each) {
   }(std::make_index_sequence<Count>{});
 }
 
-/// How long the arrays of frozen<Make> are. A variable of its own: one inside of a function would be evaluated again
-/// with each call of it.
+/// Whether none of some lengths is more than another: lengths are numbers, or structs of them.
+template <class Lengths>
+constexpr bool fit_in(Lengths const& lengths, Lengths const& most) {
+  using numbers = std::array<std::size_t, sizeof(Lengths) / sizeof(std::size_t)>;
+  auto const own = std::bit_cast<numbers>(lengths), other = std::bit_cast<numbers>(most);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (own[i] > other[i]) return false;
+  return true;
+}
+
+/// What has been made, in arrays of the lengths that are enough for most of its kind, and the lengths that it needs.
+template <class Draft>
+struct counted_draft {
+  decltype(Draft::usual_sizes) sizes;
+  typename Draft::template frozen<Draft::usual_sizes> kept;
+
+  constexpr explicit counted_draft(Draft const& made) : sizes(made.sizes()), kept(made) {}
+};
 template <class Make>
-inline constexpr auto frozen_sizes = Make{}().sizes();
+inline constexpr counted_draft<decltype(Make{}())> draft_of{Make{}()};
+
+template <class Make>
+constexpr auto freeze() {
+  using draft = decltype(Make{}());
+  using result = typename draft::template frozen<draft_of<Make>.sizes>;
+  if constexpr (fit_in(draft_of<Make>.sizes, draft::usual_sizes))
+    return result(draft_of<Make>.kept);
+  else
+    return result(Make{}());
+}
 
 /// What `Make{}()` makes in constant evaluation, as a constant. What is made says how long its vectors are, `sizes()`,
-/// and what is kept of it, `frozen<sizes>`, which is constructed from it.
+/// how long most are, `usual_sizes`, and what is kept of it, `frozen<sizes>`, which is constructed from it and from one
+/// of other lengths.
 template <class Make>
-inline constexpr auto frozen = typename decltype(Make{}())::template frozen<frozen_sizes<Make>>(Make{}());
+inline constexpr auto frozen = freeze<Make>();
 
 }  // namespace stagecraft::detail
 
@@ -2883,9 +3046,25 @@ struct constraint {
 
 namespace stagecraft {
 
+namespace detail {
+
+/// E1126.
+template <class List, int Given>
+inline constexpr diagnostic too_many_entries_problem = [] {
+  diagnostic problem;
+  problem.report(1126, List::entries_are_called, " are at most ", List::max_rank, ", but ", Given, " are given");
+  return problem;
+}();
+
+}  // namespace detail
+
 /// Up to six dimensions; the batch dimension is not part of it and is printed as `None`.
 struct shape {
   static constexpr int max_rank = 6;
+  /// The longest dimension that options of layers may ask for, and the most elements of one sample's tensor, or of a
+  /// weight: so that an int counts what rules make of them, such as four gates or a batch of two. E1003, E1127.
+  static constexpr int longest = 1 << 28, most_elements = (1 << 30) - 1;
+  static constexpr char const* entries_are_called = "the dimensions of a shape";
 
   int dimensions[max_rank]{};
   int dimension_count = 0;
@@ -2895,6 +3074,12 @@ struct shape {
     requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= max_rank)
   constexpr explicit(false) shape(Dimensions... dimension)
       : dimensions{static_cast<int>(dimension)...}, dimension_count(sizeof...(Dimensions)) {}
+  /// More of them: E1126.
+  template <std::integral... Dimensions>
+    requires(sizeof...(Dimensions) > max_rank)
+  constexpr explicit(false) shape(Dimensions...) {
+    static_assert(detail::report<detail::too_many_entries_problem<shape, sizeof...(Dimensions)>>());
+  }
 
   /// Number of dimensions without the batch.
   [[nodiscard]] constexpr int rank() const noexcept { return dimension_count; }
@@ -2919,6 +3104,13 @@ struct shape {
     int product = 1;
     for (int i = first; i < last; ++i) product *= dimensions[i];
     return product;
+  }
+
+  /// Whether there are more elements than `most_elements`.
+  [[nodiscard]] constexpr bool is_too_large() const noexcept {
+    long long product = 1;
+    for (int i = 0; i < dimension_count && product > 0 && product <= most_elements; ++i) product *= dimensions[i];
+    return product > most_elements;
   }
 
   /// Appends "(28, 28)", in Python's spelling of tuples.
@@ -3116,7 +3308,8 @@ struct parameter {
   stagecraft::regularizer regularizer = {};
   bool trainable = true;
   stagecraft::constraint constraint = {};
-  bool frozen = false;  ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
+  bool frozen = false;        ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
+  bool frozen_state = false;  ///< of a frozen one: its layer would change it in forward steps if it were not frozen
   tracing::parameter_layout layout = tracing::parameter_layout::plain;
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
   /// What a stateful layer keeps of each sample from batch to batch: the first axis of its shape is the batch, its
@@ -3144,12 +3337,15 @@ struct parameter {
   /// Makes it a weight of a layer that is not trainable, which keeps its states from batch to batch all the same.
   constexpr void freeze() noexcept {
     if (between_batches) return;
+    frozen_state = frozen_state || is_state();
     trainable = false;
     frozen = true;
   }
   /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
   /// between batches even if the layer is frozen.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
+  /// Whether steps of a mixed policy read it rounded: all but what forward steps change. Keras's AutoCastVariable.
+  [[nodiscard]] constexpr bool is_cast() const noexcept { return trainable || (frozen && !frozen_state); }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
   /// Whether it is a gradient that is kept.
   [[nodiscard]] constexpr bool is_captured() const noexcept { return between_batches && trainable; }
@@ -4024,6 +4220,9 @@ class model_builder {
       if (dimension < 1)
         problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions,
                        ", but each dimension must be at least 1");
+    if (dimensions.is_too_large())
+      problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions, ", of more than ",
+                     shape::most_elements, " elements");
     if (batch_size != 0) fix_batch_size(batch_size);
     ++made_in_scopes;
     if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions, name);
@@ -4801,10 +5000,27 @@ class post_order {
 // ---- stagecraft/graph/traced_graph.hpp
 // The result of tracing: what the outputs do not need is dropped, calls are put in Keras's order.
 
+namespace stagecraft::tracing {
+
+/// How many of each record a graph has.
+struct graph_sizes {
+  std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
+              model_outputs = 0, ends = 0, output_shapes = 0, masks = 0, traced_calls = 0;
+};
+
+template <graph_sizes Sizes>
+struct graph;
+
+}  // namespace stagecraft::tracing
+
 namespace stagecraft::detail {
 
-/// A traced model while it is still made of vectors.
+/// A traced model while it is still made of vectors; `graph` is what is kept of it.
 struct traced_graph {
+  static constexpr graph_sizes usual_sizes{192, 352, 224, 256, 4, 4, 8, 8, 8, 4, 224};
+  template <graph_sizes Sizes>
+  using frozen = tracing::graph<Sizes>;
+
   diagnostic problem;
   bool uses_stages = false;
   growing_array<layer_info> layers;
@@ -4818,6 +5034,12 @@ struct traced_graph {
   growing_array<shape> output_shapes;      ///< of calls with several outputs
   growing_array<traced_mask> masks;        ///< by the numbers that calls have, from 1 on
   growing_array<known_call> traced_calls;  ///< all calls, those that no output needs among them
+
+  [[nodiscard]] constexpr graph_sizes sizes() const {
+    return {layers.size(),        parameters.size(),    calls.size(),         inputs.size(),
+            nested_models.size(), nested_inputs.size(), model_outputs.size(), ends.size(),
+            output_shapes.size(), masks.size(),         traced_calls.size()};
+  }
 };
 
 /// Marks the calls that a model's outputs need. A nested model counts as a whole, as in Keras: who needs one of its
@@ -4955,12 +5177,6 @@ constexpr traced_graph prune(model_builder& model) {
 
 namespace stagecraft::tracing {
 
-/// How many of each record a graph has.
-struct graph_sizes {
-  std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
-              model_outputs = 0, ends = 0, output_shapes = 0, masks = 0, traced_calls = 0;
-};
-
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
 struct graph_view {
   tracing::array_view<layer_info const> layers;
@@ -5054,8 +5270,11 @@ struct graph {
   std::array<detail::traced_mask, Sizes.masks> masks;
   std::array<detail::known_call, Sizes.traced_calls> traced_calls;  ///< for who traces the model again
   bool uses_stages;
+  /// Why a model of one input stands in for the model, which breaks a rule.
+  diagnostics::diagnostic problem;
 
-  constexpr explicit graph(detail::traced_graph const& traced)
+  /// From a traced_graph, or one of other lengths.
+  constexpr explicit graph(auto const& traced)
       : layers(detail::array_of<Sizes.layers>(traced.layers)),
         parameters(detail::array_of<Sizes.parameters>(traced.parameters)),
         calls(detail::array_of<Sizes.calls>(traced.calls)),
@@ -5067,18 +5286,13 @@ struct graph {
         output_shapes(detail::array_of<Sizes.output_shapes>(traced.output_shapes)),
         masks(detail::array_of<Sizes.masks>(traced.masks)),
         traced_calls(detail::array_of<Sizes.traced_calls>(traced.traced_calls)),
-        uses_stages(traced.uses_stages) {}
+        uses_stages(traced.uses_stages),
+        problem(traced.problem) {}
 };
 
 }  // namespace stagecraft::tracing
 
 namespace stagecraft::detail {
-
-constexpr graph_sizes sizes_of(traced_graph const& traced) {
-  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),         traced.inputs.size(),
-          traced.nested_models.size(), traced.nested_inputs.size(), traced.model_outputs.size(), traced.ends.size(),
-          traced.output_shapes.size(), traced.masks.size(),         traced.traced_calls.size()};
-}
 
 constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) {
   std::size_t count = 0;
@@ -5128,7 +5342,7 @@ struct input : tracing::layer_base {
   int batch_size = 0;  ///< what the training's must be; 0: any
 
   template <std::integral... Dimensions>
-    requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
+    requires(sizeof...(Dimensions) >= 1)
   constexpr input(Dimensions... dimension) : dimensions(dimension...) {}
   constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {},
                            int batch_size_ = 0)
@@ -5194,33 +5408,32 @@ constexpr traced_graph trace_model(layer_collector* collector = nullptr,
   return prune(builder);
 }
 
-constexpr traced_graph stand_in() {
+constexpr traced_graph stand_in(diagnostic const& problem) {
   model_builder builder;
   builder.enter({model_kind::sequential, "Sequential", "invalid_model"}, -1, {});
   symbolic_tensor const outputs[]{builder.input(shape(1))};
   builder.leave(outputs);
-  return prune(builder);
+  auto result = prune(builder);
+  result.problem = problem;
+  return result;
 }
 
-/// What must be known before a graph can be stored: how large it is, and whether its layers and shapes are right.
-struct trace_findings {
-  diagnostic problem;
-  graph_sizes sizes;
+template <class M>
+struct make_graph {
+  constexpr traced_graph operator()() const {
+    if constexpr (definition_problem<M, 0>.failed()) {
+      return stand_in(definition_problem<M, 0>);
+    } else {
+      auto traced = trace_model<M>();
+      if (traced.problem.failed()) return stand_in(traced.problem);
+      return traced;
+    }
+  }
 };
 
+/// The records of a model, or of what stands in for it, and its problem.
 template <class M>
-constexpr trace_findings find_out() {
-  if constexpr (definition_problem<M, 0>.failed()) {
-    return {definition_problem<M, 0>, sizes_of(stand_in())};
-  } else {
-    auto const traced = trace_model<M>();
-    if (traced.problem.failed()) return {traced.problem, sizes_of(stand_in())};
-    return {traced.problem, sizes_of(traced)};
-  }
-}
-
-template <class M>
-inline constexpr trace_findings findings = find_out<M>();
+inline constexpr auto const& frozen_graph = frozen<make_graph<M>>;
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
@@ -5233,7 +5446,7 @@ struct traced_model<M> : traced_model<typename M::unstaged> {};
 
 /// Whether a model has had its compile error. What is asked of it then has stand-ins for answers.
 template <class M>
-inline constexpr bool is_invalid = findings<typename traced_model<M>::type>.problem.failed();
+inline constexpr bool is_invalid = frozen_graph<typename traced_model<M>::type>.problem.failed();
 
 /// In place of a type that is no model: a model that has had its compile error.
 struct not_a_model : callable_model<not_a_model> {
@@ -5249,17 +5462,6 @@ struct not_a_model : callable_model<not_a_model> {
 };
 
 template <class M>
-constexpr graph<findings<M>.sizes> freeze() {
-  if constexpr (findings<M>.problem.failed())
-    return graph<findings<M>.sizes>(stand_in());
-  else
-    return graph<findings<M>.sizes>(trace_model<M>());
-}
-
-template <class M>
-inline constexpr auto frozen_graph = freeze<M>();
-
-template <class M>
 constexpr auto order_calls() {
   auto const& g = frozen_graph<M>;
   auto const order = post_order({g.calls, g.inputs, g.nested_models, g.nested_inputs, g.model_outputs}).calls();
@@ -5273,7 +5475,7 @@ inline constexpr auto call_order = order_calls<M>();
 
 template <class M>
 constexpr graph_view view_graph() {
-  static_assert(report<findings<M>.problem>());
+  static_assert(report<frozen_graph<M>.problem>());
   auto const& records = frozen_graph<M>;
   return {records.layers,        records.parameters,    records.calls,         records.inputs,
           records.nested_models, records.nested_inputs, records.model_outputs, records.ends,
@@ -5292,7 +5494,7 @@ namespace detail {
 template <class M, bool Check>
 constexpr diagnostic const& problem_to_report() {
   if constexpr (Check)
-    return findings<M>.problem;
+    return frozen_graph<M>.problem;
   else
     return definition_problem<M, 0>;
 }
@@ -5600,7 +5802,8 @@ namespace stagecraft {
 
 /// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
 struct axis_list {
-  static constexpr int capacity = shape::max_rank;
+  static constexpr int max_rank = shape::max_rank, capacity = max_rank;
+  static constexpr char const* entries_are_called = "the axes of a list";
 
   int axes[capacity]{};
   int count = 0;
@@ -5608,6 +5811,12 @@ struct axis_list {
   template <std::integral... Axes>
     requires(sizeof...(Axes) >= 1 && sizeof...(Axes) <= capacity)
   constexpr explicit(false) axis_list(Axes... axis) : axes{static_cast<int>(axis)...}, count(sizeof...(Axes)) {}
+  /// More of them: E1126.
+  template <std::integral... Axes>
+    requires(sizeof...(Axes) > capacity)
+  constexpr explicit(false) axis_list(Axes...) {
+    static_assert(detail::report<detail::too_many_entries_problem<axis_list, sizeof...(Axes)>>());
+  }
 
   /// No axis at all, where a layer allows that.
   [[nodiscard]] static constexpr axis_list none() { return {}; }
@@ -5664,6 +5873,7 @@ namespace stagecraft::operations {
 /// Up to eight axes, the batch first. Unlike `shape`, which leaves the batch out, as Keras's `input_shape` does.
 struct extents {
   static constexpr int max_rank = 8;
+  static constexpr char const* entries_are_called = "the lengths of a tensor";
 
   int lengths[max_rank]{};
   int rank = 0;
@@ -5673,6 +5883,13 @@ struct extents {
     requires(sizeof...(Lengths) >= 1 && sizeof...(Lengths) <= max_rank)
   constexpr explicit(false) extents(Lengths... length)
       : lengths{static_cast<int>(length)...}, rank(sizeof...(Lengths)) {}
+  /// More of them: E1126.
+  template <std::integral... Lengths>
+    requires(sizeof...(Lengths) > max_rank)
+  constexpr explicit(false) extents(Lengths...) {
+    static_assert(
+        stagecraft::detail::report<stagecraft::detail::too_many_entries_problem<extents, sizeof...(Lengths)>>());
+  }
 
   /// The extents of `batch` samples, behind each other along axis 0.
   [[nodiscard]] static constexpr extents of_batch(int batch, shape const& sample) {
@@ -5692,11 +5909,14 @@ struct extents {
   [[nodiscard]] constexpr int& operator[](int axis) { return lengths[axis < 0 ? axis + rank : axis]; }
   [[nodiscard]] constexpr int const* begin() const noexcept { return lengths; }
   [[nodiscard]] constexpr int const* end() const noexcept { return lengths + rank; }
+  /// How many elements; `uncounted` if no long long counts them.
   [[nodiscard]] constexpr long long size() const noexcept {
     long long product = 1;
-    for (int i = 0; i < rank; ++i) product *= lengths[i];
+    for (int i = 0; i < rank; ++i)
+      if (__builtin_mul_overflow(product, lengths[i], &product)) return uncounted;
     return product;
   }
+  static constexpr long long uncounted = __LONG_LONG_MAX__;
   constexpr void push_back(int length) {
     if (rank < max_rank) lengths[rank++] = length;
   }
@@ -6627,7 +6847,8 @@ class tracer {
   }
   /// Each element of an axis `count` times.
   constexpr tensor repeat(tensor x, int count, int axis) {
-    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1 || 1L * count * x.length(axis) > __INT_MAX__)
+    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1 ||
+        1LL * count * x.length(axis) > __INT_MAX__)
       return failed(x, "cannot be repeated ", count, " times along axis ", axis);
     extents one = x.shape(), all = one;
     int const along = one.from_front(axis);
@@ -6654,7 +6875,7 @@ class tracer {
   }
   /// `count` elements of an axis, from `begin` on, every `step`-th one.
   constexpr tensor slice(tensor x, int axis, int begin, int count, int step = 1) {
-    if (!x.shape().has(axis) || begin < 0 || count < 1 || step < 1 || begin + (count - 1) * step >= x.shape()[axis])
+    if (!x.shape().has(axis) || begin < 0 || count < 1 || step < 1 || begin + (count - 1LL) * step >= x.shape()[axis])
       return failed(x, "has no slice of ", count, " from ", begin, " along axis ", axis);
     extents shape = x.shape();
     shape[axis] = count;
@@ -6668,7 +6889,7 @@ class tracer {
   }
   /// Zeros, `before` and `after` x along an axis.
   constexpr tensor pad(tensor x, int axis, int before, int after) {
-    if (!x.shape().has(axis) || before < 0 || after < 0)
+    if (!x.shape().has(axis) || before < 0 || after < 0 || 1LL * before + after > __INT_MAX__ - x.length(axis))
       return failed(x, "cannot be padded by ", before, " and ", after, " along axis ", axis);
     extents shape = x.shape();
     shape[axis] += before + after;
@@ -6688,7 +6909,8 @@ class tracer {
     for (tensor const part : parts.subspan(1)) {
       extents expected = first.shape();
       if (part.rank() == expected.rank) expected[along] = part.shape()[along];
-      if (part.shape() != expected) return failed(first, "cannot be concatenated with ", part.shape());
+      if (part.shape() != expected || part.length(axis) > __INT_MAX__ - shape[along])
+        return failed(first, "cannot be concatenated with ", part.shape());
       shape[along] += part.shape()[along];
       ids.push_back(part.id);
     }
@@ -6859,10 +7081,7 @@ class tracer {
   template <std::size_t States, class Step>
   constexpr scanned<States> scan(tensor x, int axis, std::array<tensor, States> const& initial, Step const& step,
                                  bool reversed = false, tensor counts = {}) {
-    if (!x.shape().has(axis)) {
-      failed(x, "has no axis ", axis, " to scan");
-      return {initial, initial};
-    }
+    if (!x.shape().has(axis)) return failed(x, "has no axis ", axis, " to scan"), scanned<States>{initial, initial};
     int const along = x.shape().from_front(axis);
     tensor const loop = begin_loop(x.shape()[along]);
     std::array<tensor, States> before{};
@@ -7222,7 +7441,7 @@ class shape_tracer {
   }
   constexpr shape_tensor reshape(shape_tensor const&, extents const& shape) { return made(shape); }
   constexpr shape_tensor matmul(shape_tensor const& a, shape_tensor const& b) {
-    extents out;
+    extents out = a.of;
     product{}.out(a.of, b.of, out);
     flops_ += product{}.flops(a.of, out);
     return made(out);
@@ -7238,7 +7457,7 @@ class shape_tracer {
     return made(out);
   }
   constexpr shape_tensor max_pool(shape_tensor const& x, windows const& over) {
-    extents out;
+    extents out = x.of;
     over.out(x.of, x.of[-1], out);
     flops_ += out.size() * over.size();
     return made(out);
@@ -7246,7 +7465,7 @@ class shape_tracer {
   constexpr shape_tensor average_pool(shape_tensor const& x, windows const& over) { return max_pool(x, over); }
   static constexpr void update(shape_tensor const&, shape_tensor const&) {}
   constexpr shape_tensor conv(shape_tensor const& x, shape_tensor const& filter, windows const& over, int = 1) {
-    extents out;
+    extents out = x.of;
     over.out(x.of, filter.of[-1], out);
     flops_ += convolution::flops(filter.of, out);
     return made(out);
@@ -7258,7 +7477,15 @@ class shape_tracer {
   }
 
  private:
-  constexpr shape_tensor made(extents const& shape) { return {shape, &flops_}; }
+  /// What has more elements than an int counts is E1127, and stands for one of a single element from there on.
+  constexpr shape_tensor made(extents shape) {
+    if (shape.size() > stagecraft::shape::most_elements) {
+      in_->error(1127, "makes a tensor or a weight of shape ", shape, ", which has more than ",
+                 stagecraft::shape::most_elements, " elements");
+      for (int axis = 0; axis < shape.rank; ++axis) shape[axis] = 1;
+    }
+    return {shape, &flops_};
+  }
 
   layer_inputs const* in_;
   parameter_list* weights_;
@@ -7501,6 +7728,12 @@ struct rules_of_trace {
                "; the first axis of its result must be the batch");
       return;
     }
+    for (operations::node const& each : traced.list.nodes)
+      if (auto const most = 1LL * batch * shape::most_elements; each.shape.size() > most) {
+        in.error(1127, "makes a tensor of shape ", each.shape, " of ", batch, " samples, which has more than ", most,
+                 " elements");
+        return;
+      }
     output = sample_of(result);
     for (operations::extents const& part : traced.list.packed) parts.push_back(sample_of(part));
     losses = static_cast<int>(traced.list.losses.size());
@@ -7545,11 +7778,22 @@ struct rules_of_layer : rules_of_trace {
       for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
         weights.entries[i].layout = parameter_layout::plain;  // operations read them so
     }
+    check_sizes(in, weights);
+    is_valid = is_valid && !problem.failed();
     if constexpr (requires { layer.flops(in); })
       if (is_valid) flops = layer.flops(in);
   }
 
  private:
+  /// E1127.
+  constexpr void check_sizes(layer_inputs const& in, parameter_list const& weights) const {
+    if (output.is_too_large())
+      in.error(1127, "gives a tensor of shape ", output, ", which has more than ", shape::most_elements, " elements");
+    for (int i = 0; i < weights.count && i < parameter_list::most; ++i)
+      if (auto const& each = weights.entries[i]; each.shape.is_too_large())
+        in.error(1127, "has a weight '", each.name.view(), "' of shape ", each.shape, ", which has more than ",
+                 shape::most_elements, " elements");
+  }
   /// E1070: what is added to the loss in training only would have no place in what an evaluation computes.
   constexpr void check_inference(L const& layer, layer_inputs const& in, std::string_view name) {
     open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, false, name);
@@ -9149,7 +9393,7 @@ constexpr diagnostic const& pipeline_problem() {
   if constexpr (!Model<M>)
     return no_model_problem<M>;
   else if constexpr (is_invalid<M>)
-    return findings<typename traced_model<M>::type>.problem;
+    return frozen_graph<typename traced_model<M>::type>.problem;
   else
     return stage_problem<pipelined_model<M, Assignment, Devices>>;
 }
@@ -9454,6 +9698,35 @@ struct argument_list {};
 
 }  // namespace stagecraft
 
+// ---- stagecraft/layers/count_limit.hpp
+// How many units, filters or rows a layer may have.
+
+namespace stagecraft::detail {
+
+/// Whether each is a number that a dimension may have.
+template <std::same_as<int>... Counts>
+constexpr bool are_counts(Counts... count) {
+  return ((count >= 1 && count <= shape::longest) && ...);
+}
+
+/// What to say of numbers of which one is not: "at least 1" or "at most 268435456".
+struct count_limit {
+  bool is_below = false;
+
+  template <std::same_as<int>... Counts>
+  constexpr explicit count_limit(Counts... count) : is_below(((count < 1) || ...)) {}
+
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    if (is_below)
+      text.append("at least 1");
+    else
+      text.append("at most ").append(shape::longest);
+  }
+};
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/layers/core/embedding.hpp
 // A table of vectors, one for each whole number: tf.keras.layers.Embedding.
 
@@ -9520,14 +9793,18 @@ struct embedding : layer<embedding> {
   constexpr auto call(auto& ops, auto x) const {
     if (options.mask_zero && x.rank() != 2)
       ops.error(1041, "has mask_zero, and expects an input of shape (steps,) then");
-    if (input_dim < 1 || output_dim < 1)
-      ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
+    if (!detail::are_counts(input_dim, output_dim))
+      return ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be ",
+                       detail::count_limit(input_dim, output_dim)),
+             x;
     auto const table = ops.weight(parameter::with("embeddings", {input_dim, output_dim}, options.embeddings_initializer,
                                                   options.embeddings_regularizer, options.embeddings_constraint));
     int const parts = options.serialization_factor;
     if (parts < 1 || input_dim % parts != 0)
       return ops.error(1078, "has a serialization_factor of ", parts, ", which does not divide input_dim, ", input_dim),
              x;
+    if (parts > 4096)  // each part is an operation of its own
+      return ops.error(1078, "has a serialization_factor of ", parts, "; it is at most 4096"), x;
     if (parts == 1) return ops.take(table, x);
     int const rows = input_dim / parts;
     auto result = ops.take(ops.slice(table, 0, 0, rows), x);  // zeros for rows of other parts
@@ -10133,6 +10410,7 @@ struct frozen_formula;
 /// rounds once: so that all compilers and machines compute the same.
 class formula {
  public:
+  static constexpr formula_sizes usual_sizes{24, 4};
   template <formula_sizes Sizes>
   using frozen = frozen_formula<Sizes>;
 
@@ -10236,14 +10514,13 @@ class formula {
 /// A formula as a constant of the program.
 template <formula_sizes Sizes>
 struct frozen_formula {
-  std::array<formula_step, Sizes.steps> steps{};
-  std::array<int, Sizes.results> results{};
+  std::array<formula_step, Sizes.steps> steps;
+  std::array<int, Sizes.results> results;
 
-  /// From a formula, or arrays that are at least as long.
-  constexpr explicit frozen_formula(auto const& from) {
-    for (std::size_t i = 0; i < Sizes.steps; ++i) steps[i] = from.steps[i];
-    for (std::size_t i = 0; i < Sizes.results; ++i) results[i] = from.results[i];
-  }
+  /// From what has `steps` and `results`.
+  constexpr explicit frozen_formula(auto const& from)
+      : steps(stagecraft::detail::array_of<Sizes.steps>(from.steps)),
+        results(stagecraft::detail::array_of<Sizes.results>(from.results)) {}
 };
 
 /// The same without its lengths in its type.
@@ -11026,6 +11303,13 @@ struct sliding_window {
   int dilation = 1;
   stagecraft::padding padding = stagecraft::padding::valid;
 
+  /// The longest window, its dilation included, and the longest stride.
+  static constexpr int longest = 1 << 24;
+  /// Whether numbers from 1 on are not above that: E1031, E1040.
+  [[nodiscard]] static constexpr bool is_short(int window, int stride, int dilation) noexcept {
+    return stride <= longest && dilation <= longest && (window - 1LL) * dilation < longest;
+  }
+
   /// Inputs from the first to the last that one output sees.
   [[nodiscard]] constexpr int extent() const noexcept { return (window - 1) * dilation + 1; }
   /// Outputs along the axis; 0 or less if the window does not fit into the input.
@@ -11033,6 +11317,16 @@ struct sliding_window {
     if (padding == stagecraft::padding::valid) return input < extent() ? 0 : (input - extent()) / stride + 1;
     return (input + stride - 1) / stride;
   }
+  /// Outputs of the transposed convolution, of whose window this is the way: as many as `longest_output` where they are
+  /// more, and an extra of -1 is none given. Definition: keras/utils/conv_utils.py (deconv_output_length).
+  [[nodiscard]] constexpr int transposed_output(int extra) const noexcept {
+    bool const same = padding == stagecraft::padding::same;
+    int const k = extent();
+    long long const all = extra >= 0 ? (input - 1LL) * stride + k - (same ? k / 2 * 2 : 0) + extra
+                                     : 1LL * input * stride + (!same && k > stride ? k - stride : 0);
+    return all < longest_output ? static_cast<int>(all) : longest_output;
+  }
+  static constexpr int longest_output = 1 << 29;
   /// Zeros before the input.
   [[nodiscard]] constexpr int before() const noexcept {
     if (padding == stagecraft::padding::valid) return 0;
@@ -11136,6 +11430,10 @@ struct convolution_layer : layer<Derived> {
       ops.error(1031, "has strides of ", options.strides, "; each number must be at least 1");
     else if (least(options.dilation_rate) < 1)
       ops.error(1031, "has a dilation rate of ", options.dilation_rate, "; each number must be at least 1");
+    else if (!is_short())
+      ops.error(1031, "has a kernel of size ", kernel_size, " with strides of ", options.strides,
+                " and a dilation rate of ", options.dilation_rate, "; a window and its strides are at most ",
+                sliding_window::longest);
     else if (options.strides != Size(1) && options.dilation_rate != Size(1))
       ops.error(1033, "has strides of ", options.strides, " and a dilation rate of ", options.dilation_rate,
                 "; one of them must be 1");
@@ -11147,6 +11445,16 @@ struct convolution_layer : layer<Derived> {
                 detail::sample_shape(x));
     else
       return true;
+    return false;
+  }
+  /// Whether each channel can become so many: E1036.
+  [[nodiscard]] static constexpr bool check_multiplier(auto& ops, auto x, int multiplier) {
+    if (multiplier >= 1 && 1LL * multiplier * x.length(-1) <= shape::longest) return true;
+    if (multiplier < 1)
+      ops.error(1036, "has a depth multiplier of ", multiplier, "; it needs at least 1");
+    else
+      ops.error(1036, "has a depth multiplier of ", multiplier, ", which makes more than ", shape::longest,
+                " channels");
     return false;
   }
   /// Whether the window fits into the input: E1034.
@@ -11202,6 +11510,13 @@ struct convolution_layer : layer<Derived> {
   }
 
  private:
+  [[nodiscard]] constexpr bool is_short() const {
+    if constexpr (is_2d)
+      return sliding_window::is_short(kernel_size.height, options.strides.height, options.dilation_rate.height) &&
+             sliding_window::is_short(kernel_size.width, options.strides.width, options.dilation_rate.width);
+    else
+      return sliding_window::is_short(kernel_size, options.strides, options.dilation_rate);
+  }
   [[nodiscard]] static constexpr int least(int size) { return size; }
   [[nodiscard]] static constexpr int least(size_2d const& size) {
     return size.height < size.width ? size.height : size.width;
@@ -11276,8 +11591,8 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
     shape const in = detail::sample_shape(x);
     auto const& given = this->options;
     int const channels = x.length(-1), groups = given.groups;
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    if (!detail::are_counts(filters))
+      ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
     else if (groups < 1 || channels % groups != 0 || filters % groups != 0)
       ops.error(1032, "has ", groups, " groups, which must divide the ", channels, " channels of its input and its ",
                 filters, " filters");
@@ -11522,18 +11837,32 @@ struct window_layer : argument_layer<Derived, Options> {
     return result;
   }
 
+  /// The longest kernel along an axis: some of these layers have operations for each of its places.
+  static constexpr int longest_kernel = 4096;
+  [[nodiscard]] constexpr bool is_short(Size const& dilation_rate) const {
+    bool result = true;
+    for (int axis = 0; axis < places; ++axis)
+      result = result && along(kernel_size, axis) <= longest_kernel &&
+               sliding_window::is_short(along(kernel_size, axis), along(this->options.strides, axis),
+                                        along(dilation_rate, axis));
+    return result;
+  }
   /// Whether the options and the number of axes are valid; `steps`: axes between the batch and what the window moves
   /// along.
   [[nodiscard]] constexpr bool check_options(auto& ops, auto x, Size const& dilation_rate, int steps = 0) const {
     auto const& given = this->options;
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    if (!detail::are_counts(filters))
+      ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
     else if (least(kernel_size) < 1)
       ops.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
     else if (least(given.strides) < 1)
       ops.error(1031, "has strides of ", given.strides, "; each number must be at least 1");
     else if (least(dilation_rate) < 1)
       ops.error(1031, "has a dilation rate of ", dilation_rate, "; each number must be at least 1");
+    else if (!is_short(dilation_rate))
+      ops.error(1031, "has a kernel of size ", kernel_size, " with strides of ", given.strides,
+                " and a dilation rate of ", dilation_rate, "; a kernel is at most ", longest_kernel,
+                ", a window and its strides ", sliding_window::longest);
     else if (given.strides != Size(1) && dilation_rate != Size(1))
       ops.error(1033, "has strides of ", given.strides, " and a dilation rate of ", dilation_rate,
                 "; one of them must be 1");
@@ -11633,7 +11962,7 @@ struct transposed_convolution : window_layer<Derived, Size, transposed_convoluti
       auto const way = base::way(axis, x.length(axis + 1), given.dilation_rate);
       int const extra = base::along(given.output_padding, axis);
       fits = fits && extra >= -1 && extra < way.stride;
-      out.push_back(length(way, extra));
+      out.push_back(way.transposed_output(extra));
     }
     out.push_back(this->filters);
     auto const over = base::windows_of(out, given.dilation_rate);
@@ -11648,15 +11977,6 @@ struct transposed_convolution : window_layer<Derived, Size, transposed_convoluti
                                             {this->filters});
     else
       return base::with_bias_and_activation(ops, ops.conv_transpose(x, kernel, over, out), {this->filters});
-  }
-
- private:
-  /// The output along one axis.
-  [[nodiscard]] static constexpr int length(sliding_window const& window, int extra) {
-    bool const same = window.padding == stagecraft::padding::same;
-    int const k = window.extent();
-    if (extra >= 0) return (window.input - 1) * window.stride + k - (same ? k / 2 * 2 : 0) + extra;
-    return window.input * window.stride + (!same && k > window.stride ? k - window.stride : 0);
   }
 };
 
@@ -11805,10 +12125,10 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
     size_2d const output_padding = options.output_padding, strides = options.strides;
     bool const given = output_padding != conv2d_transpose_options::no_output_padding;
     shape const in = detail::sample_shape(x);
-    int const height = length(rows(height_of(in)), output_padding.height, given);
-    int const width = length(columns(width_of(in)), output_padding.width, given);
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    int const height = rows(height_of(in)).transposed_output(given ? output_padding.height : -1);
+    int const width = columns(width_of(in)).transposed_output(given ? output_padding.width : -1);
+    if (!detail::are_counts(filters))
+      ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
     else if (given && (output_padding.height < 0 || output_padding.height >= strides.height ||
                        output_padding.width < 0 || output_padding.width >= strides.width))
       ops.error(1038, "has an output padding of ", output_padding,
@@ -11832,14 +12152,6 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   constexpr conv2d_transpose(conv2d_transpose_options const& options_, int filters_, size_2d const& kernel_size_,
                              stagecraft::activation activation_)
       : convolution_layer(options_, kernel_size_, activation_), filters(filters_) {}
-
-  /// The output along one axis.
-  [[nodiscard]] static constexpr int length(sliding_window const& window, int extra, bool given) {
-    bool const same = window.padding == stagecraft::padding::same;
-    int const k = window.extent();
-    if (given) return (window.input - 1) * window.stride + k - (same ? k / 2 * 2 : 0) + extra;
-    return window.input * window.stride + (!same && k > window.stride ? k - window.stride : 0);
-  }
 };
 
 }  // namespace stagecraft::layers
@@ -11977,12 +12289,11 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
   constexpr auto call(auto& ops, auto x) const {
     if (!base::check_options(ops, x)) return x;
     auto const& given = this->options;
-    int const between = x.length(-1) * given.depth_multiplier;
-    if (filters < 1)
-      ops.error(1030, "has ", filters, " filters; it needs at least 1");
-    else if (given.depth_multiplier < 1)
-      ops.error(1036, "has a depth multiplier of ", given.depth_multiplier, "; it needs at least 1");
-    else if (base::check_window(ops, detail::sample_shape(x))) {
+    if (!detail::are_counts(filters))
+      ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
+    else if (base::check_multiplier(ops, x, given.depth_multiplier) &&
+             base::check_window(ops, detail::sample_shape(x))) {
+      int const between = x.length(-1) * given.depth_multiplier;
       auto const each = base::convolve_channels(
           ops, x,
           parameter::with("depthwise_kernel", base::kernel_shape(x.length(-1), given.depth_multiplier),
@@ -12164,6 +12475,9 @@ struct pooling_layer : layer<Derived> {
       ops.error(1040, "has a pool size of ", pool_size, "; each number must be at least 1");
     else if (smallest(strides) < 1)
       ops.error(1040, "has strides of ", strides, "; each number must be at least 1");
+    else if (!sliding_window::is_short(largest(pool_size), largest(strides), 1))
+      ops.error(1040, "has a pool size of ", pool_size, " and strides of ", strides, "; each number is at most ",
+                sliding_window::longest);
     else if (padding == padding::causal)
       ops.error(1043, "has causal padding; a pooling layer has valid or same");
     else if (in.rank() != axes)
@@ -12182,6 +12496,8 @@ struct pooling_layer : layer<Derived> {
   static constexpr operations::window window_of(sliding_window const& along) {
     return {along.window, along.stride, 1, along.before(), along.after()};
   }
+  static constexpr int largest(int size) { return size; }
+  static constexpr int largest(size_2d const& size) { return size.height > size.width ? size.height : size.width; }
   static constexpr int smallest(int size) { return size; }
   static constexpr int smallest(size_2d const& size) { return size.height < size.width ? size.height : size.width; }
 };
@@ -12290,6 +12606,11 @@ struct pooling3d_layer : option_layer<Derived, pooling_options<size_3d>> {
       return ops.error(1040, "has a pool size of ", pool_size, " and strides of ", strides,
                        "; each number must be at least 1"),
              x;
+    for (int axis = 0; axis < 3; ++axis)
+      if (!sliding_window::is_short(pool_size[axis], strides[axis], 1))
+        return ops.error(1040, "has a pool size of ", pool_size, " and strides of ", strides,
+                         "; each number is at most ", sliding_window::longest),
+               x;
     if (this->options.padding == padding::causal)
       return ops.error(1043, "has causal padding; a pooling layer has valid or same"), x;
     if (x.rank() != 5)
@@ -12909,8 +13230,8 @@ class recurrence {
  private:
   [[nodiscard]] constexpr bool is_possible(operations::tensor x) const {
     auto const is_rate = [](float rate) { return rate >= 0.0F && rate < 1.0F; };
-    if (units_ < 1)
-      ops_->error(1012, "has ", units_, " units; it needs at least 1");
+    if (!are_counts(units_))
+      ops_->error(1012, "has ", units_, " units; it needs ", count_limit(units_));
     else if (x.rank() != 3)
       ops_->error(1041, "expects an input of shape (steps, features), but got ", sample(x));
     else if (!is_rate(options_->dropout) || !is_rate(options_->recurrent_dropout))
@@ -13318,12 +13639,19 @@ struct multi_head_attention : layer<multi_head_attention> {
       for (int axis = 1; axis + 1 < rank; ++axis)
         if (in[i].length(axis) != in[detail::is_attended(axes, axis) ? 1 : 0].length(axis))
           return ops.error(1070, "has inputs whose places differ along axis ", axis), false;
+    constexpr int longest = shape::longest;
     bool is_masked = options.use_causal_mask && axes.count > 1;
     for (int i = 0; i < masked_inputs; ++i) is_masked |= counts[static_cast<std::size_t>(i)].list != nullptr;
     if (is_masked && rank > 3)
       return ops.error(1041, "knows masks of steps, and an order, of places along one axis only"), false;
     if (num_heads < 1 || key_dim < 1 || options.value_dim < 0 || options.output_shape < 0)
       ops.error(1012, "has ", num_heads, " heads of length ", key_dim, "; all lengths must be at least 1");
+    else if (int const length = key_dim < options.value_dim ? options.value_dim : key_dim; longest / num_heads < length)
+      ops.error(1012, "has ", num_heads, " heads of length ", length, "; all of them together are at most ", longest,
+                " long");
+    else if (options.output_shape > longest)
+      ops.error(1012, "has an output_shape of ", options.output_shape, "; it needs ",
+                detail::count_limit(options.output_shape));
     else if (!(options.dropout >= 0.0F && options.dropout < 1.0F))
       ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
     else
@@ -13442,10 +13770,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
   constexpr auto call(auto& ops, auto x) const {
     if (!check_options(ops, x)) return x;
     int const channels = x.length(-1), depth_multiplier = options.depth_multiplier;
-    if (depth_multiplier < 1) {
-      ops.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
-      return x;
-    }
+    if (!check_multiplier(ops, x, depth_multiplier)) return x;
     if (!check_window(ops, detail::sample_shape(x))) return x;
     return with_bias_and_activation(
         ops, convolve_channels(ops, x,
@@ -13612,8 +13937,8 @@ struct dense : layer<dense> {
   }
 
   constexpr auto call(auto& ops, auto x) const {
-    if (units < 1)
-      ops.error(1012, "has ", units, " units; it needs at least 1");
+    if (!detail::are_counts(units))
+      ops.error(1012, "has ", units, " units; it needs ", detail::count_limit(units));
     else if (x.rank() < 2)
       ops.error(1002, "expects an input of at least one axis, but got ", detail::sample_shape(x));
     else
@@ -13718,6 +14043,12 @@ class einsum_equation {
     for (char const axis : axes.view()) product *= length(axis);
     return product;
   }
+  [[nodiscard]] constexpr bool is_too_large(fixed_name const& axes) const {
+    long long product = 1;
+    for (char const axis : axes.view())
+      if (product <= shape::most_elements) product *= length(axis);
+    return product > shape::most_elements;
+  }
   static constexpr axis_list order_of(fixed_name const& from, std::initializer_list<fixed_name> to) {
     axis_list order = axis_list::none();
     for (auto const& part : to)
@@ -13789,6 +14120,8 @@ class einsum_equation {
       if (of_output[i] > 0) known = of_output[i];
       if (known == 0) problem = "output_shape has no length for an axis of the kernel";
     }
+    for (auto const& part : {input, kernel, output})
+      if (problem.empty() && is_too_large(part)) problem = "a tensor has more elements than an int counts";
   }
 
   int lengths_[128]{};
@@ -14036,7 +14369,8 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
   constexpr auto call(auto& ops, auto x) const {
     using enum stagecraft::serialization_dimension;
     if (x.rank() < 2) return ops.error(1002, "has an input without features"), x;
-    if (units < 1) return ops.error(1012, "has ", units, " units; it needs at least 1"), x;
+    if (!detail::are_counts(units))
+      return ops.error(1012, "has ", units, " units; it needs ", detail::count_limit(units)), x;
     int const features = x.length(-1), samples = x.length(0), parts = serialization_factor;
     int const rows = static_cast<int>(x.shape().size() / features);
     int const along = serialization_dimension == kernel_rows     ? units
@@ -14046,6 +14380,8 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
       return ops.error(1078, "has a serialization_factor of ", parts, ", which does not divide the ", along,
                        " elements of its axis"),
              x;
+    if (parts > 4096)  // each part is an operation of its own
+      return ops.error(1078, "has a serialization_factor of ", parts, "; it is at most 4096"), x;
     auto const kernel = ops.weight(parameter::with("kernel", {features, units}, options.kernel_initializer,
                                                    options.kernel_regularizer, options.kernel_constraint));
     auto const all = ops.reshape(x, {samples, rows / samples, features});
@@ -15297,7 +15633,8 @@ struct category_encoding : argument_layer<category_encoding, category_encoding_o
   constexpr auto call(auto& ops, tensor_list in) const {
     auto x = in[0];
     bool const is_one_hot = options.output_mode == output_mode::one_hot;
-    if (num_tokens < 1) return ops.error(1012, "has ", num_tokens, " tokens; it needs at least 1"), x;
+    if (!detail::are_counts(num_tokens))
+      return ops.error(1012, "has ", num_tokens, " tokens; it needs ", detail::count_limit(num_tokens)), x;
     if (x.rank() < 2 || (!is_one_hot && x.rank() != 2) || x.rank() == operations::extents::max_rank)
       return ops.error(1041, "expects an input of shape (numbers,), but got ", detail::sample_shape(x)), x;
     if (in.size() > 1 && options.output_mode != output_mode::count)
@@ -15692,8 +16029,9 @@ struct resizing : argument_layer<resizing, resizing_options> {
     if (x.rank() != 4)
       return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
              x;
-    if (height < 1 || width < 1)
-      return ops.error(1012, "resizes to ", height, " by ", width, "; both are at least 1"), x;
+    if (!detail::are_counts(height, width))
+      return ops.error(1012, "resizes to ", height, " by ", width, "; both are ", detail::count_limit(height, width)),
+             x;
     if (options.crop_to_aspect_ratio) {
       long long const rows = x.length(1), columns = x.length(2);
       x = middle(ops, middle(ops, x, 1, columns * height / width), 2, rows * width / height);
@@ -16197,10 +16535,14 @@ struct noise_layer : layer<Derived> {
   constexpr auto call(auto& ops, auto x) const {
     if (!(amount >= 0.0F && amount < static_cast<float>(Below)))
       ops.error(1013, "has a rate or deviation that is not at least 0 and below ", Below);
-    else if (ops.training() && amount > 0.0F)
+    else if (static_cast<Derived const&>(*this).fits(ops, x) && ops.training() && amount > 0.0F)
       return static_cast<Derived const&>(*this).noisy(ops, x);
     return x;
   }
+
+ protected:
+  /// Whether what else Derived is made from fits the input.
+  static constexpr bool fits(auto&, auto) { return true; }
 };
 
 }  // namespace stagecraft::layers
@@ -16249,12 +16591,15 @@ struct alpha_dropout : noise_layer<alpha_dropout, 1> {
   constexpr alpha_dropout(double rate, shape const& noise_shape_, std::uint64_t seed_ = 0)
       : noise_layer(rate, seed_), noise_shape(noise_shape_) {}
 
+  constexpr bool fits(auto& ops, auto x) const {
+    bool const does = detail::noise_fits(x, noise_shape);
+    if (!does)
+      ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
+                detail::sample_shape(x), " has, each of them the input's or 1");
+    return does;
+  }
   constexpr auto noisy(auto& ops, auto x) const {
     constexpr float lowest = -1.6732632423543772F * 1.0507009873554805F;
-    if (!detail::noise_fits(x, noise_shape))
-      return ops.error(1013, "has a noise_shape of ", noise_shape, ", but must have as many lengths as its input ",
-                       detail::sample_shape(x), " has, each of them the input's or 1"),
-             x;
     auto const scale = rsqrt(ops.full({1}, (1 - amount) * (1 + amount * lowest * lowest)));
     auto const drawn = ops.uniform(detail::noise_of(x, noise_shape), seed);
     return (where(drawn >= amount, x, lowest) - lowest * amount) * scale;
@@ -16485,7 +16830,7 @@ struct border {
   constexpr explicit(false) border(int both) : before(both), after(both) {}
   constexpr border(int before_, int after_) : before(before_), after(after_) {}
 
-  [[nodiscard]] constexpr int total() const noexcept { return before + after; }
+  [[nodiscard]] constexpr long long total() const noexcept { return 1LL * before + after; }
   friend constexpr bool operator==(border const&, border const&) = default;
 
   /// Appends "(1, 2)".
@@ -16561,7 +16906,7 @@ struct cropping1d : layer<cropping1d> {
       ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ",
                 detail::sample_shape(x));
     else
-      return ops.slice(x, 1, cropping.before, x.length(1) - cropping.total());
+      return ops.slice(x, 1, cropping.before, x.length(1) - cropping.before - cropping.after);
     return x;
   }
 };
@@ -16612,8 +16957,8 @@ struct cropping2d : layer<cropping2d> {
       ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ",
                 detail::sample_shape(x));
     else
-      return ops.slice(ops.slice(x, 1, rows.before, x.length(1) - rows.total()), 2, columns.before,
-                       x.length(2) - columns.total());
+      return ops.slice(ops.slice(x, 1, rows.before, x.length(1) - rows.before - rows.after), 2, columns.before,
+                       x.length(2) - columns.before - columns.after);
     return x;
   }
 };
@@ -16692,11 +17037,10 @@ struct cropping3d : layer<cropping3d> {
                        detail::sample_shape(x)),
              x;
     for (int axis = 0; axis < 3; ++axis) {
-      auto const& [before, after] = cropping.along[axis];
-      int const left = x.length(axis + 1) - before - after;
-      if (left < 1)
+      auto const& each = cropping.along[axis];
+      if (x.length(axis + 1) <= each.total())
         return ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing along axis ", axis + 1), x;
-      x = ops.slice(x, axis + 1, before, left);
+      x = ops.slice(x, axis + 1, each.before, x.length(axis + 1) - each.before - each.after);
     }
     return x;
   }
@@ -16799,6 +17143,8 @@ struct repeat_vector : layer<repeat_vector> {
   constexpr auto call(auto& ops, auto x) const {
     if (n < 1)
       ops.error(1012, "repeats its input ", n, " times; it must do so at least once");
+    else if (!detail::are_counts(n))
+      ops.error(1012, "repeats its input ", n, " times; it may do so ", detail::count_limit(n));
     else if (x.rank() != 2)
       ops.error(1041, "expects an input of shape (features,), but got ", detail::sample_shape(x));
     else
@@ -16826,7 +17172,7 @@ struct reshape : layer<reshape> {
   using arguments = argument_list<&reshape::target>;
 
   template <std::integral... Dimensions>
-    requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
+    requires(sizeof...(Dimensions) >= 1)
   constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
   constexpr explicit reshape(shape const& target_) : target(target_) {}
 
@@ -16844,18 +17190,19 @@ struct reshape : layer<reshape> {
   constexpr auto call(auto& ops, auto x) const {
     shape const in = detail::sample_shape(x);
     auto result = target;
-    int known = 1, unknown = -1;
+    long long known = 1;
+    int unknown = -1;
     bool valid = true;
     for (int i = 0; i < target.rank(); ++i) {
       if (target[i] == -1 && unknown < 0)
         unknown = i;
       else if (target[i] < 1)
         valid = false;
-      else
+      else if (known <= shape::most_elements)
         known *= target[i];
     }
     if (valid && unknown >= 0 && in.size() % known == 0) {
-      result[unknown] = in.size() / known;
+      result[unknown] = static_cast<int>(in.size() / known);
       known = in.size();
     }
     if (valid && known == in.size()) return ops.reshape(x, operations::extents::of_batch(x.length(0), result));
@@ -17211,12 +17558,12 @@ struct bidirectional_options {
 /// `recurrent` has `return_state`, its states forward and then backward as well. Called on x and all these states, it
 /// begins with them. Weights: those of both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of
 /// both. Errors: those of `recurrent`; E1125 if a backward_layer does not differ from it in `go_backwards`, or differs
-/// in `return_sequences`, `return_state` or `stateful`. Definition: Keras API, layers/recurrent_layers/bidirectional.
+/// in `return_sequences`, `return_state`, `stateful`, the number of states, `dtype`, `on_host` or `trainable`.
+/// Definition: Keras API, layers/recurrent_layers/bidirectional.
 template <class Recurrent, class Backward = Recurrent>
   requires requires(Recurrent const& each, Backward const& other) {
     each.options.go_backwards;
     other.options.go_backwards;
-    requires Recurrent::state_count == Backward::state_count;
   }
 struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>, bidirectional<Recurrent, Backward>,
                                        2 * Recurrent::state_count> {
@@ -17240,7 +17587,7 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
                           bidirectional_options const& options_ = {})
       : recurrent(recurrent_), backward(backward_), has_backward_layer(true), options(options_) {
     this->layer_name = options.name;
-    this->trainable = options.trainable;
+    this->trainable = options.trainable && recurrent.trainable;
     this->is_on_host = recurrent.is_on_host;
     this->layer_dtype = options.dtype == dtype::of_policy ? recurrent.layer_dtype : options.dtype;
   }
@@ -17267,8 +17614,9 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
       if (turned && one.options.return_sequences) done.output = ops.flip(done.output, 1);
       return done;
     };
-    check_directions(ops);
-    auto const to_the_end = one_way(recurrent, "forward_", false), to_the_front = one_way(backward, "backward_", true);
+    if (!check_directions(ops)) return {x};
+    auto const to_the_end = one_way(recurrent, "forward_", false);
+    auto const to_the_front = one_way(backward, "backward_", true);
     auto forward = to_the_end.output, behind = to_the_front.output;
     detail::recurrent_result<2 * Recurrent::state_count> result{x};
     if (ops.list().problem.failed()) return result;
@@ -17309,14 +17657,24 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
     result.options.go_backwards = !forward.options.go_backwards;
     return result;
   }
-  constexpr void check_directions(operations::tracer& ops) const {
+  constexpr bool check_directions(operations::tracer& ops) const {
     auto const& one = recurrent.options;
     auto const& other = backward.options;
-    if (one.go_backwards == other.go_backwards)
+    if (Recurrent::state_count != Backward::state_count)
+      ops.error(1125, "has two layers of ", static_cast<int>(Recurrent::state_count), " and ",
+                static_cast<int>(Backward::state_count), " states; the backward_layer must have as many as the other");
+    else if (one.go_backwards == other.go_backwards)
       ops.error(1125, "has two layers that run in one direction; go_backwards of the backward_layer must be the other");
     else if (one.return_sequences != other.return_sequences || one.return_state != other.return_state ||
              one.stateful != other.stateful)
       ops.error(1125, "has a backward_layer whose return_sequences, return_state or stateful is not that of the other");
+    else if (recurrent.layer_dtype != backward.layer_dtype || recurrent.is_on_host != backward.is_on_host ||
+             recurrent.trainable != backward.trainable)
+      ops.error(1125,
+                "has a backward_layer whose dtype, on_host or trainable is not that of the other: both are one step");
+    else
+      return true;
+    return false;
   }
   static constexpr void add_penalty(operations::tracer& ops, operations::tensor x, regularizer const& rule) {
     if (rule.is_own()) ops.error(1100, "has an activity_regularizer of your own inside");
@@ -17716,7 +18074,8 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   }
 
   /// See recurrent_layer.
-  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+  template <class Tracer>
+  constexpr detail::recurrent_result<1> run(Tracer& ops, operations::tensor x, operations::tensor mask,
                                             tensor_list initial) const {
     int const bias_rows = options.reset_after ? 2 : 1;
     detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options, mask);
@@ -17743,7 +18102,10 @@ struct cell_weights {
   constexpr cell_weights(operations::tracer& ops, operations::extents const& of_step, int units, int gates,
                          int bias_rows, initializer const& bias_initializer, auto const& options)
       : input_rate(options.dropout), state_rate(options.recurrent_dropout) {
-    if (units < 1) ops.error(1012, "has a cell of ", units, " units; it needs at least 1");
+    if (!are_counts(units)) {
+      ops.error(1012, "has a cell of ", units, " units; it needs ", count_limit(units));
+      units = 1;
+    }
     auto const is_rate = [](float rate) { return rate >= 0.0F && rate < 1.0F; };
     if (!is_rate(input_rate) || !is_rate(state_rate))
       ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
@@ -17925,7 +18287,8 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   }
 
   /// See recurrent_layer.
-  constexpr detail::recurrent_result<2> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+  template <class Tracer>
+  constexpr detail::recurrent_result<2> run(Tracer& ops, operations::tensor x, operations::tensor mask,
                                             tensor_list initial) const {
     initializer bias = options.bias_initializer;
     bias.unit_forget_bias = options.unit_forget_bias;
@@ -18071,6 +18434,7 @@ struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell
     } else {
       int const batch = x.length(0);
       auto const step = cell.build(ops, operations::extents(batch, x.length(2)));
+      if (ops.list().problem.failed()) return result;
       detail::first_states<Cell::states> const first(ops, initial, options.stateful, [&](std::size_t i) {
         return operations::extents{batch, cell.state_size(static_cast<int>(i))};
       });
@@ -18180,7 +18544,8 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   }
 
   /// See recurrent_layer.
-  constexpr detail::recurrent_result<1> run(operations::tracer& ops, operations::tensor x, operations::tensor mask,
+  template <class Tracer>
+  constexpr detail::recurrent_result<1> run(Tracer& ops, operations::tensor x, operations::tensor mask,
                                             tensor_list initial) const {
     detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options, mask);
     if (!loop.is_valid) return {x};
@@ -18339,7 +18704,7 @@ struct time_distributed : layer<time_distributed<Each>> {
 
   constexpr explicit time_distributed(Each const& each_, time_distributed_options const& options = {}) : each(each_) {
     this->layer_name = options.name;
-    this->trainable = options.trainable && each.trainable;
+    this->trainable = each.trainable = options.trainable && each.trainable;
     this->is_on_host = each.is_on_host;
     this->layer_dtype = options.dtype == dtype::of_policy ? each.layer_dtype : options.dtype;
   }
@@ -21884,6 +22249,14 @@ class timetable {
                       bool overlaps_io = false)
       : timetable(schedule, stages.size(), micro_batches, trains, batch_serialization, recomputation, overlaps_io,
                   [&](std::size_t stage) { return stages[stage]; }) {}
+  /// The same. Where the constructor is asked, GCC first looks for a std::span<int const> in the stages: 20 ms.
+  template <class Stages>
+  [[nodiscard]] static constexpr timetable of_stages(stagecraft::schedule schedule, Stages const& stages,
+                                                     int micro_batches, bool trains) {
+    return {schedule, stages.size(), micro_batches, trains, 1, recomputation_mode::none, false, [&](std::size_t stage) {
+              return stages[stage];
+            }};
+  }
 
   [[nodiscard]] constexpr stagecraft::schedule schedule() const { return schedule_; }
   [[nodiscard]] constexpr int stages() const { return stages_; }
@@ -22350,7 +22723,7 @@ constexpr int overlap_length_of(checked_options const& checked, bool trains) {
   for (int stage = 0; stage < count; ++stage)
     stages[stage] = {checked.model.device(stage), checked.model.is_beside(stage)};
   tracing::array_view<placed_stage const> const placed(stages, static_cast<std::size_t>(count));
-  return timetable(checked.options.schedule, placed, 1, trains).overlap_length();
+  return timetable::of_stages(checked.options.schedule, placed, 1, trains).overlap_length();
 }
 
 /// E2024: a weight update takes a whole number of rounds of the schedule, or, where transfers overlap, one and two more
@@ -22864,6 +23237,7 @@ struct pass_draft {
   [[nodiscard]] constexpr pass_sizes sizes() const {
     return {steps.size(), fetches.size(), transfers.size(), additions.size(), waits.size(), scratch.size()};
   }
+  static constexpr pass_sizes usual_sizes{12, 4, 8, 8, 8, 24};
   template <pass_sizes Sizes>
   using frozen = pass_plan<pass_places<Calls, Edges, Outputs>, Sizes>;
 };
@@ -23272,7 +23646,10 @@ struct binary_accuracy {
   static constexpr std::string_view name = "binary_accuracy";
 
   constexpr auto call(auto target, auto output) const { return equal(output > threshold, target); }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
+    return stagecraft::detail::option_of_own<Metric>(*this);
+  }
 };
 
 }  // namespace stagecraft::metrics
@@ -23306,8 +23683,9 @@ struct binary_crossentropy {
 
   static constexpr std::string_view name = "binary_crossentropy";
 
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(detail::binary_crossentropy{from_logits ? 1 : 0, label_smoothing});
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
+    return stagecraft::detail::option_of_own<Metric>(detail::binary_crossentropy{from_logits ? 1 : 0, label_smoothing});
   }
 };
 
@@ -23359,8 +23737,9 @@ struct categorical_crossentropy {
 
   static constexpr std::string_view name = "categorical_crossentropy";
 
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
+    return stagecraft::detail::option_of_own<Metric>(
         detail::categorical_crossentropy{from_logits ? 1 : 0, label_smoothing});
   }
 };
@@ -23413,8 +23792,9 @@ struct sparse_categorical_crossentropy {
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
 
-  constexpr operator metric() const noexcept {
-    return stagecraft::detail::option_of_own<metric>(
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
+    return stagecraft::detail::option_of_own<Metric>(
         detail::sparse_categorical_crossentropy{from_logits ? 1 : 0, axis});
   }
 };
@@ -23945,10 +24325,15 @@ class mean {
     total_ += value * sample_weight;
     count_ += sample_weight;
   }
-  /// All of them, each with its weight, or with weight 1.
-  constexpr void update_state(std::span<float const> values, std::span<float const> sample_weight = {}) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      update_state(static_cast<double>(values[i]), sample_weight.empty() ? 1.0 : static_cast<double>(sample_weight[i]));
+  /// All of them, each with its weight, or with weight 1: what converts to a std::span<float const>, which programs
+  /// that do not call this do not instantiate.
+  template <class Values = std::span<float const>, class Weights = std::span<float const>>
+    requires(!std::is_arithmetic_v<Values> && std::is_convertible_v<Values const&, std::span<float const>> &&
+             std::is_convertible_v<Weights const&, std::span<float const>>)
+  constexpr void update_state(Values const& values, Weights const& sample_weight = {}) {
+    std::span<float const> const all = values, weights = sample_weight;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      update_state(static_cast<double>(all[i]), weights.empty() ? 1.0 : static_cast<double>(weights[i]));
   }
   constexpr void reset_state() { *this = {}; }
   /// The weighted mean of all values since the last reset; 0 if there are none.
@@ -24209,7 +24594,10 @@ struct cosine_similarity {
   constexpr auto call(auto& ops, auto target, auto output) const {
     return -losses::cosine_similarity{}.call(ops, target, output);
   }
-  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
+    return stagecraft::detail::option_of_own<Metric>(*this);
+  }
 };
 
 }  // namespace stagecraft::metrics
@@ -24374,11 +24762,12 @@ struct mean_relative_error {
 
   static constexpr std::string_view name = "mean_relative_error";
 
-  constexpr operator metric() const noexcept {
+  template <std::same_as<metric> Metric>
+  constexpr operator Metric() const noexcept {
     using stagecraft::detail::option_of_own;
     auto const factor = [](float divisor) { return divisor != 0 ? 1 / divisor : 0.0F; };
-    if (normalizer.count == 1) return option_of_own<metric>(detail::mean_relative_error{factor(normalizer.numbers[0])});
-    metric result = option_of_own<metric>(detail::mean_relative_errors{});
+    if (normalizer.count == 1) return option_of_own<Metric>(detail::mean_relative_error{factor(normalizer.numbers[0])});
+    metric result = option_of_own<Metric>(detail::mean_relative_errors{});
     result.scales_columns = true;
     for (float const divisor : normalizer) result.numbers.append(factor(divisor));
     result.numbers.count = normalizer.count;
@@ -26919,9 +27308,10 @@ inline void for_each_panel(share part, Panel const& panel) {
   auto const range = part.of(whole_tiles + tiles_of_rest);
   auto const first = static_cast<int>(range.first);
   auto const last = static_cast<int>(range.last);
-  for (int p = first / each; p < whole && p * each < last; ++p)
-    panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
-                                            last < (p + 1) * each ? last - p * each : each);
+  if constexpr (whole > 0)
+    for (int p = first / each; p < whole && p * each < last; ++p)
+      panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
+                                              last < (p + 1) * each ? last - p * each : each);
   if constexpr (rest > 0)
     if (last > whole_tiles)
       panel.template operator()<rest>(whole, first > whole_tiles ? first - whole_tiles : 0, last - whole_tiles);
@@ -26973,14 +27363,17 @@ struct no_other_work {
   void finish() {}
 };
 
-/// sum[i][j] = over all steps s, as Terms says: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes
-/// ...]. With Ahead > 0 the right factor is prefetched so many floats ahead: where a tile has one row, reading it is
-/// all the work. Calls finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0,
-/// other() is called each time so many steps have been summed, and other.finish() behind the last: work that the
-/// processor can do beside the products.
-template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int Ahead, class Arch,
-          class Terms = float_terms, class Finish, class OtherWork = no_other_work>
-inline void multiply_tile(float const* left, float const* right, int steps, Finish finish, OtherWork other = {}) {
+/// sum[i][j] = over all steps s, as Terms says: left[i * left_stride + s] * right[s * RightStep + j * lanes ...]; of a
+/// transposed left factor, left[i + s * left_stride]. With Ahead > 0 the right factor is prefetched so many floats
+/// ahead: where a tile has one row, reading it is all the work. Calls finish(i, j, sum[i][j]) for every i in [0, Rows)
+/// and j in [0, Vectors). If OtherWork::every > 0, other() is called each time so many steps have been summed, and
+/// other.finish() behind the last: work that the processor can do beside the products.
+template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms = float_terms,
+          class Stride, class Finish, class OtherWork = no_other_work>
+inline void multiply_tile(float const* left, Stride left_stride, float const* right, int steps, Finish finish,
+                          OtherWork other = {}) {
+  std::int64_t const left_row = IsLeftTransposed ? 1 : std::int64_t{left_stride};
+  std::int64_t const left_step = IsLeftTransposed ? std::int64_t{left_stride} : 1;
   constexpr int width = lanes<Arch>;
   constexpr int sums = interleaved_sums<Arch>(Rows, Vectors);
   constexpr int of_line = width < 16 ? 16 / width : 1;  // registers that a cache line fills
@@ -27004,13 +27397,13 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
       for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch>(right + part * RightStep + j * width);
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
-        batch<Arch> const element(left[i * LeftRow + part * LeftStep]);
+        batch<Arch> const element(left[i * left_row + part * left_step]);
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; ++j) sum[part][i][j] = Terms::add(element, row[j], sum[part][i][j]);
       }
     }
     s += sums;
-    left += sums * LeftStep;
+    left += sums * left_step;
     right += sums * RightStep;
   };
   constexpr int every = OtherWork::every;
@@ -27023,13 +27416,13 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
   while (s + sums <= steps) next_steps();
   other.finish();
   if constexpr (sums > 1) {
-    for (; s < steps; ++s, left += LeftStep, right += RightStep)
+    for (; s < steps; ++s, left += left_step, right += RightStep)
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; ++j)
           sum[0][i][j] =
-              Terms::add(batch<Arch>(left[i * LeftRow]), batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
+              Terms::add(batch<Arch>(left[i * left_row]), batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
 #pragma GCC unroll 8
     for (int distance = sums / 2; distance > 0; distance /= 2)
 #pragma GCC unroll 8
@@ -27045,6 +27438,32 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
   [&]<int... Index>(std::integer_sequence<int, Index...>) __attribute__((always_inline)) {
     (finish(Index / Vectors, Index % Vectors, batch<Arch>(sum[0][Index / Vectors][Index % Vectors])), ...);
   }(std::make_integer_sequence<int, Rows * Vectors>());
+}
+
+/// A stride as a constant of its type, or as a number that the compiler does not know: for that, no copy of a function
+/// is made.
+template <std::int64_t Stride>
+using known_stride = std::integral_constant<std::int64_t, Stride>;
+[[nodiscard, gnu::always_inline]] inline std::int64_t any_stride(std::int64_t stride) {
+  asm("" : "+r"(stride));
+  return stride;
+}
+
+/// A tile as a function of its own, which all products of such tiles have in common, whatever their shapes are.
+template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms, class Finish,
+          class OtherWork>
+[[gnu::noinline, gnu::flatten]] void multiply_tile_of_any(float const* left, std::int64_t left_stride,
+                                                          float const* right, int steps, Finish finish,
+                                                          OtherWork other) {
+  multiply_tile<Rows, Vectors, IsLeftTransposed, RightStep, Ahead, Arch, Terms>(left, left_stride, right, steps, finish,
+                                                                                other);
+}
+
+/// Whether a tile is such a function: one of many sums, which leave registers for its strides, and of so many steps
+/// that a call is little beside them.
+template <class Arch>
+[[nodiscard]] consteval bool is_shared_tile(int rows, int vectors, int steps) {
+  return vector_registers<Arch>() == 32 && rows * vectors >= 16 && rows * vectors * steps >= 1024;
 }
 
 }  // namespace stagecraft::kernels::detail
@@ -27159,9 +27578,10 @@ struct store_two_outputs {
 
 /// What becomes of the sums of a tile whose first element is y[first]: added to the result if `add`, given to `output`
 /// if `last`, else stored.
-template <int Stride, int Vectors, int LastLanes, class Arch, class Output>
+template <int Vectors, int LastLanes, class Arch, class Stride, class Output>
 struct tile_store {
   float* y;
+  Stride stride;
   std::int64_t first;
   int column;
   bool add;
@@ -27178,7 +27598,7 @@ struct tile_store {
   }
 
   void operator()(int i, int j, batch<Arch> const& sum) const {
-    std::int64_t const element = first + i * Stride + j * lanes<Arch>;
+    std::int64_t const element = first + i * stride + j * lanes<Arch>;
     int const at = column + j * lanes<Arch>;
     if (LastLanes == lanes<Arch> || j + 1 < Vectors)
       store<lanes<Arch>>(sum, element, at);
@@ -27197,10 +27617,17 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   constexpr int last_lanes = Columns - (vectors - 1) * lanes<Arch>;
   constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
-    multiply_tile<Height, vectors, LeftStride, 1, PanelColumns, ahead, Arch, Terms>(
-        left + std::int64_t{row} * LeftStride, right, steps,
-        tile_store<Stride, vectors, last_lanes, Arch, Output>{y, std::int64_t{row} * Stride + column, column, add, last,
-                                                              output});
+    float const* const first = left + std::int64_t{row} * LeftStride;
+    auto const store = [&](auto stride) {
+      return tile_store<vectors, last_lanes, Arch, decltype(stride), Output>{
+          y, stride, std::int64_t{row} * Stride + column, column, add, last, output};
+    };
+    if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))
+      multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms>(
+          first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), no_other_work{});
+    else
+      multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms>(first, known_stride<LeftStride>{}, right,
+                                                                              steps, store(known_stride<Stride>{}));
   });
 }
 
@@ -27581,6 +28008,34 @@ struct deferred_tile {
   }
 };
 
+/// Where the sums of a tile belong: its first one is the gradient's number `first`.
+template <int Vectors, int PanelColumns, int LastLanes, bool Accumulate, class Arch>
+struct gradient_tile {
+  static constexpr int vectors = Vectors, width = lanes<Arch>;
+
+  float const* gradient;
+  int first;
+
+  [[nodiscard]] constexpr int offset(int i, int j) const { return first + i * PanelColumns + j * width; }
+  [[nodiscard]] batch<Arch> complete(batch<Arch> sum, [[maybe_unused]] int i, int j) const {
+    if (LastLanes < width && j == Vectors - 1) sum = keep_lanes<LastLanes, Arch>(sum);
+    if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(gradient + offset(i, j));
+    return sum;
+  }
+};
+
+/// Keeps them for a deferred_tile.
+template <class Tile>
+struct kept_tile {
+  Tile tile;
+  float* sums;
+
+  template <class Batch>
+  void operator()(int i, int j, Batch const& sum) const {
+    tile.complete(sum, i, j).store_aligned(sums + (i * Tile::vectors + j) * Tile::width);
+  }
+};
+
 /// Whether a gradient with so many columns is summed with its rows in the lanes: a register would be empty to a
 /// quarter.
 template <class Arch>
@@ -27597,9 +28052,9 @@ inline void narrow_weight_gradient(float const* x, float const* dy, [[maybe_unus
   alignas(64) float transposed[width * tile_vectors * width];
   for (int i = N * tile_vectors * width; i < width * tile_vectors * width; ++i) transposed[i] = 0.0F;
   auto const tile = [&]<int Vectors>(int k) {
-    multiply_tile<N, Vectors, 1, N, K, 0, Arch, Terms>(dy, x + k, M, [&](int i, int j, batch<Arch> const& sum) {
-      sum.store_aligned(transposed + (i * tile_vectors + j) * width);
-    });
+    multiply_tile<N, Vectors, true, K, 0, Arch, Terms>(
+        dy, known_stride<N>{}, x + k, M,
+        [&](int i, int j, batch<Arch> const& sum) { sum.store_aligned(transposed + (i * tile_vectors + j) * width); });
     for (int j = 0; j < Vectors; ++j) {
       alignas(64) float rows[width * width];
       transpose_block<Arch>(transposed + j * width, tile_vectors * width, width, rows, width);
@@ -27659,31 +28114,29 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
       }
       right = copy;
     }
-    auto const complete = [=](batch<Arch> sum, int j, [[maybe_unused]] int offset) {
-      if (!copies && j == vectors - 1) sum = detail::keep_lanes<last_lanes, Arch>(sum);
-      if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
-      return sum;
-    };
+    detail::gradient_tile<vectors, panel, copies ? width : last_lanes, Accumulate, Arch> sums_of{dw, 0};
+    constexpr int step = copies ? panel : N;
     if constexpr (!detail::defers_finish<Finish, Arch>) {
       detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
-        int const base = p * layout::panel_stride + k * panel;
-        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch, Terms>(
-            x + k, right, M, [=](int i, int j, batch<Arch> const& sum) {
-              int const offset = base + i * panel + j * width;
-              finish(complete(sum, j, offset), offset);
-            });
+        auto own = sums_of;
+        own.first = p * layout::panel_stride + k * panel;
+        detail::multiply_tile<Height, vectors, true, step, 0, Arch, Terms>(
+            x + k, detail::known_stride<K>{}, right, M,
+            [=](int i, int j, batch<Arch> const& sum) { finish(own.complete(sum, i, j), own.offset(i, j)); });
       });
     } else {
       alignas(64) float sums[cut.height * vectors * width];
       detail::deferred_tile<cut.height, vectors, panel, M, Arch, Finish> deferred{finish, sums};
       detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
         int const base = p * layout::panel_stride + k * panel;
-        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch, Terms>(
-            x + k, right, M,
-            [=, &sums](int i, int j, batch<Arch> const& sum) {
-              complete(sum, j, base + i * panel + j * width).store_aligned(sums + (i * vectors + j) * width);
-            },
-            deferred);
+        sums_of.first = base;
+        detail::kept_tile const kept{sums_of, sums};
+        if constexpr (detail::is_shared_tile<Arch>(Height, vectors, M))
+          detail::multiply_tile_of_any<Height, vectors, true, step, 0, Arch, Terms>(x + k, detail::any_stride(K), right,
+                                                                                    M, kept, deferred);
+        else
+          detail::multiply_tile<Height, vectors, true, step, 0, Arch, Terms>(x + k, detail::known_stride<K>{}, right, M,
+                                                                             kept, deferred);
         deferred.offset = base;
         deferred.end = sums + Height * vectors * width;
       });
@@ -28145,6 +28598,14 @@ inline void turn_pairs_of_runs(float const* rows, float* columns, share part) {
   }
 }
 
+/// The same of Groups such matrices, one behind the other.
+template <int K, int N, int Run, int Groups, class Arch>
+inline void pack_pairs_of_groups(float const* w, float* pairs, share part) {
+  for (int group = 0; group < Groups; ++group)
+    pack_pairs_of_runs<K, N, Run, Arch>(w + group * packed_matrix<K, N, Arch>::size,
+                                        pairs + group * packed_matrix<K / Run * pairs_of(Run), N, Arch>::size, part);
+}
+
 }  // namespace detail
 
 /// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<pairs_of(K), N, Arch> of pairs of rows. Items of
@@ -28263,6 +28724,18 @@ inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
   }
 }
 
+/// Rows of floats as `matmul_of_pairs` wants them: of bfloat16, each of an odd number of Columns with a zero behind it.
+/// Items of `part`: rows, or 32 numbers.
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void narrow_rows(float const* x, std::uint16_t* to, share part = {}) {
+  if constexpr (Columns % 2 != 0) {
+    pad_rows<Rows, Columns, Arch>(x, to, part);
+  } else {
+    auto const [first, last] = part.of(std::int64_t{Rows} * Columns, 32);
+    narrow<dtype::bfloat16, Arch>(x + first, to + first, last - first);
+  }
+}
+
 /// y = epilogue(x * w) in floats. x: M x K numbers of bfloat16, row by row, each followed by a zero if K is odd; w:
 /// `pack_row_pairs` of K x N. A single row would leave 15 of a tile's 16 rows empty, and reading w is all its work.
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
@@ -28342,7 +28815,7 @@ struct bfloat16_kernel {
   }
   /// Channels of a convolution's group; of a transposed one, the filters.
   [[nodiscard]] static constexpr int channels_of(parameter const& info) { return info.shape[info.shape.rank() - 2]; }
-  /// A trained kernel all of whose factors are stored in bfloat16: the same in training and without. A single channel
+  /// A kernel all of whose factors are stored in bfloat16: the same in training and without. A single channel
   /// of a convolution's input would make as many pairs as floats.
   static constexpr bool multiplies_pairs = [] {
     if constexpr (Plan::stored != dtype::bfloat16 || !kernels::multiplies_bfloat16_pairs<architecture>) {
@@ -28353,7 +28826,7 @@ struct bfloat16_kernel {
       return false;
     } else {
       constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
-      if constexpr (!info.trainable ||
+      if constexpr (!info.is_cast() ||
                     some_call([](int call) { return Plan::program.calls[input_of(call)].stored != dtype::bfloat16; }))
         return false;
       else if constexpr (is_convolution)
@@ -28367,10 +28840,7 @@ struct bfloat16_kernel {
   static void pack(float const* from, float* to) {
     constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
     constexpr int rows = info.rows(), columns = info.columns() / info.groups, run = is_dense ? rows : channels_of(info);
-    for (int group = 0; group < info.groups; ++group)
-      kernels::detail::pack_pairs_of_runs<rows, columns, run, architecture>(
-          from + group * kernels::packed_matrix<rows, columns, architecture>::size,
-          to + group * kernels::packed_matrix<rows / run * kernels::pairs_of(run), columns, architecture>::size, {});
+    kernels::detail::pack_pairs_of_groups<rows, columns, run, info.groups, architecture>(from, to, {});
   }
 };
 
@@ -28424,7 +28894,7 @@ class rounded_weights {
   template <std::size_t Parameter>
   static void copy(float const* from, float* to) {
     constexpr auto floats = Plan::weights.size[Parameter];
-    if constexpr (!parameters[Parameter].trainable ||
+    if constexpr (!parameters[Parameter].is_cast() ||
                   detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) != dtype::of_policy)
       std::copy_n(from, floats, to);
     else if constexpr (constexpr int layer = detail::bfloat16_layer_of_weight<Plan, Parameter>; layer >= 0)
@@ -28435,7 +28905,7 @@ class rounded_weights {
   /// All weights, which a program or a file has brought.
   static void given(float* weights) {
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
-      if (!parameters[i].is_state()) round(types[i], weights + Plan::weights.offset[i], Plan::weights.size[i]);
+      if (parameters[i].is_cast()) round(types[i], weights + Plan::weights.offset[i], Plan::weights.size[i]);
   }
   /// Elements of a weight, and the optimizer's numbers of them, after an update.
   template <std::size_t Parameter>
@@ -31521,17 +31991,10 @@ class list_rows : protected list_values<Arch> {
 
 }  // namespace stagecraft::cpu
 
-// ---- stagecraft/kernels/product/product.hpp
-// Products of row-major matrices whose sizes are known at run time only.
+// ---- stagecraft/kernels/product/product_tile.hpp
+// A tile of a product in registers: its rows and registers are known, its panel's columns and depth at run time only.
 
 namespace stagecraft::kernels {
-
-/// Sizes of a product, and how its operands lie: y (rows x columns) = a (rows x inner) b (inner x columns).
-struct product_shape {
-  int rows = 0, inner = 0, columns = 0;
-  bool transpose_a = false;  ///< a lies as inner x rows
-  bool transpose_b = false;  ///< b lies as columns x inner
-};
 
 /// Rows of floats: where the first begins, if there are any, and how far behind it the next.
 struct product_rows_at {
@@ -31553,13 +32016,6 @@ struct product_finish {
 
 namespace detail {
 
-/// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
-inline constexpr int product_depth = 256;
-/// Rows of a that stay near the processor with as many terms: a multiple of those of a tile.
-inline constexpr int product_rows_at_once = 96;
-/// With fewer rows b is read where it lies.
-inline constexpr int product_rows_worth_packing = 16;
-
 /// A panel of b: `depth` rows of so many registers, the last of which may have fewer valid columns.
 struct product_panel {
   float const* begin = nullptr;
@@ -31579,6 +32035,11 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   constexpr int width = lanes<Arch>, line = 16;
   constexpr int before = (Vectors - 1) * width;  // columns of whole registers
   int const rest = b.columns - before < width ? b.columns - before : width;
+  // Asked once, not for each row. With AVX-512 a mask costs nothing.
+  bool const is_full = !has_avx512<Arch> && rest == width;
+  auto const load_last = [&](float const* row) __attribute__((always_inline)) {
+    return is_full ? value::load_unaligned(row + before) : load_first<Arch>(row + before, rest);
+  };
   value sums[Rows][Vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
@@ -31589,7 +32050,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 4
       for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = value::load_unaligned(y + r * y_stride + v * width);
-      sums[r][Vectors - 1] = load_first<Arch>(y + r * y_stride + before, rest);
+      sums[r][Vectors - 1] = load_last(y + r * y_stride);
     }
   }
   // Rows lie far apart. Those of the next tile are called near, and what is added and stored at the end, some at a
@@ -31627,7 +32088,10 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
       float* const row = to.begin + r * to.stride;
 #pragma GCC unroll 4
       for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(row + v * width);
-      store_first<Arch>(sums[r][Vectors - 1], row + before, rest);
+      if (is_full)
+        sums[r][Vectors - 1].store_unaligned(row + before);
+      else
+        store_first<Arch>(sums[r][Vectors - 1], row + before, rest);
     }
   };
   if (finish.added.begin != nullptr) {
@@ -31636,12 +32100,35 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
       float const* const row = finish.added.begin + r * finish.added.stride;
 #pragma GCC unroll 4
       for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = sums[r][v] + value::load_unaligned(row + v * width);
-      sums[r][Vectors - 1] = sums[r][Vectors - 1] + load_first<Arch>(row + before, rest);
+      sums[r][Vectors - 1] = sums[r][Vectors - 1] + load_last(row);
     }
   }
   store({y, y_stride});
   if (finish.copied.begin != nullptr) store(finish.copied);
 }
+
+}  // namespace detail
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/product/product.hpp
+// Products of row-major matrices whose sizes are known at run time only.
+
+namespace stagecraft::kernels {
+
+/// Sizes of a product, and how its operands lie: y (rows x columns) = a (rows x inner) b (inner x columns).
+struct product_shape {
+  int rows = 0, inner = 0, columns = 0;
+  bool transpose_a = false;  ///< a lies as inner x rows
+  bool transpose_b = false;  ///< b lies as columns x inner
+};
+
+namespace detail {
+
+/// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
+inline constexpr int product_depth = 256;
+/// Rows of a that stay near the processor with as many terms: a multiple of those of a tile.
+inline constexpr int product_rows_at_once = 96;
 
 /// Rows of a that a tile two registers wide takes at most: as many as leave some for what is read.
 template <class Arch>
@@ -31763,6 +32250,16 @@ template <class Arch, class Terms = float_terms>
   return shape.transpose_a && shape.rows > most;
 }
 
+/// Whether b is packed: if many rows of y read it, or if it comes from far away; with narrow registers, which read few
+/// floats of a row at a time, also if all rows begin in the same sets of the first-level cache.
+template <class Arch>
+[[nodiscard]] constexpr bool packs_right(product_shape const& shape) {
+  constexpr std::int64_t most_near = 1 << 18;  // floats of a second-level cache
+  bool const is_near = std::int64_t{shape.inner} * shape.columns <= most_near;
+  bool const is_spread = has_avx512<Arch> || shape.columns % 512 != 0;
+  return shape.transpose_b || shape.rows > (!is_near ? 15 : is_spread ? 128 : 16);
+}
+
 /// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`. With 32 registers tiles
 /// of six rows and four registers read least; narrower panels take the rest.
 template <class Arch, class Terms = float_terms>
@@ -31856,7 +32353,7 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}, product_finish const& finish = {}) {
-  bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
+  bool const packs = detail::packs_right<Arch>(shape);
   // A panel is packed just before its first rows, and forgotten where they are all.
   bool const keeps = shape.rows > detail::product_rows_at_once;
   float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats<Arch>(shape));
@@ -33307,6 +33804,7 @@ struct frozen_plan;
 
 /// Exists in constant evaluation; `frozen_plan` is what is kept of it.
 struct traced_plan {
+  static constexpr plan_sizes usual_sizes{320, 512, 128, 192, 8, 8, 8, 8, 8, 16};
   template <plan_sizes Sizes>
   using frozen = frozen_plan<Sizes>;
 
@@ -33400,8 +33898,16 @@ struct frozen_plan {
   std::int64_t kept_floats, forward_workspace, backward_workspace, forward_sample_floats, backward_sample_floats;
 
   constexpr explicit frozen_plan(traced_plan const& from)
-      : nodes(stagecraft::detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
-        operands(stagecraft::detail::array_of<Sizes.operands>(from.traced.list.operands)),
+      : frozen_plan(from, from.traced.list, from.traced.gradients,
+                    from.traced.outputs.empty() ? 0 : from.traced.outputs[0]) {}
+  template <plan_sizes Longer>
+  constexpr explicit frozen_plan(frozen_plan<Longer> const& from)
+      : frozen_plan(from, from, from.gradients, from.output) {}
+
+ private:
+  constexpr frozen_plan(auto const& from, auto const& list, auto const& gradients_of, int output_)
+      : nodes(stagecraft::detail::array_of<Sizes.nodes>(list.nodes)),
+        operands(stagecraft::detail::array_of<Sizes.operands>(list.operands)),
         forward(stagecraft::detail::array_of<Sizes.forward>(from.forward)),
         backward(stagecraft::detail::array_of<Sizes.backward>(from.backward)),
         forward_places(stagecraft::detail::array_of<Sizes.nodes>(from.forward_places)),
@@ -33411,8 +33917,8 @@ struct frozen_plan {
         forward_joins(stagecraft::detail::array_of<Sizes.forward_joins>(from.forward_joins)),
         backward_joins(stagecraft::detail::array_of<Sizes.backward_joins>(from.backward_joins)),
         updates(stagecraft::detail::array_of<Sizes.updates>(from.updates)),
-        gradients(stagecraft::detail::array_of<Sizes.gradients>(from.traced.gradients)),
-        output(from.traced.outputs[0]),
+        gradients(stagecraft::detail::array_of<Sizes.gradients>(gradients_of)),
+        output(output_),
         kept_floats(from.kept_floats),
         forward_workspace(from.forward_workspace),
         backward_workspace(from.backward_workspace),
@@ -34273,18 +34779,21 @@ template <int Columns, class Arch>
   constexpr int last = Columns - before;
   using value = batch<Arch>;
   value const largest(shift);
-  // 1 behind the end so far, which is as quick to compute as what stands before.
-  value one[1] = {load_lanes_or<last, Arch>(x + before, shift) - largest};
+  // Behind the end, a table gives e^-inf = 0 as quickly as all else. Without one, only what is near 0 is quick.
+  constexpr bool has_zeros = has_avx512<Arch>;
+  constexpr float lowest = -std::numeric_limits<float>::infinity();
+  auto const within = [](value const& all) { return has_zeros ? all : keep_first(all, last); };
+  value one[1] = {load_lanes_or<last, Arch>(x + before, has_zeros ? lowest : shift) - largest};
   if constexpr (before > paired) {
     value two[2] = {value::load_unaligned(x + paired) - largest, one[0]};
     exp_each(two);
     two[0].store_aligned(to + paired);
-    one[0] = keep_first(two[1], last);
+    one[0] = within(two[1]);
     one[0].store_aligned(to + before);
     one[0] = one[0] + two[0];
   } else {
     exp_each(one);
-    one[0] = keep_first(one[0], last);
+    one[0] = within(one[0]);
     one[0].store_aligned(to + before);
   }
   for (int i = 0; i < paired; i += 2 * width) {
@@ -36152,7 +36661,7 @@ struct ipu_types {
   /// Whether a pass's copy of a weight is of the policy's type.
   template <std::size_t Parameter>
   static constexpr bool rounds_copies =
-      Plan::training.dtype_policy.compute_dtype == dtype::float16 && Plan::graph.parameters[Parameter].trainable &&
+      Plan::training.dtype_policy.compute_dtype == dtype::float16 && Plan::graph.parameters[Parameter].is_cast() &&
       detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) == dtype::of_policy;
 
   /// Whether what a call's backward step gives an input is rounded. A sum with other gradients is of their type.
@@ -45954,51 +46463,76 @@ inline constexpr bool is_appended = [] {
   return are_few(plan.forward) && are_few(plan.backward);
 }();
 
-/// How long the arrays of a frozen program are; without any if it has operations that tiles do not know.
+/// How long the arrays of a frozen program are.
 struct program_sizes {
   std::size_t tensors = 0, operations = 0, loops = 0, shapes = 0;
+};
+
+template <program_sizes Sizes>
+struct frozen_program {
+  std::array<program_tensor, Sizes.tensors> tensors;
+  std::array<tile_operation, Sizes.operations> operations;
+  std::array<tile_loop, Sizes.loops> loops;
+  std::array<convolution_shape, Sizes.shapes> shapes;
+  std::array<char, Sizes.shapes> is_matmul;
+  std::array<std::int64_t, Sizes.operations> copies{};  ///< when it is laid out
+  bool failed;
+
+  constexpr explicit frozen_program(auto const& from)
+      : tensors(array_of<Sizes.tensors>(from.tensors)),
+        operations(array_of<Sizes.operations>(from.operations)),
+        loops(array_of<Sizes.loops>(from.loops)),
+        shapes(array_of<Sizes.shapes>(from.shapes)),
+        is_matmul(array_of<Sizes.shapes>(from.is_matmul)),
+        failed(from.failed) {}
+};
+
+/// What the operations of a call's step become on tiles: nothing, if some are not known there.
+struct program_draft {
+  static constexpr program_sizes usual_sizes{128, 128, 8, 16};
+  template <program_sizes Sizes>
+  using frozen = frozen_program<Sizes>;
+
+  growing_array<program_tensor> tensors;
+  growing_array<tile_operation> operations;
+  growing_array<tile_loop> loops;
+  growing_array<convolution_shape> shapes;
+  growing_array<char> is_matmul;
   bool failed = false;
+
+  [[nodiscard]] constexpr program_sizes sizes() const {
+    return {tensors.size(), operations.size(), loops.size(), shapes.size()};
+  }
 };
 
 template <class Call, bool Backward>
-inline constexpr program_sizes sizes_of_program = [] {
-  auto const steps = lower_traced_step<Call, Backward>();
-  auto const& program = steps.program;
-  int saved = 0, given = 0;
-  for (auto const& each : program.tensors) {
-    saved += each.given >= 0 && each.tensor.role == tensor_role::saved ? 1 : 0;
-    given += each.given >= 0 ? 1 : 0;
+struct make_program {
+  constexpr program_draft operator()() const {
+    auto steps = lower_traced_step<Call, Backward>();
+    auto& program = steps.program;
+    int saved = 0, given = 0;
+    for (auto const& each : program.tensors) {
+      saved += each.given >= 0 && each.tensor.role == tensor_role::saved ? 1 : 0;
+      given += each.given >= 0 ? 1 : 0;
+    }
+    // Some room for what the step around it needs.
+    bool const has_too_many = saved > lowered_step::most_saved ||
+                              given + 2 * Call::parameter_count + 2 * Call::input_count > lowered_step::most_tensors;
+    program_draft result;
+    result.failed = program.failed || has_too_many;
+    if (result.failed) return result;
+    result.tensors = std::move(program.tensors);
+    result.operations = std::move(program.operations);
+    result.loops = std::move(program.loops);
+    result.shapes = std::move(program.shapes);
+    result.is_matmul = std::move(program.is_matmul);
+    return result;
   }
-  // Some room for what the step around it needs.
-  bool const has_too_many = saved > lowered_step::most_saved ||
-                            given + 2 * Call::parameter_count + 2 * Call::input_count > lowered_step::most_tensors;
-  return program.failed || has_too_many ? program_sizes{.failed = true}
-                                        : program_sizes{program.tensors.size(), program.operations.size(),
-                                                        program.loops.size(), program.shapes.size()};
-}();
-
-template <class Call, bool Backward>
-struct frozen_program {
-  static constexpr program_sizes const& sizes = sizes_of_program<Call, Backward>;
-
-  std::array<program_tensor, sizes.tensors> tensors;
-  std::array<tile_operation, sizes.operations> operations;
-  std::array<tile_loop, sizes.loops> loops;
-  std::array<convolution_shape, sizes.shapes> shapes;
-  std::array<char, sizes.shapes> is_matmul;
-  std::array<std::int64_t, sizes.operations> copies{};  ///< when it is laid out
-
-  constexpr explicit frozen_program(traced_steps<> const& from)
-      : tensors(array_of<sizes.tensors>(from.program.tensors)),
-        operations(array_of<sizes.operations>(from.program.operations)),
-        loops(array_of<sizes.loops>(from.program.loops)),
-        shapes(array_of<sizes.shapes>(from.program.shapes)),
-        is_matmul(array_of<sizes.shapes>(from.program.is_matmul)) {}
 };
 
 /// The program before its weights lie as products want them.
 template <class Call, bool Backward>
-inline constexpr frozen_program<Call, Backward> program_constant{lower_traced_step<Call, Backward>()};
+inline constexpr auto const& program_constant = frozen<make_program<Call, Backward>>;
 
 template <class Call, bool Backward, std::size_t Index>
 constexpr convolution_plan const& plan_of_product() {
@@ -46011,7 +46545,7 @@ constexpr convolution_plan const& plan_of_product() {
 template <class Call, bool Backward>
 inline constexpr auto plans_of_program = []<std::size_t... Index>(std::index_sequence<Index...>) {
   return std::array<convolution_plan, sizeof...(Index)>{plan_of_product<Call, Backward, Index>()...};
-}(std::make_index_sequence<sizes_of_program<Call, Backward>.shapes>{});
+}(std::make_index_sequence<program_constant<Call, Backward>.shapes.size()>{});
 
 /// Which operation of the forward step multiplies a weight first: by its plan the weight lies on the tiles, if nothing
 /// else reads it, and its gradient is a product. -1: it lies linearly.
@@ -46048,7 +46582,7 @@ inline constexpr auto traced_mappings = []<int... Index>(std::integer_sequence<i
 
 /// With weights, what is converted of them, and their gradients where they lie, and with temporary tensors laid out.
 template <class Call, bool Backward>
-inline constexpr frozen_program<Call, Backward> placed_program = [] {
+inline constexpr auto placed_program = [] {
   auto program = program_constant<Call, Backward>;
   for (auto& each : program.tensors)
     if (each.given >= 0 && (each.tensor.role == tensor_role::weight || each.tensor.role == tensor_role::accumulator))
@@ -46162,7 +46696,7 @@ inline constexpr program_cost cost_of_part = [] {
 template <class Call, bool Backward>
 inline constexpr tile_program_view program_of_call = [] {
   auto program = unpriced_program<Call, Backward>;
-  constexpr auto count = sizes_of_program<Call, Backward>.operations;
+  constexpr auto count = program_constant<Call, Backward>.operations.size();
   auto const sum = []<std::size_t... Part>(std::index_sequence<Part...>) {
     program_cost all;
     static_cast<void>(((all += cost_of_part<Call, Backward, Part>), ...));
@@ -46176,8 +46710,8 @@ inline constexpr tile_program_view program_of_call = [] {
 /// what is kept alike.
 template <class Call>
 inline constexpr bool has_program = [] {
-  if (sizes_of_program<Call, false>.failed) return false;
-  if constexpr (Call::trains) return !sizes_of_program<Call, true>.failed;
+  if (program_constant<Call, false>.failed) return false;
+  if constexpr (Call::trains) return !program_constant<Call, true>.failed;
   return true;
 }();
 
@@ -47505,14 +48039,18 @@ class tile_view {
  private:
   void check(std::int64_t index) const {
     auto const& now = tile_access::current();
+    if ((now.vertex != nullptr && now.tile != tile_) || index < 0 || index >= elements_) fail(index);
+  }
+  // Not in line: its texts would be part of each access's frame, which sanitizers make anew each time.
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(std::int64_t index) const {
+    auto const& now = tile_access::current();
     if (now.vertex != nullptr && now.tile != tile_)
       throw tile_access_error("E4101", "vertex '" + std::string(now.vertex) + "' on tile " + std::to_string(now.tile) +
                                            " touches the memory of tile " + std::to_string(tile_) +
                                            "; an exchange must bring it there first");
-    if (index < 0 || index >= elements_)
-      throw tile_access_error("E4102", "vertex '" + std::string(now.vertex == nullptr ? "exchange" : now.vertex) +
-                                           "' on tile " + std::to_string(tile_) + " touches element " +
-                                           std::to_string(index) + " of " + std::to_string(elements_));
+    throw tile_access_error("E4102", "vertex '" + std::string(now.vertex == nullptr ? "exchange" : now.vertex) +
+                                         "' on tile " + std::to_string(tile_) + " touches element " +
+                                         std::to_string(index) + " of " + std::to_string(elements_));
   }
   template <class T>
   [[nodiscard]] T load(std::int64_t index) const {
@@ -48342,10 +48880,8 @@ class convolution_tiles {
   /// A place in a tile's block.
   [[nodiscard]] tile_view at(int tile, std::int64_t offset, std::int64_t elements, dtype type) const {
     auto const& block = blocks_[tile];
-    if (offset < 0 || offset + elements * size_of(type) > block.size())
-      throw tile_access_error("E4102", "a convolution's copy on tile " + std::to_string(tile) + " ends at byte " +
-                                           std::to_string(offset + elements * size_of(type)) + " of " +
-                                           std::to_string(block.size()));
+    auto const end = offset + elements * size_of(type);
+    if (offset < 0 || end > block.size()) fail(tile, end);
     return {block.data() + offset, elements, type, tile};
   }
   /// Where a serial part's results are summed up or wanted. Each but the first of those that are added up comes to a
@@ -48421,6 +48957,12 @@ class convolution_tiles {
   int tiles_;
   int depth_;  ///< how many tiles have partial sums of the same outputs; they are neighbours
   std::vector<tile_view> blocks_;
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(int tile, std::int64_t end) const {
+    throw tile_access_error("E4102", "a convolution's copy on tile " + std::to_string(tile) + " ends at byte " +
+                                         std::to_string(end) + " of " + std::to_string(blocks_[tile].size()));
+  }
 };
 
 }  // namespace stagecraft::detail
@@ -50311,6 +50853,7 @@ struct frozen_transfers;
 
 /// All walks that write one tensor.
 struct transfer_list {
+  static constexpr std::size_t usual_sizes = 4;
   template <std::size_t Parts>
   using frozen = frozen_transfers<Parts>;
 
@@ -50559,7 +51102,8 @@ struct frozen_transfers {
   std::int64_t sample, unit;
   bool overlaps;
 
-  constexpr explicit frozen_transfers(transfer_list const& of)
+  /// From a transfer_list, or one of another length.
+  constexpr explicit frozen_transfers(auto const& of)
       : parts(stagecraft::detail::array_of<Parts>(of.parts)), sample(of.sample), unit(of.unit), overlaps(of.overlaps) {}
 };
 
@@ -57565,7 +58109,8 @@ inline labelled_split digits(digits_options const& options = {}) {
 
 // ---- stagecraft/datasets/detail/complaint.hpp
 // The text of a file_error, put together piece by piece: "<file>: expected ..., found ...". Kept out of line, since
-// strings added up in place cost more compile time than all that is done with the data.
+// strings added up in place cost more compile time than all that is done with the data; and not with `<<`, for which
+// GCC tries every operator of the standard library's.
 
 namespace stagecraft::datasets::detail {
 
@@ -57573,19 +58118,24 @@ class complaint {
  public:
   [[gnu::noinline]] explicit complaint(std::string_view file) : text_(file) { text_ += ": expected "; }
 
-  [[gnu::noinline]] complaint& operator<<(std::string_view piece) {
+  [[gnu::noinline]] complaint& add(std::string_view piece) {
     text_ += piece;
     return *this;
   }
 
-  [[gnu::noinline]] complaint& operator<<(std::size_t number) {
+  [[gnu::noinline]] complaint& add(std::size_t number) {
     char digits[20];
     std::size_t first = sizeof digits;
     do {
       digits[--first] = static_cast<char>('0' + number % 10);
       number /= 10;
     } while (number > 0);
-    return *this << std::string_view(digits + first, sizeof digits - first);
+    return add(std::string_view(digits + first, sizeof digits - first));
+  }
+  /// What says itself what it is.
+  template <class Described>
+  auto add(Described const& described) -> decltype(described.describe_to(*this)) {
+    return described.describe_to(*this);
   }
 
   [[noreturn, gnu::noinline]] void raise(std::string_view code) const { throw file_error(code, text_); }
@@ -57646,10 +58196,10 @@ struct idx_header {
   std::size_t data_bytes = 0;
 
   /// As in "uint8 of shape (10000, 28, 28)".
-  friend detail::complaint& operator<<(detail::complaint& text, idx_header const& header) {
-    text << name_of(header.type) << " of shape (";
-    for (std::size_t i = 0; i < header.shape.size(); ++i) text << (i > 0 ? ", " : "") << header.shape[i];
-    return text << ")";
+  detail::complaint& describe_to(detail::complaint& text) const {
+    text.add(name_of(type)).add(" of shape (");
+    for (std::size_t i = 0; i < shape.size(); ++i) text.add(i > 0 ? ", " : "").add(shape[i]);
+    return text.add(")");
   }
 };
 
@@ -57667,30 +58217,30 @@ inline constexpr std::size_t idx_max_header_bytes = 4 + 4 * idx_max_dimensions;
 /// `name` is what errors call the file. Throws file_error: E5002 if this is no IDX, E5003 if it ends too early.
 inline idx_header parse_idx_header(tracing::array_view<unsigned char const> bytes, std::string const& name) {
   detail::complaint text(name);
-  if (bytes.empty()) (text << "an IDX file, found an empty file").raise("E5003");
+  if (bytes.empty()) text.add("an IDX file, found an empty file").raise("E5003");
   for (std::size_t i = 0; i < bytes.size() && i < 2; ++i) {
     if (bytes[i] == 0) continue;
-    text << "an IDX file, which begins with two zero bytes, found byte " << bytes[i] << " at position " << i;
+    text.add("an IDX file, which begins with two zero bytes, found byte ").add(bytes[i]).add(" at position ").add(i);
     text.raise("E5002");
   }
   if (bytes.size() < 4) {
-    text << "the 4 bytes with which an IDX file begins, found a file of " << bytes.size() << " bytes";
+    text.add("the 4 bytes with which an IDX file begins, found a file of ").add(bytes.size()).add(" bytes");
     text.raise("E5003");
   }
   idx_header header;
   header.type = static_cast<idx_type>(bytes[2]);
   std::size_t const dimensions = bytes[3];
   if (size_of(header.type) == 0) {
-    text << "an IDX file, whose third byte is its element type (8, 9, 11, 12, 13 or 14), found " << bytes[2];
+    text.add("an IDX file, whose third byte is its element type (8, 9, 11, 12, 13 or 14), found ").add(bytes[2]);
     text.raise("E5002");
   }
   if (dimensions == 0 || dimensions > idx_max_dimensions) {
-    text << "an IDX file of 1 to " << idx_max_dimensions << " dimensions, found " << dimensions;
+    text.add("an IDX file of 1 to ").add(idx_max_dimensions).add(" dimensions, found ").add(dimensions);
     text.raise("E5002");
   }
   header.header_bytes = 4 + 4 * dimensions;
   if (bytes.size() < header.header_bytes) {
-    text << "an IDX header of " << header.header_bytes << " bytes, found a file of " << bytes.size();
+    text.add("an IDX header of ").add(header.header_bytes).add(" bytes, found a file of ").add(bytes.size());
     text.raise("E5003");
   }
   constexpr std::uint64_t limit = std::uint64_t{1} << 48;  // no file is as large as that
@@ -57709,7 +58259,7 @@ inline idx_header parse_idx_header(tracing::array_view<unsigned char const> byte
   for (std::size_t const extent : header.shape) is_empty = is_empty || extent == 0;
   if (is_empty) size = 0;
   if ((too_large && !is_empty) || size > static_cast<std::size_t>(-1) / 2) {
-    text << "an IDX file, found a header that promises " << header << ", more than any file can hold";
+    text.add("an IDX file, found a header that promises ").add(header).add(", more than any file can hold");
     text.raise("E5002");
   }
   header.data_bytes = static_cast<std::size_t>(size);
@@ -57721,8 +58271,13 @@ inline void check_data_bytes(idx_header const& header, std::size_t found, std::s
   if (found == header.data_bytes) return;
   bool const is_short = found < header.data_bytes;
   detail::complaint text(name);
-  text << header.data_bytes << " bytes of data (" << header << "), found " << (is_short ? "" : "at least ") << found
-       << (is_short ? ": the file is truncated" : ": more than the header says");
+  text.add(header.data_bytes)
+      .add(" bytes of data (")
+      .add(header)
+      .add("), found ")
+      .add(is_short ? "" : "at least ")
+      .add(found)
+      .add(is_short ? ": the file is truncated" : ": more than the header says");
   text.raise(is_short ? "E5003" : "E5004");
 }
 
@@ -57755,7 +58310,7 @@ inline constinit decompressor gzip_decompressor = nullptr;
 
 [[noreturn]] inline void refuse_unreadable(std::string const& path) {
   char const* const reason = std::strerror(errno);
-  (complaint(path) << "a readable file, found: " << reason).raise("E5001");
+  complaint(path).add("a readable file, found: ").add(reason).raise("E5001");
 }
 
 /// Closes the file that it holds.
@@ -57806,8 +58361,9 @@ template <class Bytes = std::vector<unsigned char>>
 Bytes gunzip_idx(tracing::array_view<unsigned char const> compressed, std::string const& name) {
   if (gzip_decompressor == nullptr) {
     complaint text(name);
-    text << "a plain IDX file, found a gzip file: include <stagecraft/datasets/gzip.hpp> in the program and link zlib "
-            "(CMake: stagecraft::zlib), or decompress the file with gunzip";
+    text.add(
+        "a plain IDX file, found a gzip file: include <stagecraft/datasets/gzip.hpp> in the program and link zlib "
+        "(CMake: stagecraft::zlib), or decompress the file with gunzip");
     text.raise("E5008");
   }
   Bytes bytes;
@@ -57847,14 +58403,14 @@ inline labelled_data make_labelled_data(idx_view const& images, std::string cons
                                         std::string const& labels_name, int classes) {
   if (images.header.type != idx_type::uint8 || images.header.shape.size() != 3) {
     complaint text(images_name);
-    text << "images, uint8 of shape (samples, rows, columns), found " << images.header;
-    if (images.header.shape.size() == 1) text << ": is this the file of the labels?";
+    text.add("images, uint8 of shape (samples, rows, columns), found ").add(images.header);
+    if (images.header.shape.size() == 1) text.add(": is this the file of the labels?");
     text.raise("E5005");
   }
   if (labels.header.type != idx_type::uint8 || labels.header.shape.size() != 1) {
     complaint text(labels_name);
-    text << "labels, uint8 of shape (samples), found " << labels.header;
-    if (labels.header.shape.size() == 3) text << ": is this the file of the images?";
+    text.add("labels, uint8 of shape (samples), found ").add(labels.header);
+    if (labels.header.shape.size() == 3) text.add(": is this the file of the images?");
     text.raise("E5005");
   }
   std::size_t const samples = labels.header.shape[0];
@@ -57862,17 +58418,26 @@ inline labelled_data make_labelled_data(idx_view const& images, std::string cons
   std::size_t const columns = images.header.shape[2];
   if (images.header.shape[0] != samples) {
     complaint text(labels_name);
-    text << "as many labels as " << images_name << " has images, " << images.header.shape[0] << ", found " << samples;
+    text.add("as many labels as ")
+        .add(images_name)
+        .add(" has images, ")
+        .add(images.header.shape[0])
+        .add(", found ")
+        .add(samples);
     text.raise("E5006");
   }
   if (images.data.empty()) {
-    (complaint(images_name) << "at least one image of at least one pixel, found " << images.header).raise("E5005");
+    complaint(images_name).add("at least one image of at least one pixel, found ").add(images.header).raise("E5005");
   }
   for (std::size_t i = 0; i < samples; ++i) {
     if (labels.data[i] < classes) continue;
     complaint text(labels_name);
-    text << "labels from 0 to " << static_cast<std::size_t>(classes > 0 ? classes - 1 : 0) << ", found "
-         << labels.data[i] << " for sample " << i;
+    text.add("labels from 0 to ")
+        .add(static_cast<std::size_t>(classes > 0 ? classes - 1 : 0))
+        .add(", found ")
+        .add(labels.data[i])
+        .add(" for sample ")
+        .add(i);
     text.raise("E5007");
   }
   labelled_data result{xt::xtensor<float, 3>::from_shape({samples, rows, columns}),
@@ -57939,8 +58504,12 @@ labelled_data read_mnist_part(std::string const& folder, char const* part) {
   std::string const labels = find_mnist_file(folder, part, "labels");
   if (images.empty() || labels.empty()) {
     complaint text(folder);
-    text << "a folder with " << part << "-images-idx3-ubyte and " << part << "-labels-idx1-ubyte (or .gz), found "
-         << (!images.empty()   ? "no file of labels"
+    text.add("a folder with ")
+        .add(part)
+        .add("-images-idx3-ubyte and ")
+        .add(part)
+        .add("-labels-idx1-ubyte (or .gz), found ")
+        .add(!images.empty()   ? "no file of labels"
              : !labels.empty() ? "no file of images"
                                : "neither");
     text.raise("E5010");
@@ -57948,7 +58517,7 @@ labelled_data read_mnist_part(std::string const& folder, char const* part) {
   labelled_data data = read_idx_pair<Bytes>(images, labels);
   if (data.x.shape()[1] != 28 || data.x.shape()[2] != 28) {
     complaint text(images);
-    text << "images of 28 x 28 pixels, found " << data.x.shape()[1] << " x " << data.x.shape()[2];
+    text.add("images of 28 x 28 pixels, found ").add(data.x.shape()[1]).add(" x ").add(data.x.shape()[2]);
     text.raise("E5005");
   }
   return data;
@@ -58058,8 +58627,9 @@ struct max_norm {
   /// {0, 1, 2} for the kernel of a convolution (rows, columns, channels, filters).
   axis_list axis = 0;
 
-  constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::option_of_own<constraint>(detail::max_norm{max_value, axis});
+  template <std::same_as<constraint> Constraint>
+  constexpr operator Constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return stagecraft::detail::option_of_own<Constraint>(detail::max_norm{max_value, axis});
   }
 };
 
@@ -58099,8 +58669,9 @@ struct min_max_norm {
   /// {0, 1, 2} for the kernel of a convolution (rows, columns, channels, filters).
   axis_list axis = 0;
 
-  constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::option_of_own<constraint>(detail::min_max_norm{min_value, max_value, rate, axis});
+  template <std::same_as<constraint> Constraint>
+  constexpr operator Constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return stagecraft::detail::option_of_own<Constraint>(detail::min_max_norm{min_value, max_value, rate, axis});
   }
 };
 
@@ -58117,8 +58688,9 @@ struct non_neg {
   static constexpr std::string_view name = "non_neg";
 
   constexpr auto call(auto& /*ops*/, auto weight) const { return weight * (weight >= 0.0F); }
-  constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::option_of_own<constraint>(*this);
+  template <std::same_as<constraint> Constraint>
+  constexpr operator Constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return stagecraft::detail::option_of_own<Constraint>(*this);
   }
 };
 
@@ -58154,8 +58726,9 @@ struct radial_constraint {
       result = where(equal(distance, static_cast<float>(2 * i + 1 + is_odd)), at(middle + i), result);
     return result;
   }
-  constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::option_of_own<constraint>(*this);
+  template <std::same_as<constraint> Constraint>
+  constexpr operator Constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return stagecraft::detail::option_of_own<Constraint>(*this);
   }
 };
 
@@ -58183,8 +58756,9 @@ struct unit_norm {
   /// {0, 1, 2} for the kernel of a convolution (rows, columns, channels, filters).
   axis_list axis = 0;
 
-  constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::option_of_own<constraint>(detail::unit_norm{axis});
+  template <std::same_as<constraint> Constraint>
+  constexpr operator Constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return stagecraft::detail::option_of_own<Constraint>(detail::unit_norm{axis});
   }
 };
 
@@ -58978,6 +59552,7 @@ struct summary_tables;
 
 /// The rows of a summary, while their number is not known; `summary_tables` is what is kept of them.
 struct summary_draft {
+  static constexpr summary_sizes usual_sizes{16, 16, 24};
   template <summary_sizes Sizes>
   using frozen = summary_tables<Sizes>;
 
@@ -59099,7 +59674,7 @@ struct summary_tables {
   std::array<summary_connection, Sizes.connections> connections;
   std::array<int, Sizes.rows> connection_counts;
 
-  constexpr explicit summary_tables(summary_draft const& from)
+  constexpr explicit summary_tables(auto const& from)
       : rows(array_of<Sizes.rows>(from.rows)),
         shapes(array_of<Sizes.shapes>(from.shapes)),
         shape_counts(array_of<Sizes.rows>(from.shape_counts)),
@@ -60899,8 +61474,9 @@ class logs {
 
  private:
   [[gnu::cold, gnu::noinline]] double& append(std::string_view name) {
+    std::string own(name);  // first: without memory for it there is no entry
     entry& added = entries_.emplace_back();
-    added.name = std::string(name);
+    added.name.swap(own);
     return added.value;
   }
 
@@ -61108,10 +61684,11 @@ class csv_logger : public callback {
   void on_train_begin(logs&) override {
     write_header_ = true;
     if (options_.append) {
-      if (file existing{std::fopen(filename_.c_str(), "rb")}) write_header_ = std::fgetc(existing.get()) == EOF;
+      file existing;
+      if (existing.open(filename_, "rb")) write_header_ = std::fgetc(existing.opened) == EOF;
     }
-    file_.reset(std::fopen(filename_.c_str(), options_.append ? "ab" : "wb"));
-    if (!file_) throw file_error("E5040", "csv_logger: cannot open '" + filename_ + "' for writing");
+    if (!file_.open(filename_, options_.append ? "ab" : "wb"))
+      throw file_error("E5040", "csv_logger: cannot open '" + filename_ + "' for writing");
     columns_.clear();
   }
 
@@ -61138,13 +61715,32 @@ class csv_logger : public callback {
     write(line);
   }
 
-  void on_train_end(logs&) override { file_.reset(); }
+  void on_train_end(logs&) override { file_.close(); }
 
  private:
-  struct close_file {
-    void operator()(std::FILE* opened) const noexcept { std::fclose(opened); }
+  struct file {
+    std::FILE* opened = nullptr;
+
+    file() = default;
+    file(file&& other) noexcept : opened(other.opened) { other.opened = nullptr; }
+    file& operator=(file&& other) noexcept {
+      std::FILE* const own = opened;
+      opened = other.opened;
+      other.opened = own;
+      return *this;
+    }
+    ~file() { close(); }
+
+    bool open(std::string const& path, char const* mode) {
+      close();
+      opened = std::fopen(path.c_str(), mode);
+      return opened != nullptr;
+    }
+    void close() noexcept {
+      if (opened != nullptr) std::fclose(opened);
+      opened = nullptr;
+    }
   };
-  using file = std::unique_ptr<std::FILE, close_file>;
 
   void choose_columns(logs const& values) {
     for (logs::entry const& e : values) {
@@ -61157,7 +61753,7 @@ class csv_logger : public callback {
 
   void write(std::string line) {
     line += "\r\n";
-    if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() || std::fflush(file_.get()) != 0)
+    if (std::fwrite(line.data(), 1, line.size(), file_.opened) != line.size() || std::fflush(file_.opened) != 0)
       throw file_error("E5040", "csv_logger: cannot write to '" + filename_ + "'");
   }
 
@@ -61595,8 +62191,9 @@ class progress_bar {
     for (std::size_t i = 0; i < value_count_; ++i)
       if (values_[i].name == name) return values_[i];
     if (value_count_ == values_.size()) values_.emplace_back();
-    shown_value& added = values_[value_count_++];
-    added.name = std::string(name);
+    shown_value& added = values_[value_count_];
+    added.name.assign(name);  // in the memory of the name that was here
+    ++value_count_;
     added.sum = added.weight = 0;
     added.pending = false;
     return added;
@@ -61996,7 +62593,8 @@ namespace stagecraft::trainers {
 /// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself.
 struct callback_pointers : std::vector<callback*> {
   using std::vector<callback*>::vector;
-  callback_pointers(std::vector<callback*> const& pointers) : std::vector<callback*>(pointers) {}
+  template <std::same_as<callback*> Pointer>
+  callback_pointers(std::vector<Pointer> const& pointers) : std::vector<callback*>(pointers) {}
 
   template <detail::CallbackValue First, class... Others>
   callback_pointers(First const&, Others const&...) {
@@ -62552,7 +63150,8 @@ struct no_base {};
 /// Has the members of model_predictor; none of them is ever run. `Base`: what it is, too.
 template <class Base = no_base>
 struct invalid_predictor : Base {
-  using tensor = xt::xarray<float>;
+  // Dependent, so that programs without such errors do not instantiate it.
+  using tensor = std::conditional_t<std::is_void_v<Base>, Base, xt::xarray<float>>;
 
   explicit invalid_predictor(std::uint64_t = 0) {}
 
@@ -63256,7 +63855,9 @@ namespace stagecraft::threads {
 /// Errors: std::system_error if the system gives no more threads.
 class background_thread {
  public:
-  background_thread() : thread_([this] { serve(); }) {}
+  background_thread() {
+    thread_.start([](void* self, int) noexcept { static_cast<background_thread*>(self)->serve(); }, this);
+  }
   background_thread(background_thread const&) = delete;
   background_thread& operator=(background_thread const&) = delete;
   /// Waits for the job.
@@ -63294,7 +63895,7 @@ class background_thread {
   void* job_ = nullptr;
   void (*call_)(void*) noexcept = nullptr;
   progress given_, done_;
-  std::thread thread_;
+  system_thread thread_;
 };
 
 }  // namespace stagecraft::threads
@@ -65836,7 +66437,8 @@ class thread_team {
         others_(static_cast<std::size_t>(size - 1)) {
     try {
       for (int thread = 1; thread < size; ++thread)
-        others_[thread - 1] = std::thread([this, thread] { serve(thread); });
+        others_[thread - 1].start(
+            [](void* team, int number) noexcept { static_cast<thread_team*>(team)->serve(number); }, this, thread);
     } catch (...) {
       stop();
       throw;
@@ -65958,8 +66560,7 @@ class thread_team {
   void stop() {
     call_ = nullptr;
     begun_.publish(begun_.value() + 1);
-    for (auto& thread : others_)
-      if (thread.joinable()) thread.join();
+    for (auto& thread : others_) thread.join();
   }
 
   int size_;
@@ -65974,7 +66575,7 @@ class thread_team {
   // Each in a cache line of its own: waiting for one must not slow down the others.
   alignas(64) std::atomic<int> arrived_ = 0;
   alignas(64) std::atomic<int> left_ = 0;
-  places<std::thread> others_;
+  places<system_thread> others_;
 };
 
 }  // namespace stagecraft::threads
@@ -66261,11 +66862,11 @@ inline constexpr int folded_into = [] {
 }();
 
 /// The numbers of the weights of a batch normalization, in its layer.
-template <class M, int Call>
 struct normalization_weights {
-  static constexpr auto const& options = layer_of<M, Call>.options;
-  static constexpr int gamma = 0, beta = options.scale ? 1 : 0;
-  static constexpr int moving_mean = beta + (options.center ? 1 : 0), moving_variance = moving_mean + 1;
+  int gamma = 0, beta, moving_mean, moving_variance = moving_mean + 1;
+
+  constexpr explicit normalization_weights(layers::batch_normalization const& layer)
+      : beta(layer.options.scale ? 1 : 0), moving_mean(beta + (layer.options.center ? 1 : 0)) {}
 };
 
 /// Makes the weights of a call of those that are given, for steps that leave out the normalization: a kernel whose
@@ -66274,22 +66875,23 @@ template <class Plan, int Call>
 void fold_normalization(float const* given, float* folded) {
   using model = typename Plan::model;
   using layout = weight_layout<model, typename Plan::architecture>;
-  using numbers = normalization_weights<model, Call>;
+  constexpr auto const& options = layer_of<model, Call>.options;
+  constexpr normalization_weights numbers(layer_of<model, Call>);
   constexpr int before = folded_into<Plan, Call>;
   constexpr auto own = static_cast<std::size_t>(Plan::graph.layer_of(Call).first_parameter);
   constexpr auto kernel = static_cast<std::size_t>(Plan::graph.layer_of(before).first_parameter);
   constexpr bool has_bias = layer_of<model, before>.options.use_bias;
-  constexpr auto target = has_bias ? kernel + 1 : own + numbers::moving_mean;
+  constexpr auto target = has_bias ? kernel + 1 : own + numbers.moving_mean;
   constexpr long long size = Plan::graph.parameters[kernel].size(),
                       columns = Plan::graph.parameters[kernel].shape.back();
   auto const at = [given](std::size_t parameter) { return given + layout::storage.offset[parameter]; };
   aligned_block const values(size), scale(columns), bias(columns);
   for (long long c = 0; c < columns; ++c) {
-    double factor = 1 / std::sqrt(double{at(own + numbers::moving_variance)[c]} + double{numbers::options.epsilon});
-    if constexpr (numbers::options.scale) factor *= double{at(own + numbers::gamma)[c]};
-    double offset = -factor * double{at(own + numbers::moving_mean)[c]};
+    double factor = 1 / std::sqrt(double{at(own + numbers.moving_variance)[c]} + double{options.epsilon});
+    if constexpr (options.scale) factor *= double{at(own + numbers.gamma)[c]};
+    double offset = -factor * double{at(own + numbers.moving_mean)[c]};
     if constexpr (has_bias) offset += factor * double{at(kernel + 1)[c]};
-    if constexpr (numbers::options.center) offset += double{at(own + numbers::beta)[c]};
+    if constexpr (options.center) offset += double{at(own + numbers.beta)[c]};
     scale.data()[c] = static_cast<float>(factor);
     bias.data()[c] = static_cast<float>(offset);
   }
@@ -66947,9 +67549,9 @@ struct operation<layers::batch_normalization> {
     static constexpr int outer = Call::batch * outer_per_sample;
     /// A frozen layer uses its moving statistics, in training too.
     static constexpr bool uses_batch = Call::plan::trains && layer.trainable;
-    using numbers = detail::normalization_weights<typename Call::model, Call::call>;
-    static constexpr int gamma = numbers::gamma, beta = numbers::beta;
-    static constexpr int moving_mean = numbers::moving_mean, moving_variance = numbers::moving_variance;
+    static constexpr detail::normalization_weights numbers{layer};
+    static constexpr int gamma = numbers.gamma, beta = numbers.beta;
+    static constexpr int moving_mean = numbers.moving_mean, moving_variance = numbers.moving_variance;
 
     // Arrays with one number per channel: in `saved` mean and reciprocal deviation, then the items' sums; in the
     // workspace four of them, then what the kernels need.
@@ -68484,10 +69086,8 @@ inline constexpr long long filter_pair_floats = filter_floats<detail::of_channel
 /// matrix.
 template <convolution_shape Shape, class Arch = default_architecture>
 void pack_filter_pairs(float const* w, float* pairs, share part = {}) {
-  for (int group = 0; group < Shape.groups; ++group)
-    detail::pack_pairs_of_runs<Shape.steps(), Shape.group_filters(), Shape.group_channels(), Arch>(
-        w + group * packed_filter<Shape, Arch>::size, pairs + group * (filter_pair_floats<Shape, Arch> / Shape.groups),
-        part);
+  detail::pack_pairs_of_groups<Shape.steps(), Shape.group_filters(), Shape.group_channels(), Shape.groups, Arch>(
+      w, pairs, part);
 }
 
 /// y = epilogue(the convolution of x with w) in floats, or epilogue(y + it) if Accumulate. x: Batch x input numbers of
@@ -68649,12 +69249,7 @@ struct operation<layers::conv2d_transpose> {
     if constexpr (s::narrows_gradient || s::finds_filter_gradient_of_pairs)
       call.divide([=](Call const& part) {
         float* const dy = part.output_gradient();
-        if constexpr (s::narrows_gradient && s::filters % 2 != 0) {
-          kernels::pad_rows<s::rows, s::filters, arch>(dy, narrow, part.share());
-        } else if constexpr (s::narrows_gradient) {
-          auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::filters, 32);
-          kernels::narrow<dtype::bfloat16, arch>(dy + first, narrow + first, last - first);
-        }
+        if constexpr (s::narrows_gradient) kernels::narrow_rows<s::rows, s::filters, arch>(dy, narrow, part.share());
         if constexpr (s::finds_filter_gradient_of_pairs) {
           kernels::pair_rows<s::batch, s::back.input_size(), arch>(dy, gradient_pairs, part.share());
           kernels::pair_rows<s::batch, s::back.output_size(), arch>(part.stored_input(0), input_pairs, part.share());
@@ -68783,13 +69378,8 @@ struct convolution_operation {
     if constexpr (s::turns_filters || s::finds_filter_gradient_of_pairs)
       call.divide([=](Call const& part) {
         float const* const dy = part.output_gradient();
-        if constexpr (s::turns_filters && s::filters % 2 != 0) {
-          kernels::pad_rows<s::output_rows, s::filters, arch>(dy, narrow, part.share());
-        } else if constexpr (s::turns_filters) {
-          auto const [first, last] = part.share().of(std::int64_t{s::batch} * s::convolution.output_size(), 32);
-          kernels::narrow<dtype::bfloat16, arch>(dy + first, narrow + first, last - first);
-        }
         if constexpr (s::turns_filters) {
+          kernels::narrow_rows<s::output_rows, s::filters, arch>(dy, narrow, part.share());
           kernels::turn_filter_pairs<s::convolution, arch>(part.weight(0), turned, part.share());
         }
         if constexpr (s::finds_filter_gradient_of_pairs) {
@@ -68982,23 +69572,21 @@ struct operation<layers::dense> {
     call.divide([=](Call const& part) {
       if constexpr (Call::wants_input_gradient(0))
         kernels::transpose_row_pairs<s::inputs, s::units, arch>(part.weight(0), column_pairs, part.share());
-      if constexpr (!Call::wants_input_gradient(0)) {
-      } else if constexpr (s::units % 2 != 0) {
-        kernels::pad_rows<s::rows, s::units, arch>(part.output_gradient(), narrow, part.share());
-      } else {
-        auto const [first, last] = part.share().of(std::int64_t{s::rows} * s::units, 32);
-        kernels::narrow<dtype::bfloat16, arch>(part.output_gradient() + first, narrow + first, last - first);
+      if constexpr (Call::wants_input_gradient(0))
+        kernels::narrow_rows<s::rows, s::units, arch>(part.output_gradient(), narrow, part.share());
+      if constexpr (Call::layer.trainable) {
+        kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
+        kernels::pair_rows<s::rows, s::units, arch>(part.output_gradient(), gradient_pairs, part.share());
       }
-      kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
-      kernels::pair_rows<s::rows, s::units, arch>(part.output_gradient(), gradient_pairs, part.share());
     });
     call.divide([=](Call const& part) {
       if constexpr (Call::wants_input_gradient(0))
         kernels::matmul_of_pairs<s::rows, s::units, s::inputs, arch>(
             narrow, column_pairs, part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
-      kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
-          input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
-      if constexpr (Call::layer.options.use_bias)
+      if constexpr (Call::layer.trainable)
+        kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+            input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
+      if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(
             part.output_gradient(), part.parameter_gradient(1), part.share());
     });
@@ -72586,7 +73174,7 @@ constexpr diagnostic const& run_problem() {
   else if constexpr (kind_of_description_problem<Description, Trains>.failed())
     return kind_of_description_problem<Description, Trains>;
   else if constexpr (is_invalid<M>)
-    return findings<typename traced_model<M>::type>.problem;
+    return frozen_graph<typename traced_model<M>::type>.problem;
   else if constexpr (has_invalid_stages<M>)
     return stage_problem<M>;
   else if constexpr (training_problem<typename job_on<M, Description, Machine>::described>.failed())
@@ -73710,8 +74298,9 @@ class named_series {
   [[gnu::cold]] void append(std::string_view name, double value) {
     series* one = const_cast<series*>(find(name));
     if (one == nullptr) {
+      std::string own(name);  // first: without memory for it there is no series
       one = &series_.emplace_back();
-      one->name = std::string(name);
+      one->name.swap(own);
     }
     one->values.push_back(value);
   }
