@@ -169,7 +169,8 @@ using maker = std::function<std::unique_ptr<source_layer>(layer_config const&)>;
 template <class L>
 void add(std::map<std::string, maker>& to, L const& prototype, int required = 0) {
   to[std::string(L::class_name)] = [=](layer_config const& config) {
-    return std::make_unique<library_layer<L>>(prototype, required, config);
+    // One type of pointer for all layers.
+    return std::unique_ptr<source_layer>(new library_layer<L>(prototype, required, config));
   };
 }
 

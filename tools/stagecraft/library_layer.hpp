@@ -65,50 +65,14 @@ layer_rules rules_from(L const& layer, std::span<shape const> inputs, std::strin
   return result;
 }
 
-/// The layer behind the interface.
-template <class L>
-class library_layer : public source_layer {
- public:
-  library_layer(L const& prototype, int required, layer_config const& config) : value_(prototype), required_(required) {
-    word = stagecraft::detail::type_name<L>();
-    default_name = snake_case_of(std::string(stagecraft::detail::default_name_of<L>));
-    json options_of_all = config.options;
-    if (config.call_options.is_object()) options_of_all.update(config.call_options);
-    read(options_of_all, prototype, config.rank, typename layer_members<L>::arguments{}, arguments);
-    read(options_of_all, prototype, config.rank, typename layer_members<L>::options{}, options);
-    if constexpr (requires { value_.options; })
-      stagecraft::detail::for_each_field(value_.options, [&](std::string_view name, auto& field) {
-        using type = std::remove_cvref_t<decltype(field)>;
-        if constexpr (!std::same_as<type, fixed_name> || is_einsum)
-          if (name != "name")
-            options.push_back(
-                read_one(options_of_all, config.rank, name, field, *field_named<type>(prototype.options, name), false));
-      });
-    check_unknown_options(options_of_all, known_);
-    // From the end on, arguments that are their defaults are left out.
-    while (arguments.size() > static_cast<std::size_t>(required_) && arguments.back().is_default) arguments.pop_back();
-    for (auto& each : arguments) each.is_default = false;
-  }
-
-  [[nodiscard]] layer_rules rules(std::span<shape const> inputs, std::string const& name) const override {
-    return rules_from(value_, inputs, name);
-  }
-
+/// A layer whose options are read: what needs to know their types only, and so is compiled once for all layers.
+class read_layer : public source_layer {
  protected:
-  static constexpr bool is_einsum = std::same_as<L, layers::einsum_dense>;
-
-  template <auto... Members>
-  void read([[maybe_unused]] json const& config, [[maybe_unused]] L const& prototype, [[maybe_unused]] int rank,
-            argument_list<Members...>, std::vector<written_option>& to) {
-    int index = 0;
-    (to.push_back(read_one(config, rank, stagecraft::detail::member_name<Members>, value_.*Members, prototype.*Members,
-                           index++ < required_ && &to == &arguments)),
-     ...);
-  }
-
+  /// Reads an option into its field; `unwritten` is what it is where it is not written.
   template <class Field>
   written_option read_one(json const& config, int rank, std::string_view name, Field& field, Field const& by_default,
-                          bool is_required) {
+                          Field const& unwritten, bool is_required) {
+    bool const is_einsum = word == "einsum_dense";
     written_option result{std::string(name), default_literal(by_default), true};
     if (name == "dtype") return result;  // of all layers alike: config_reader.cpp
     auto const& found = option_in(config, word, name, known_);
@@ -130,20 +94,19 @@ class library_layer : public source_layer {
     } catch (unsupported const& why) {
       throw unsupported("option '" + result.name + "' " + why.what());
     }
-    if constexpr (std::same_as<L, layers::re_lu> && std::same_as<Field, float>)
-      if (name == "max_value" && field < 0)  // what no limit is here, and nothing in Keras
+    if constexpr (std::same_as<Field, float>)
+      if (word == "re_lu" && name == "max_value" && field < 0)  // what no limit is here, and nothing in Keras
         throw unsupported("option 'max_value' is " + found.dump() + "; it must be at least 0");
     if (name == "axis") count_from_end(rank, field, result.value);
     if constexpr (std::same_as<Field, axis_list>)
       if (name == "attention_axes" && are_all_places(rank, field)) field = by_default;
-    result.is_default = field == by_default;
-    if constexpr (requires { value_.pool_size == field; })
-      if (name == "strides") result.is_default = value_.pool_size == field;
-    if constexpr (requires { value_.key_dim; } && std::same_as<Field, int>)
-      if (name == "value_dim") result.is_default = value_.key_dim == field;
+    result.is_default = field == unwritten;
     return result;
   }
 
+  std::set<std::string> known_;
+
+ private:
   /// Keras's shapes of noise begin with the samples' axis; elsewhere, its None is the input's length, which is not
   /// known here.
   static json without_samples(json const& found) {
@@ -181,10 +144,66 @@ class library_layer : public source_layer {
         written = {literal::kinds::fixed, std::to_string(field.axes[0] = -1)};
     }
   }
+};
+
+/// The layer behind the interface.
+template <class L>
+class library_layer : public read_layer {
+ public:
+  library_layer(L const& prototype, int required, layer_config const& config) : value_(prototype), required_(required) {
+    word = stagecraft::detail::type_name<L>();
+    default_name = snake_case_of(std::string(stagecraft::detail::default_name_of<L>));
+    json options_of_all = config.options;
+    if (config.call_options.is_object()) options_of_all.update(config.call_options);
+    read(options_of_all, prototype, config.rank, typename layer_members<L>::arguments{}, arguments);
+    read(options_of_all, prototype, config.rank, typename layer_members<L>::options{}, options);
+    if constexpr (requires { value_.options; })
+      stagecraft::detail::for_each_field(value_.options, [&](std::string_view name, auto& field) {
+        using type = std::remove_cvref_t<decltype(field)>;
+        if constexpr (!std::same_as<type, fixed_name> || is_einsum)
+          if (name != "name")
+            options.push_back(
+                read(options_of_all, config.rank, name, field, *field_named<type>(prototype.options, name), false));
+      });
+    check_unknown_options(options_of_all, known_);
+    // From the end on, arguments that are their defaults are left out.
+    while (arguments.size() > static_cast<std::size_t>(required_) && arguments.back().is_default) arguments.pop_back();
+    for (auto& each : arguments) each.is_default = false;
+  }
+
+  [[nodiscard]] layer_rules rules(std::span<shape const> inputs, std::string const& name) const override {
+    return rules_from(value_, inputs, name);
+  }
+
+ protected:
+  static constexpr bool is_einsum = std::same_as<L, layers::einsum_dense>;
+
+  template <auto... Members>
+  void read([[maybe_unused]] json const& config, [[maybe_unused]] L const& prototype, [[maybe_unused]] int rank,
+            argument_list<Members...>, std::vector<written_option>& to) {
+    int index = 0;
+    (to.push_back(read(config, rank, stagecraft::detail::member_name<Members>, value_.*Members, prototype.*Members,
+                       index++ < required_ && &to == &arguments)),
+     ...);
+  }
+
+  template <class Field>
+  written_option read(json const& config, int rank, std::string_view name, Field& field, Field const& by_default,
+                      bool is_required) {
+    Field const* unwritten = &by_default;
+    if constexpr (requires {
+                    { value_.pool_size } -> std::same_as<Field&>;
+                  })
+      if (name == "strides") unwritten = &value_.pool_size;
+    if constexpr (requires {
+                    { value_.key_dim } -> std::same_as<Field&>;
+                  })
+      if (name == "value_dim") unwritten = &value_.key_dim;
+    return read_one(config, rank, name, field, by_default, *unwritten, is_required);
+  }
 
   L value_;
   int required_;
-  std::set<std::string> known_;
 };
 
 }  // namespace stagecraft::tool

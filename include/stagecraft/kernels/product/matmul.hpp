@@ -51,9 +51,10 @@ struct store_two_outputs {
 
 /// What becomes of the sums of a tile whose first element is y[first]: added to the result if `add`, given to `output`
 /// if `last`, else stored.
-template <int Stride, int Vectors, int LastLanes, class Arch, class Output>
+template <int Vectors, int LastLanes, class Arch, class Stride, class Output>
 struct tile_store {
   float* y;
+  Stride stride;
   std::int64_t first;
   int column;
   bool add;
@@ -70,7 +71,7 @@ struct tile_store {
   }
 
   void operator()(int i, int j, batch<Arch> const& sum) const {
-    std::int64_t const element = first + i * Stride + j * lanes<Arch>;
+    std::int64_t const element = first + i * stride + j * lanes<Arch>;
     int const at = column + j * lanes<Arch>;
     if (LastLanes == lanes<Arch> || j + 1 < Vectors)
       store<lanes<Arch>>(sum, element, at);
@@ -89,10 +90,17 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   constexpr int last_lanes = Columns - (vectors - 1) * lanes<Arch>;
   constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
-    multiply_tile<Height, vectors, LeftStride, 1, PanelColumns, ahead, Arch, Terms>(
-        left + std::int64_t{row} * LeftStride, right, steps,
-        tile_store<Stride, vectors, last_lanes, Arch, Output>{y, std::int64_t{row} * Stride + column, column, add, last,
-                                                              output});
+    float const* const first = left + std::int64_t{row} * LeftStride;
+    auto const store = [&](auto stride) {
+      return tile_store<vectors, last_lanes, Arch, decltype(stride), Output>{
+          y, stride, std::int64_t{row} * Stride + column, column, add, last, output};
+    };
+    if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))
+      multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms>(
+          first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), no_other_work{});
+    else
+      multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms>(first, known_stride<LeftStride>{}, right,
+                                                                              steps, store(known_stride<Stride>{}));
   });
 }
 

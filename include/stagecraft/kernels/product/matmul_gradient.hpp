@@ -178,6 +178,34 @@ struct deferred_tile {
   }
 };
 
+/// Where the sums of a tile belong: its first one is the gradient's number `first`.
+template <int Vectors, int PanelColumns, int LastLanes, bool Accumulate, class Arch>
+struct gradient_tile {
+  static constexpr int vectors = Vectors, width = lanes<Arch>;
+
+  float const* gradient;
+  int first;
+
+  [[nodiscard]] constexpr int offset(int i, int j) const { return first + i * PanelColumns + j * width; }
+  [[nodiscard]] batch<Arch> complete(batch<Arch> sum, [[maybe_unused]] int i, int j) const {
+    if (LastLanes < width && j == Vectors - 1) sum = keep_lanes<LastLanes, Arch>(sum);
+    if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(gradient + offset(i, j));
+    return sum;
+  }
+};
+
+/// Keeps them for a deferred_tile.
+template <class Tile>
+struct kept_tile {
+  Tile tile;
+  float* sums;
+
+  template <class Batch>
+  void operator()(int i, int j, Batch const& sum) const {
+    tile.complete(sum, i, j).store_aligned(sums + (i * Tile::vectors + j) * Tile::width);
+  }
+};
+
 /// Whether a gradient with so many columns is summed with its rows in the lanes: a register would be empty to a
 /// quarter.
 template <class Arch>
@@ -194,9 +222,9 @@ inline void narrow_weight_gradient(float const* x, float const* dy, [[maybe_unus
   alignas(64) float transposed[width * tile_vectors * width];
   for (int i = N * tile_vectors * width; i < width * tile_vectors * width; ++i) transposed[i] = 0.0F;
   auto const tile = [&]<int Vectors>(int k) {
-    multiply_tile<N, Vectors, 1, N, K, 0, Arch, Terms>(dy, x + k, M, [&](int i, int j, batch<Arch> const& sum) {
-      sum.store_aligned(transposed + (i * tile_vectors + j) * width);
-    });
+    multiply_tile<N, Vectors, true, K, 0, Arch, Terms>(
+        dy, known_stride<N>{}, x + k, M,
+        [&](int i, int j, batch<Arch> const& sum) { sum.store_aligned(transposed + (i * tile_vectors + j) * width); });
     for (int j = 0; j < Vectors; ++j) {
       alignas(64) float rows[width * width];
       transpose_block<Arch>(transposed + j * width, tile_vectors * width, width, rows, width);
@@ -256,31 +284,29 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
       }
       right = copy;
     }
-    auto const complete = [=](batch<Arch> sum, int j, [[maybe_unused]] int offset) {
-      if (!copies && j == vectors - 1) sum = detail::keep_lanes<last_lanes, Arch>(sum);
-      if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
-      return sum;
-    };
+    detail::gradient_tile<vectors, panel, copies ? width : last_lanes, Accumulate, Arch> sums_of{dw, 0};
+    constexpr int step = copies ? panel : N;
     if constexpr (!detail::defers_finish<Finish, Arch>) {
       detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
-        int const base = p * layout::panel_stride + k * panel;
-        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch, Terms>(
-            x + k, right, M, [=](int i, int j, batch<Arch> const& sum) {
-              int const offset = base + i * panel + j * width;
-              finish(complete(sum, j, offset), offset);
-            });
+        auto own = sums_of;
+        own.first = p * layout::panel_stride + k * panel;
+        detail::multiply_tile<Height, vectors, true, step, 0, Arch, Terms>(
+            x + k, detail::known_stride<K>{}, right, M,
+            [=](int i, int j, batch<Arch> const& sum) { finish(own.complete(sum, i, j), own.offset(i, j)); });
       });
     } else {
       alignas(64) float sums[cut.height * vectors * width];
       detail::deferred_tile<cut.height, vectors, panel, M, Arch, Finish> deferred{finish, sums};
       detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
         int const base = p * layout::panel_stride + k * panel;
-        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch, Terms>(
-            x + k, right, M,
-            [=, &sums](int i, int j, batch<Arch> const& sum) {
-              complete(sum, j, base + i * panel + j * width).store_aligned(sums + (i * vectors + j) * width);
-            },
-            deferred);
+        sums_of.first = base;
+        detail::kept_tile const kept{sums_of, sums};
+        if constexpr (detail::is_shared_tile<Arch>(Height, vectors, M))
+          detail::multiply_tile_of_any<Height, vectors, true, step, 0, Arch, Terms>(x + k, detail::any_stride(K), right,
+                                                                                    M, kept, deferred);
+        else
+          detail::multiply_tile<Height, vectors, true, step, 0, Arch, Terms>(x + k, detail::known_stride<K>{}, right, M,
+                                                                             kept, deferred);
         deferred.offset = base;
         deferred.end = sums + Height * vectors * width;
       });

@@ -116,9 +116,10 @@ inline void for_each_panel(share part, Panel const& panel) {
   auto const range = part.of(whole_tiles + tiles_of_rest);
   auto const first = static_cast<int>(range.first);
   auto const last = static_cast<int>(range.last);
-  for (int p = first / each; p < whole && p * each < last; ++p)
-    panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
-                                            last < (p + 1) * each ? last - p * each : each);
+  if constexpr (whole > 0)
+    for (int p = first / each; p < whole && p * each < last; ++p)
+      panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
+                                              last < (p + 1) * each ? last - p * each : each);
   if constexpr (rest > 0)
     if (last > whole_tiles)
       panel.template operator()<rest>(whole, first > whole_tiles ? first - whole_tiles : 0, last - whole_tiles);
@@ -170,14 +171,17 @@ struct no_other_work {
   void finish() {}
 };
 
-/// sum[i][j] = over all steps s, as Terms says: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes
-/// ...]. With Ahead > 0 the right factor is prefetched so many floats ahead: where a tile has one row, reading it is
-/// all the work. Calls finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0,
-/// other() is called each time so many steps have been summed, and other.finish() behind the last: work that the
-/// processor can do beside the products.
-template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int Ahead, class Arch,
-          class Terms = float_terms, class Finish, class OtherWork = no_other_work>
-inline void multiply_tile(float const* left, float const* right, int steps, Finish finish, OtherWork other = {}) {
+/// sum[i][j] = over all steps s, as Terms says: left[i * left_stride + s] * right[s * RightStep + j * lanes ...]; of a
+/// transposed left factor, left[i + s * left_stride]. With Ahead > 0 the right factor is prefetched so many floats
+/// ahead: where a tile has one row, reading it is all the work. Calls finish(i, j, sum[i][j]) for every i in [0, Rows)
+/// and j in [0, Vectors). If OtherWork::every > 0, other() is called each time so many steps have been summed, and
+/// other.finish() behind the last: work that the processor can do beside the products.
+template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms = float_terms,
+          class Stride, class Finish, class OtherWork = no_other_work>
+inline void multiply_tile(float const* left, Stride left_stride, float const* right, int steps, Finish finish,
+                          OtherWork other = {}) {
+  std::int64_t const left_row = IsLeftTransposed ? 1 : std::int64_t{left_stride};
+  std::int64_t const left_step = IsLeftTransposed ? std::int64_t{left_stride} : 1;
   constexpr int width = lanes<Arch>;
   constexpr int sums = interleaved_sums<Arch>(Rows, Vectors);
   constexpr int of_line = width < 16 ? 16 / width : 1;  // registers that a cache line fills
@@ -201,13 +205,13 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
       for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch>(right + part * RightStep + j * width);
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
-        batch<Arch> const element(left[i * LeftRow + part * LeftStep]);
+        batch<Arch> const element(left[i * left_row + part * left_step]);
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; ++j) sum[part][i][j] = Terms::add(element, row[j], sum[part][i][j]);
       }
     }
     s += sums;
-    left += sums * LeftStep;
+    left += sums * left_step;
     right += sums * RightStep;
   };
   constexpr int every = OtherWork::every;
@@ -220,13 +224,13 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
   while (s + sums <= steps) next_steps();
   other.finish();
   if constexpr (sums > 1) {
-    for (; s < steps; ++s, left += LeftStep, right += RightStep)
+    for (; s < steps; ++s, left += left_step, right += RightStep)
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; ++j)
           sum[0][i][j] =
-              Terms::add(batch<Arch>(left[i * LeftRow]), batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
+              Terms::add(batch<Arch>(left[i * left_row]), batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
 #pragma GCC unroll 8
     for (int distance = sums / 2; distance > 0; distance /= 2)
 #pragma GCC unroll 8
@@ -242,6 +246,32 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
   [&]<int... Index>(std::integer_sequence<int, Index...>) __attribute__((always_inline)) {
     (finish(Index / Vectors, Index % Vectors, batch<Arch>(sum[0][Index / Vectors][Index % Vectors])), ...);
   }(std::make_integer_sequence<int, Rows * Vectors>());
+}
+
+/// A stride as a constant of its type, or as a number that the compiler does not know: for that, no copy of a function
+/// is made.
+template <std::int64_t Stride>
+using known_stride = std::integral_constant<std::int64_t, Stride>;
+[[nodiscard, gnu::always_inline]] inline std::int64_t any_stride(std::int64_t stride) {
+  asm("" : "+r"(stride));
+  return stride;
+}
+
+/// A tile as a function of its own, which all products of such tiles have in common, whatever their shapes are.
+template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms, class Finish,
+          class OtherWork>
+[[gnu::noinline, gnu::flatten]] void multiply_tile_of_any(float const* left, std::int64_t left_stride,
+                                                          float const* right, int steps, Finish finish,
+                                                          OtherWork other) {
+  multiply_tile<Rows, Vectors, IsLeftTransposed, RightStep, Ahead, Arch, Terms>(left, left_stride, right, steps, finish,
+                                                                                other);
+}
+
+/// Whether a tile is such a function: one of many sums, which leave registers for its strides, and of so many steps
+/// that a call is little beside them.
+template <class Arch>
+[[nodiscard]] consteval bool is_shared_tile(int rows, int vectors, int steps) {
+  return vector_registers<Arch>() == 32 && rows * vectors >= 16 && rows * vectors * steps >= 1024;
 }
 
 }  // namespace stagecraft::kernels::detail
