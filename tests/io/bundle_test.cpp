@@ -323,3 +323,14 @@ TEST_CASE("what a version of Keras has not is one error") {
   CHECK(options["equation"] == "abc,cd->abd");
   CHECK(options["bias_axes"].is_null());
 }
+
+TEST_CASE("penalties on what layers give are options of the layers") {
+  using penalized = sc::sequential<input{4}, dense{2, {.activity_regularizer = sc::regularizers::l1{0.5F}}}, dense{3}>;
+  auto const layers = sc::io::model_config<penalized>()["config"]["layers"];
+  REQUIRE(layers.size() == 3);
+  CHECK(layers[1]["config"]["activity_regularizer"]["class_name"] == "L1");
+  CHECK(layers[2]["class_name"] == "Dense");
+  sc::io::difference_list differences;
+  sc::io::compare_layers(layers, layers, "", differences);  // as a load does
+  CHECK(differences.empty());
+}

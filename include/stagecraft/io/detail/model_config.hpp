@@ -77,7 +77,7 @@ class model_writer {
     std::vector<int> seen;
     for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
       int const child = stagecraft::detail::post_order::child_holding(records_, i, model);
-      if (child < 0) continue;
+      if (child < 0 || graph_.call(i).is_part()) continue;  // a part, or a penalty, is its layer's
       int const key = child != model ? -1 - graph_.nested_models[child].instance : graph_.call(i).layer;
       bool known = false;
       for (int const other : seen) known = known || other == key;
