@@ -52,20 +52,19 @@ struct counted_draft {
 template <class Make>
 inline constexpr counted_draft<decltype(Make{}())> draft_of{Make{}()};
 
-template <class Make>
+template <class Make, auto Sizes>
 constexpr auto freeze() {
   using draft = decltype(Make{}());
-  using result = typename draft::template frozen<draft_of<Make>.sizes>;
-  if constexpr (fit_in(draft_of<Make>.sizes, draft::usual_sizes))
-    return result(draft_of<Make>.kept);
+  if constexpr (fit_in(Sizes, draft::usual_sizes))
+    return typename draft::template frozen<Sizes>(draft_of<Make>.kept);
   else
-    return result(Make{}());
+    return typename draft::template frozen<Sizes>(Make{}());
 }
 
 /// What `Make{}()` makes in constant evaluation, as a constant. What is made says how long its vectors are, `sizes()`,
 /// how long most are, `usual_sizes`, and what is kept of it, `frozen<sizes>`, which is constructed from it and from one
 /// of other lengths.
 template <class Make>
-inline constexpr auto frozen = freeze<Make>();
+inline constexpr auto frozen = freeze<Make, draft_of<Make>.sizes>();
 
 }  // namespace stagecraft::detail

@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <thread>
 #include <type_traits>
 
 #include "../../../examples/command_line/command_line.hpp"
