@@ -33212,6 +33212,12 @@ inline void pool_windows(bool is_max, window_walk<Arch> const& walk, float const
   finish();
 }
 
+/// x = 0. Not inline: GCC 12 warns of the length of zeros where it thinks that a shape could be negative.
+template <class Arch>
+[[gnu::noinline]] void set_to_zero(float* x, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = 0;
+}
+
 /// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all; `given` is workspace for as
 /// many floats as y has.
 template <class Arch = default_architecture>
@@ -33219,8 +33225,8 @@ inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, fl
                                   float const* dy, float* dx, float* given) {
   int const channels = walk.output[-1];
   std::int64_t const size = walk.image.size(), outputs = walk.output.size();
-  for (std::int64_t i = 0; i < size; ++i) dx[i] = 0;
-  for (std::int64_t i = 0; i < outputs; ++i) given[i] = 0;
+  set_to_zero<Arch>(dx, size);
+  set_to_zero<Arch>(given, outputs);
   if (!is_max) walk.for_each([&](std::int64_t, std::int64_t output, std::int64_t) { given[output * channels] += 1; });
   walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
     for (int c = 0; c < channels; ++c) {
