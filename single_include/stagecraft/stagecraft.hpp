@@ -5272,7 +5272,7 @@ struct graph {
   /// Why a model of one input stands in for the model, which breaks a rule.
   diagnostics::diagnostic problem;
 
-  /// From a traced_graph, or one of other lengths.
+  /// The graph is made of a traced_graph, or of a graph with other lengths.
   constexpr explicit graph(auto const& traced)
       : layers(detail::array_of<Sizes.layers>(traced.layers)),
         parameters(detail::array_of<Sizes.parameters>(traced.parameters)),
@@ -10516,7 +10516,7 @@ struct frozen_formula {
   std::array<formula_step, Sizes.steps> steps;
   std::array<int, Sizes.results> results;
 
-  /// From what has `steps` and `results`.
+  /// The formula is made of what has `steps` and `results`: a formula, or one with other lengths.
   constexpr explicit frozen_formula(auto const& from)
       : steps(stagecraft::detail::array_of<Sizes.steps>(from.steps)),
         results(stagecraft::detail::array_of<Sizes.results>(from.results)) {}
@@ -51107,7 +51107,7 @@ struct frozen_transfers {
   std::int64_t sample, unit;
   bool overlaps;
 
-  /// From a transfer_list, or one of another length.
+  /// The transfers are made of a transfer_list, or of transfers with another length.
   constexpr explicit frozen_transfers(auto const& of)
       : parts(stagecraft::detail::array_of<Parts>(of.parts)), sample(of.sample), unit(of.unit), overlaps(of.overlaps) {}
 };

@@ -108,7 +108,7 @@ struct graph {
   /// Why a model of one input stands in for the model, which breaks a rule.
   diagnostics::diagnostic problem;
 
-  /// From a traced_graph, or one of other lengths.
+  /// The graph is made of a traced_graph, or of a graph with other lengths.
   constexpr explicit graph(auto const& traced)
       : layers(detail::array_of<Sizes.layers>(traced.layers)),
         parameters(detail::array_of<Sizes.parameters>(traced.parameters)),

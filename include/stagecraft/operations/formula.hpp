@@ -151,7 +151,7 @@ struct frozen_formula {
   std::array<formula_step, Sizes.steps> steps;
   std::array<int, Sizes.results> results;
 
-  /// From what has `steps` and `results`.
+  /// The formula is made of what has `steps` and `results`: a formula, or one with other lengths.
   constexpr explicit frozen_formula(auto const& from)
       : steps(stagecraft::detail::array_of<Sizes.steps>(from.steps)),
         results(stagecraft::detail::array_of<Sizes.results>(from.results)) {}

@@ -345,7 +345,7 @@ struct frozen_transfers {
   std::int64_t sample, unit;
   bool overlaps;
 
-  /// From a transfer_list, or one of another length.
+  /// The transfers are made of a transfer_list, or of transfers with another length.
   constexpr explicit frozen_transfers(auto const& of)
       : parts(stagecraft::detail::array_of<Parts>(of.parts)), sample(of.sample), unit(of.unit), overlaps(of.overlaps) {}
 };
