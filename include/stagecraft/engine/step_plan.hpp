@@ -70,8 +70,7 @@ struct step_plan {
   static constexpr bool accumulates_halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   /// Whether backward steps add the gradients of weights to what is there.
-  static constexpr bool adds_parameter_gradients =
-      !accumulates_halves && (options.accumulation_steps() > 1 || !detail::is_whole<model, machine>);
+  static constexpr bool adds_parameter_gradients = !accumulates_halves && options.accumulation_steps() > 1;
 
   /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.
