@@ -76,8 +76,7 @@ class timetable {
         places[pass] = place(pass);
       }
       auto const count = static_cast<std::size_t>(passes());
-      rotations_ = {tracing::array_view<int const>(devices, count), tracing::array_view<int const>(places, count),
-                    micro_batches_};
+      rotations_ = {{devices, count}, {places, count}, micro_batches_};
     }
   }
 
