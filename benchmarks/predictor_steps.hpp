@@ -23,7 +23,8 @@ class predictor_steps {
     model_.session().begin_run();
   }
 
-  /// The logits of a batch, with all that `model(x)` does: checks, the copy of its samples, a view of the result.
+  /// The logits of a batch, with all that `model(x)` does: checks, the copy of its samples, if it needs one, a view of
+  /// the result.
   float const* predict_on_batch(float const* x) {
     constexpr auto const& sample = model_type::session_type::input_shape(0);
     std::array<std::size_t, static_cast<std::size_t>(sample.rank()) + 1> extents{

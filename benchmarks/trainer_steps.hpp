@@ -36,11 +36,17 @@ class trainer_steps {
     return loss;
   }
 
-  /// The logits of a batch, with the copy of its samples.
+  /// The logits of a batch, with the copy of its samples, where the model's first layer needs one.
   float const* predict_on_batch(float const* x) {
     float const* result = nullptr;
     trainer_.session().predict(
-        1, [&](auto const& to, int, int) { copy_samples(x, to); },
+        1,
+        [&](auto const& to, int, int) {
+          if (to.takes_loans())
+            to.lend(x);
+          else
+            copy_samples(x, to);
+        },
         [&](auto const& step) { result = step.prediction(0); });
     return result;
   }

@@ -104,6 +104,24 @@ def check_command_line():
     check("\x1b" not in run("import", model, "--output", out)[1], "progress without a terminal")
 
 
+def check_wrapped_lines():
+    """However many lines a layer takes, all but the first are indented alike."""
+    with zipfile.ZipFile(FOLDER / "mlp_3.keras") as members:
+        weights = members.read("model.weights.h5")  # of which nothing is read
+    config = sequential(("Resizing", {"name": "made_smaller_before_all_others", "height": 2, "width": 3, "interpolation": "lanczos3",
+                                      "crop_to_aspect_ratio": True, "dtype": "float16"}))
+    config["config"].update(name="wrapped_name")
+    config["config"]["layers"][0]["config"]["batch_shape"] = [None, 4, 4, 1]
+    path = FOLDER / "wrapped_lines.keras"
+    path.write_bytes(keras(config, weights))
+    code, text = run("import", path, "--output", FOLDER / "wrap")
+    check(code == 0, f"{path.name}: {text}")
+    lines = (FOLDER / "wrap.hpp").read_text().splitlines()
+    layer = next(i for i, line in enumerate(lines) if "resizing{" in line)
+    indents = [len(line) - len(line.lstrip()) for line in lines[layer : layer + 3]]
+    check(lines[layer + 2].endswith(">>;") and indents[1] == indents[2] == indents[0] + 4, "\n".join(lines[layer : layer + 3]))
+
+
 def refused(name, content, code, *texts, arguments=()):
     path = FOLDER / name
     path.write_bytes(content)
@@ -421,6 +439,7 @@ def main():
     check_constants_of_onnx()
     code, text = run("show", FOLDER / "resnet.h5")
     check(code == 0 and "inputs['input_1'] shape: (None, 16, 16, 3)" in text and "kernel (3, 3, 3, 4)" in text, text)
+    check_wrapped_lines()
     check_refusals()
     check_changed_hdf5()
     check_command_line()

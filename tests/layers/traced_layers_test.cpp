@@ -202,10 +202,17 @@ static_assert(all_are(1127, said_by(dense{wide}, sequence), said_by(lstm{wide}, 
                       said_by(embedding{wide, 4}, sc::shape(7)), said_by(conv2d{wide, 3}, image),
                       said_by(conv3d_transpose{wide, 3}, volume), said_by(repeat_vector{wide}, sc::shape(5)),
                       said_by(time_distributed{dense{wide}}, sequence)));
+// Of what a call makes in between, no length counts all elements: scores of 2^30 fit, of 2^31 not.
+static_assert(all_are(0, said_by(multi_head_attention{1, 2}, sc::shape(1 << 15, 2)),
+                      said_by(attention{}, sc::shape(1 << 15, 2), sc::shape(1 << 15, 2))));
+static_assert(all_are(1127, said_by(multi_head_attention{2, 2}, sc::shape(1 << 15, 2)),
+                      said_by(attention{}, sc::shape(1 << 15, 2), sc::shape(1 << 16, 2))));
 static_assert(all_are(1124, said_by(einsum_dense{"abc,cde->abde", sc::shape{-1, most, most}}, sequence),
                       said_by(einsum_dense{"abc,cd->abd", sc::shape{-1, most}}, sequence)));
 static_assert(said_by(serial_dense{8192, 8192, sc::serialization_dimension::kernel_rows}, sequence).problem.code ==
               1078);
+
+static_assert(said_by(permute{6, 1, 5, 2, 3, 4}, sc::shape(2, 3, 1, 5, 4, 7)).output == sc::shape(7, 2, 4, 3, 1, 5));
 
 static_assert(said_by(lambda{[](auto x) { return square(x); }}, sequence).output == sequence);
 static_assert(said_by(lambda{[](auto& ops, auto x) { return ops.sum(x, -1); }}, sequence).output == sc::shape(7, 1));

@@ -122,6 +122,8 @@ TEST_CASE("gradients of movement") {
   check({{2, 3, 4}}, [](tracer& ops, tensors in) { return square(ops.reshape(in[0], {4, 6})); });
   check({{3, 1}}, [](tracer& ops, tensors in) { return square(ops.broadcast(in[0], {2, 3, 4})); });
   check({{2, 3, 4}}, [](tracer& ops, tensors in) { return square(ops.transpose(in[0], {2, 0, 1})); });
+  check({{1, 2, 1, 2, 3, 1, 2}},
+        [](tracer& ops, tensors in) { return square(ops.transpose(in[0], {0, 6, 4, 1, 2, 5, 3})); });
   check({{2, 7}}, [](tracer& ops, tensors in) { return square(ops.slice(in[0], -1, 1, 3, 2)); });
   check({{2, 3, 2}}, [](tracer& ops, tensors in) { return ops.flip(in[0], 1) * in[0]; });
   check({{2, 3}}, [](tracer& ops, tensors in) { return square(ops.pad(in[0], 1, 2, 1)) + 1.0F; });

@@ -135,6 +135,26 @@ struct many_inputs : sc::functional<many_inputs> {
 };
 static_assert(same_inputs<chain>() && same_inputs<fan>() && same_inputs<many_inputs>());
 
+// Samples that dense layers alone read may lie anywhere.
+static_assert(inference<chain>.calls[0].stays_in_place && !training<chain>.calls[0].stays_in_place);
+static_assert(inference<fan>.calls[0].stays_in_place && !inference<frozen_start>.calls[0].stays_in_place);
+struct added_input : sc::functional<added_input> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(4);
+    return add()(dense(4)(x), x);
+  }
+};
+static_assert(!inference<added_input>.calls[0].stays_in_place, "the addition, an epilogue of dense, reads it as well");
+static_assert(!inference<sc::sequential<input{6}, flatten{}>>.calls[0].stays_in_place, "it is the output");
+static_assert(!inference<sc::sequential<input{6, 5}, conv1d{4, 3}>>.calls[0].stays_in_place);
+template <class M>
+constexpr bool none_in_place = [] {
+  for (auto const& call : inference<M>.calls)
+    if (call.stays_in_place) return false;
+  return true;
+}();
+static_assert(none_in_place<many_inputs>);
+
 }  // namespace
 
 TEST_CASE("memory is used again: a deep model needs less than its tensors together at inference") {

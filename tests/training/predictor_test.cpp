@@ -194,6 +194,31 @@ TEST_CASE("penalties make no difference to predictions") {
   CHECK(in_stages.predict(inputs) == expected);
 }
 
+TEST_CASE("samples that stay where the caller has them give the bits of those that are copied") {
+  using mlp = sc::sequential<input{5, 4}, flatten{}, dense{12, sc::relu}, dense{20}, reshape{5, 4}>;
+  static constexpr auto eight = sc::inference{.batch_size = 8, .steps_per_execution = 2};
+  auto const check = [](auto& model) {
+    xt::xtensor<float, 3> x = xt::zeros<float>({22, 5, 4});
+    for (std::size_t i = 0; i < x.size(); ++i) x.flat(i) = static_cast<float>(i * 7919 % 97) / 97.0F - 0.5F;
+    xt::xtensor<double, 3> const copied = x;
+    auto const expected = model.predict(copied);
+    CHECK(model.predict(x) == expected);
+    auto const part = [](auto const& all, std::size_t first) -> xt::xtensor<float, 3> {
+      return xt::view(all, xt::range(first, first + 8));
+    };
+    CHECK(model.predict_on_batch(xt::view(x, xt::range(9, 17))) == part(expected, 9));
+    // Outputs that are given back lie in the model's own memory.
+    xt::xtensor<double, 3> const once = part(expected, 0);
+    auto const twice = model.predict_on_batch(once);
+    CHECK(model.predict_on_batch(model(part(x, 0))) == twice);
+    CHECK(x == copied);
+  };
+  sc::predictor<mlp, eight> alone;
+  check(alone);
+  sc::predictor<mlp, eight, sc::host<2>> together;
+  check(together);
+}
+
 TEST_CASE("initial weights follow from the seed, as a trainer's do") {
   CHECK(sc::predictor<network, run<>>(7).get_weights() == sc::trainer<network, training>(7).get_weights());
   CHECK(sc::predictor<network, run<>>(7).get_weights() != sc::predictor<network, run<>>(8).get_weights());

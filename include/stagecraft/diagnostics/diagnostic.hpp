@@ -67,7 +67,8 @@ struct diagnostic {
   }
   constexpr void end() { text.append(" [E").append(code).append(']'); }
 
-  /// One part of a message: text, a number, or anything with `append_to(message&)`, such as a shape.
+  /// One part of a message: text, a number, or anything with `append_to(message&)`, such as a shape. What is
+  /// said of a part that has had its own compile error has been said with that.
   constexpr void append(char const* part) { text.append(std::string_view(part)); }
   template <class Part>
     requires(!std::is_array_v<Part>)
@@ -76,6 +77,8 @@ struct diagnostic {
       part.append_to(text);
     else
       text.append(part);
+    if constexpr (requires { part.already_reported(); })
+      if (part.already_reported()) code = -1;
   }
 };
 

@@ -18,11 +18,14 @@ class pipeline_feed {
  public:
   pipeline_feed(std::array<float*, static_cast<std::size_t>(Session::input_count())> const& inputs,
                 std::array<float*, Session::end_count> const& targets,
-                std::array<float*, Session::end_count> const& scales, int& samples)
-      : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples) {}
+                std::array<float*, Session::end_count> const& scales, int& samples, float const** lent)
+      : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples), lent_(lent) {}
 
   /// (batch, shape...) of an input.
   [[nodiscard]] float* input(int index) const { return inputs_[index]; }
+  /// Whether samples need not be copied: `lend` says where all of the only input's lie until the step is over.
+  [[nodiscard]] bool takes_loans() const { return lent_ != nullptr; }
+  void lend(float const* samples) const { *lent_ = samples; }
   template <std::size_t Output>
   [[nodiscard]] auto* target() const {
     return reinterpret_cast<typename Session::template target_type<Output>*>(targets_[Output]);
@@ -36,6 +39,7 @@ class pipeline_feed {
   std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs_;
   std::array<float*, Session::end_count> targets_, scales_;
   int& samples_;
+  float const** lent_;
 };
 
 /// What all passes of an execution share. Each thread has a copy, which it may look at when the execution is over.

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace stagecraft::engine {
@@ -200,6 +201,16 @@ struct pipeline_memory {
     }
   }
 
+  /// Where steps read samples: where they are, or in `copy`, if they are none (null) or lie where steps write, such as
+  /// a prediction that a program gives back to the model.
+  void place_samples(float const* lent, float* copy, int floats) {
+    if (lent != nullptr && blocks[0].holds(lent)) {
+      std::memmove(copy, lent, static_cast<std::size_t>(floats) * sizeof(float));
+      lent = nullptr;
+    }
+    samples_in_place.store(lent != nullptr ? lent : copy, std::memory_order_relaxed);
+  }
+
   int replica;
   aligned_block weights, gradients, halves, state;
   /// What a pass works on where these stand in remote memory.
@@ -207,6 +218,7 @@ struct pipeline_memory {
   aligned_block targets, scales;  ///< rings
   // Their sizes are known: arrays cost compilers less than vectors.
   std::atomic<int> samples[Sizes::most_samples]{};  ///< a ring: samples of a micro-batch
+  std::atomic<float const*> samples_in_place{};     ///< see host_memory::samples
   aligned_block blocks[Sizes::devices], workspaces[Sizes::devices], widened[Sizes::devices];  ///< of each device
   aligned_block remote[Sizes::stages];  ///< activations of each stage
   /// The weight update that each stage's copies of weights are for; 0: none are there.

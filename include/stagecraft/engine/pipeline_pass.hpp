@@ -47,6 +47,7 @@ class pipeline_pass {
   static constexpr bool trains = plan::trains;
   static constexpr bool is_last_forward = !backward && stage + 1 == sizes::stages;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
+  static constexpr bool reads_in_place = Pass == 0 && plan::stays_in_place(static_cast<int>(sizes::input_call(0)));
   static constexpr bool waits = sizes::workers > 1 && pass.waits.size() > 0;
   using output_indices = std::make_index_sequence<Session::output_count>;
   using end_indices = std::make_index_sequence<Session::end_count>;
@@ -72,6 +73,7 @@ class pipeline_pass {
       begin = record.now();
     }
     memory.valid_samples = samples.load(std::memory_order_relaxed);
+    if constexpr (reads_in_place) memory.samples = own.samples_in_place.load(std::memory_order_relaxed);
     if constexpr (backward && weights::begins_gradients) team::divide(memory, weights::begin_gradients);
     if constexpr (recomputed_first > 0) {
       if (!run_steps<0, recomputed_first>(memory)) return false;
@@ -239,11 +241,13 @@ class pipeline_pass {
         inputs[i] = plan::address(memory, plan::value(call));
     }
     int valid = Session::batch;
-    all.call_feed(
-        all.feed,
-        pipeline_feed<Session>(inputs, targets_of(own, memory.micro_batch), scales_of(own, memory.micro_batch), valid),
-        own.replica, static_cast<int>(memory.micro_batch));
+    float const* lent = nullptr;
+    all.call_feed(all.feed,
+                  pipeline_feed<Session>(inputs, targets_of(own, memory.micro_batch),
+                                         scales_of(own, memory.micro_batch), valid, reads_in_place ? &lent : nullptr),
+                  own.replica, static_cast<int>(memory.micro_batch));
     samples.store(valid, std::memory_order_relaxed);
+    if constexpr (reads_in_place) own.place_samples(lent, inputs[0], Session::batch * Session::input_shape(0).size());
     if constexpr (Session::has_losses && Session::end_count > Session::output_count) {
       auto const scales = scales_of(own, memory.micro_batch);
       for (std::size_t end = Session::output_count; end < Session::end_count; ++end)

@@ -90,6 +90,11 @@ struct step_plan {
              detail::rests_without_gradient<training.optimizer>;
   }
 
+  /// Whether what a call gives are samples that may lie outside of the block: host_memory::samples.
+  [[nodiscard]] static constexpr bool stays_in_place(int call) {
+    return detail::is_whole<model, machine> && program.calls[root(call)].stays_in_place;
+  }
+
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
   [[nodiscard]] static constexpr buffer_place gradient(int call) { return pass.places.gradient[root(call)]; }
   [[nodiscard]] static constexpr buffer_place saved(int call) { return pass.places.saved[call]; }

@@ -9,7 +9,8 @@ namespace stagecraft {
 
 /// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
 struct axis_list {
-  static constexpr int max_rank = shape::max_rank, capacity = max_rank;
+  /// As many as a sample has, and the batch.
+  static constexpr int max_rank = shape::max_rank + 1, capacity = max_rank;
   static constexpr char const* entries_are_called = "the axes of a list";
 
   int axes[capacity]{};
@@ -21,7 +22,7 @@ struct axis_list {
   /// More of them: E1126.
   template <std::integral... Axes>
     requires(sizeof...(Axes) > capacity)
-  constexpr explicit(false) axis_list(Axes...) {
+  constexpr explicit(false) axis_list(Axes...) : axes{detail::too_many_entries} {
     static_assert(detail::report<detail::too_many_entries_problem<axis_list, sizeof...(Axes)>>());
   }
 
@@ -30,6 +31,10 @@ struct axis_list {
 
   [[nodiscard]] constexpr int const* begin() const noexcept { return axes; }
   [[nodiscard]] constexpr int const* end() const noexcept { return axes + count; }
+  /// Whether this stands for a list that had its error.
+  [[nodiscard]] constexpr bool already_reported() const noexcept {
+    return count == 0 && axes[0] == detail::too_many_entries;
+  }
   friend constexpr bool operator==(axis_list const&, axis_list const&) = default;
 
   /// Appends "-1" or "(1, 2)".

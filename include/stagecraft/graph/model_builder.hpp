@@ -51,7 +51,7 @@ class model_builder {
       if (dimension < 1)
         problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions,
                        ", but each dimension must be at least 1");
-    if (dimensions.is_too_large())
+    if (dimensions.is_too_large() || dimensions.already_reported())
       problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions, ", of more than ",
                      shape::most_elements, " elements");
     if (batch_size != 0) fix_batch_size(batch_size);

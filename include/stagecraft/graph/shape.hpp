@@ -17,6 +17,9 @@ inline constexpr diagnostic too_many_entries_problem = [] {
   problem.report(1126, List::entries_are_called, " are at most ", List::max_rank, ", but ", Given, " are given");
   return problem;
 }();
+/// The first entry of the empty list that stands for one of too many entries: what is said of it afterwards is nothing
+/// (`diagnostic::append`).
+inline constexpr int too_many_entries = -__INT_MAX__ - 1;
 
 }  // namespace detail
 
@@ -39,7 +42,7 @@ struct shape {
   /// More of them: E1126.
   template <std::integral... Dimensions>
     requires(sizeof...(Dimensions) > max_rank)
-  constexpr explicit(false) shape(Dimensions...) {
+  constexpr explicit(false) shape(Dimensions...) : dimensions{detail::too_many_entries} {
     static_assert(detail::report<detail::too_many_entries_problem<shape, sizeof...(Dimensions)>>());
   }
 
@@ -56,6 +59,11 @@ struct shape {
   [[nodiscard]] constexpr int back() const { return dimension_count > 0 ? dimensions[dimension_count - 1] : 1; }
   [[nodiscard]] constexpr int const* begin() const noexcept { return dimensions; }
   [[nodiscard]] constexpr int const* end() const noexcept { return dimensions + dimension_count; }
+
+  /// Whether this stands for a shape that had its error.
+  [[nodiscard]] constexpr bool already_reported() const noexcept {
+    return dimension_count == 0 && dimensions[0] == detail::too_many_entries;
+  }
 
   constexpr void push_back(int dimension) {
     if (dimension_count < max_rank) dimensions[dimension_count++] = dimension;

@@ -206,7 +206,7 @@ struct rules_of_trace {
       return;
     }
     for (operations::node const& each : traced.list.nodes)
-      if (auto const most = 1LL * batch * shape::most_elements; each.shape.size() > most) {
+      if (auto const most = 1LL * batch * __INT_MAX__; each.shape.size() > most) {
         in.error(1127, "makes a tensor of shape ", each.shape, " of ", batch, " samples, which has more than ", most,
                  " elements");
         return;

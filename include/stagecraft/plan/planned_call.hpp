@@ -31,6 +31,9 @@ struct planned_call {
   /// Whether the numbers of its output count something, such as words: they are not rounded, whatever others compute
   /// in.
   bool is_exact = false;
+  /// Whether it is the model's only input, and only dense layers read it, in inference: their steps on the host read
+  /// samples where the caller has them, if these are floats in their order, and no further.
+  bool stays_in_place = false;
   /// Whether nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
   bool is_left_out = false;
   /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.

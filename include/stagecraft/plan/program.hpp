@@ -8,6 +8,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/layers/core/dense.hpp>
 #include <stagecraft/layers/core/embedding.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/models/queries.hpp>
@@ -70,6 +71,7 @@ class planner {
       find_activations_in_consumers();
     }
     if (!is_half(stored_.narrow)) find_epilogues();  // what is in between would have to be rounded
+    if (!is_half(stored_.narrow) && !trains_) find_samples_in_place();
     return result_;
   }
 
@@ -106,6 +108,24 @@ class planner {
   constexpr void find_stored_types() {
     for (int i = 0; i < count_; ++i)
       call(i).stored = call(i).is_exact ? dtype::float32 : computed_type(graph_, call(i).root, stored_.by_default);
+  }
+
+  constexpr void find_samples_in_place() {
+    int input = -1;
+    for (int i = 0; i < count_; ++i) {
+      if (!graph_.call(i).is_input) continue;
+      if (input >= 0) return;
+      input = i;
+    }
+    if (input < 0) return;
+    for (int const output : graph_.ends)
+      if (call(output).root == input) return;
+    for (int i = 0; i < count_; ++i)
+      for (int const source : graph_.inputs_of(i))
+        if (call(source).root == input && !call(i).needs.view &&
+            !same_type(graph_.layer_of(i).type, tag_of<layers::dense>))
+          return;
+    call(input).stays_in_place = true;
   }
 
   constexpr void find_first_writers() {

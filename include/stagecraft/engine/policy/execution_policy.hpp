@@ -62,9 +62,8 @@ namespace stagecraft::engine {
 /// - `devices_have_teams`: whether several threads may carry out the same step together. Then `on_host` divides it
 /// among
 ///   them, and each of them asks the policy for it; else one thread does.
-/// - `joins_passes`: whether what the passes of a model without stages hold may lie in one block (whole_pass), and
-/// weights
-///   may be updated where their gradients are found.
+/// - `joins_passes`: whether what the passes of a model without stages hold may lie in one block (whole_pass), weights
+///   may be updated where their gradients are found, and samples may be read where the caller has them.
 /// - `joins_epilogues`: whether a step may do those that follow it while its results are in registers (step_epilogue).
 /// - `clears_accumulators<Plan>`, `accumulates_halves<Plan>`: whether the engine makes gradients of weights ready for a
 ///   backward step that adds to them, and whether it adds what steps have written to sums in half precision.

@@ -63,6 +63,7 @@ struct host_call {
   [[nodiscard]] static constexpr bool wants_parameter_gradient(int index) { return parameter_info(index).trainable; }
 
   [[nodiscard]] float const* input(int index) const {
+    if (Plan::stays_in_place(input_call(index))) return memory.samples;
     if (detail::casts_input<Plan, Call>(input_call(index))) return memory.widened + widened::input(index);
     return address(Plan::value(input_call(index)), input_call(index), widened::input(index));
   }

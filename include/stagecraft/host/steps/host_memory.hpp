@@ -35,6 +35,9 @@ class aligned_block {
 
   [[nodiscard]] float* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool holds(float const* element) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(element) - reinterpret_cast<std::uintptr_t>(data_) < size_ * sizeof(float);
+  }
 
  private:
   static constexpr std::size_t slack = 64;
@@ -73,6 +76,7 @@ struct host_memory {
   float learning_rate = 0;
   double const* norms = nullptr;           ///< of the weight that is updated, as its optimizer reads them
   float loss_scale = 1;                    ///< by which the loss is multiplied, if that changes
+  float const* samples = nullptr;          ///< of an input that may stay where the caller has it
   int valid_samples = 0;                   ///< samples of this step; the rest of the batch only fills it
   kernels::share share = {};               ///< which part of the work this is
   sharing_team::member* member = nullptr;  ///< null if there is one thread only

@@ -60,6 +60,7 @@ struct einsum_dense : argument_layer<einsum_dense, einsum_dense_options> {
 
   constexpr auto call(auto& ops, auto x) const {
     detail::einsum_equation const of(equation.view(), options.bias_axes.view(), x.shape(), output_shape);
+    if (output_shape.already_reported()) return ops.error(1126, output_shape), x;
     if (!of.problem.empty())
       return ops.error(1124, "has the equation '", equation, "' for an input of shape ", detail::sample_shape(x), ": ",
                        of.problem),

@@ -19,7 +19,7 @@ struct permute : layer<permute> {
   using arguments = argument_list<&permute::dims>;
 
   template <std::integral... Dims>
-    requires(sizeof...(Dims) >= 1 && sizeof...(Dims) < axis_list::capacity)
+    requires(sizeof...(Dims) >= 1)
   constexpr explicit permute(Dims... each) : dims(each...) {}
 
   /// Nothing, or anything else: E1025.
@@ -35,7 +35,7 @@ struct permute : layer<permute> {
 
   constexpr auto call(auto& ops, auto x) const {
     int seen = 0;
-    for (int const axis : dims) seen |= axis > 0 && axis < axis_list::capacity ? 1 << axis : 0;
+    for (int const axis : dims) seen |= axis > 0 && axis <= shape::max_rank ? 1 << axis : 0;
     if (dims.rank() + 1 != x.rank() || seen != (2 << dims.rank()) - 2) {
       ops.error(1074, "has dims ", dims, ", which do not name each axis of an input of shape ", detail::sample_shape(x),
                 " once; they count from 1");

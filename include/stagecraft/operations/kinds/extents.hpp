@@ -23,7 +23,7 @@ struct extents {
   /// More of them: E1126.
   template <std::integral... Lengths>
     requires(sizeof...(Lengths) > max_rank)
-  constexpr explicit(false) extents(Lengths...) {
+  constexpr explicit(false) extents(Lengths...) : lengths{stagecraft::detail::too_many_entries} {
     static_assert(
         stagecraft::detail::report<stagecraft::detail::too_many_entries_problem<extents, sizeof...(Lengths)>>());
   }
@@ -54,6 +54,10 @@ struct extents {
     return product;
   }
   static constexpr long long uncounted = __LONG_LONG_MAX__;
+  /// Whether this stands for lengths that had their error.
+  [[nodiscard]] constexpr bool already_reported() const noexcept {
+    return rank == 0 && lengths[0] == stagecraft::detail::too_many_entries;
+  }
   constexpr void push_back(int length) {
     if (rank < max_rank) lengths[rank++] = length;
   }

@@ -67,9 +67,13 @@ class batch_loader {
 
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
 
-  // One per kind of destination, whatever brings batches there.
+  // One per kind of destination, whatever brings batches there. A session's steps may read a whole batch where it is.
   template <class Destination>
   [[gnu::noinline]] void load_inputs(Destination& to, tracing::array_view<std::int32_t const> rows) const {
+    to.set_valid_samples(static_cast<int>(rows.size()));
+    if constexpr (requires { to.takes_loans(); })
+      if (to.takes_loans() && rows.size() == batch)
+        if (float const* const samples = x_[0].in_place(rows)) return to.lend(samples);
     for (int i = 0; i < Session::input_count(); ++i) {
       float* const input = to.input(i);
       x_[i].gather(rows, input);
@@ -77,7 +81,6 @@ class batch_loader {
       for (std::size_t row = rows.size(); row < batch; ++row)
         std::memcpy(input + row * size, input, size * sizeof(float));
     }
-    to.set_valid_samples(static_cast<int>(rows.size()));
   }
 
   template <class Destination>

@@ -143,6 +143,13 @@ class sample_source {
   void gather(std::ptrdiff_t first, std::ptrdiff_t count, float* destination) const {
     reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
   }
+  /// Where the samples with these numbers lie as floats, one after the other; null if they do not.
+  [[nodiscard]] float const* in_place(tracing::array_view<std::int32_t const> rows) const {
+    if (reader_ != &detail::reader_of<float> || rows.empty()) return nullptr;
+    for (std::size_t i = 1; i < rows.size(); ++i)
+      if (rows[i] != rows[i - 1] + 1) return nullptr;
+    return static_cast<float const*>(numbers_) + offset(rows[0]);
+  }
   /// The same as whole numbers; for class numbers.
   [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, std::int32_t* destination) const {
     for (std::int32_t const row : rows)
