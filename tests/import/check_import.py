@@ -388,16 +388,19 @@ def check_refusals_of_tfjs():
         check(code == 0 and f"sc::activations::{text}" in (FOLDER / "activation.hpp").read_text(), said)
     # Axes: none, those along which slopes are shared, and those that letters name.
     einsum = {"name": "e", "equation": "ab,bcd->acd", "output_shape": [3, 2], "activation": "relu", "bias_axes": "d"}
+    turned = [("Reshape", {"name": "r", "target_shape": [4, 1]}), ("LayerNormalization", {"name": "l", "axis": [2, 1]})]
     for layer, shapes, text in ((("Normalization", {"name": "n", "axis": [], "mean": None, "variance": None}),
                                  {"n/mean": [], "n/variance": [], "n/count": []}, ".axis = sc::axis_list::none()"),
                                 (("PReLU", {"name": "p", "shared_axes": [1]}), {"p/alpha": [1]}, ".shared_axes = 1"),
                                 (("EinsumDense", einsum), {"e/kernel": [4, 3, 2], "e/bias": [2]},
                                  'einsum_dense{"ab,bcd->acd", {3, 2}, sc::relu, {.bias_axes = "d"'),
                                 (("EinsumDense", {**einsum, "equation": "...x,xy->...y", "output_shape": 3, "bias_axes": None}),
-                                 {"e/kernel": [4, 3]}, 'einsum_dense{"...x,xy->...y", {3}, sc::relu')):
+                                 {"e/kernel": [4, 3]}, 'einsum_dense{"...x,xy->...y", {3}, sc::relu'),
+                                (turned, {"l/gamma": [1, 4], "l/beta": [1, 4]}, "layer_normalization{{.axis = {2, 1}}}")):
+        layers = layer if isinstance(layer, list) else [layer]
         (FOLDER / "axes.bin").write_bytes(bytes(4 * sum(map(math.prod, shapes.values()))))
         weights = [{"name": name, "shape": shape, "dtype": "float32"} for name, shape in shapes.items()]
-        model = {"modelTopology": {"model_config": sequential(layer)}, "weightsManifest": [{"paths": ["axes.bin"], "weights": weights}]}
+        model = {"modelTopology": {"model_config": sequential(*layers)}, "weightsManifest": [{"paths": ["axes.bin"], "weights": weights}]}
         (FOLDER / "axes.json").write_text(json.dumps(model))
         code, said = run("import", FOLDER / "axes.json", "-o", FOLDER / "axes")
         check(code == 0 and text in (FOLDER / "axes.hpp").read_text(), said)
