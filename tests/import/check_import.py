@@ -104,6 +104,24 @@ def check_command_line():
     check("\x1b" not in run("import", model, "--output", out)[1], "progress without a terminal")
 
 
+def check_wrapped_lines():
+    """However many lines a layer takes, all but the first are indented alike."""
+    with zipfile.ZipFile(FOLDER / "mlp_3.keras") as members:
+        weights = members.read("model.weights.h5")  # of which nothing is read
+    config = sequential(("Resizing", {"name": "made_smaller_before_all_others", "height": 2, "width": 3, "interpolation": "lanczos3",
+                                      "crop_to_aspect_ratio": True, "dtype": "float16"}))
+    config["config"].update(name="wrapped_name")
+    config["config"]["layers"][0]["config"]["batch_shape"] = [None, 4, 4, 1]
+    path = FOLDER / "wrapped_lines.keras"
+    path.write_bytes(keras(config, weights))
+    code, text = run("import", path, "--output", FOLDER / "wrap")
+    check(code == 0, f"{path.name}: {text}")
+    lines = (FOLDER / "wrap.hpp").read_text().splitlines()
+    layer = next(i for i, line in enumerate(lines) if "resizing{" in line)
+    indents = [len(line) - len(line.lstrip()) for line in lines[layer : layer + 3]]
+    check(lines[layer + 2].endswith(">>;") and indents[1] == indents[2] == indents[0] + 4, "\n".join(lines[layer : layer + 3]))
+
+
 def refused(name, content, code, *texts, arguments=()):
     path = FOLDER / name
     path.write_bytes(content)
@@ -370,16 +388,19 @@ def check_refusals_of_tfjs():
         check(code == 0 and f"sc::activations::{text}" in (FOLDER / "activation.hpp").read_text(), said)
     # Axes: none, those along which slopes are shared, and those that letters name.
     einsum = {"name": "e", "equation": "ab,bcd->acd", "output_shape": [3, 2], "activation": "relu", "bias_axes": "d"}
+    turned = [("Reshape", {"name": "r", "target_shape": [4, 1]}), ("LayerNormalization", {"name": "l", "axis": [2, 1]})]
     for layer, shapes, text in ((("Normalization", {"name": "n", "axis": [], "mean": None, "variance": None}),
                                  {"n/mean": [], "n/variance": [], "n/count": []}, ".axis = sc::axis_list::none()"),
                                 (("PReLU", {"name": "p", "shared_axes": [1]}), {"p/alpha": [1]}, ".shared_axes = 1"),
                                 (("EinsumDense", einsum), {"e/kernel": [4, 3, 2], "e/bias": [2]},
                                  'einsum_dense{"ab,bcd->acd", {3, 2}, sc::relu, {.bias_axes = "d"'),
                                 (("EinsumDense", {**einsum, "equation": "...x,xy->...y", "output_shape": 3, "bias_axes": None}),
-                                 {"e/kernel": [4, 3]}, 'einsum_dense{"...x,xy->...y", {3}, sc::relu')):
+                                 {"e/kernel": [4, 3]}, 'einsum_dense{"...x,xy->...y", {3}, sc::relu'),
+                                (turned, {"l/gamma": [1, 4], "l/beta": [1, 4]}, "layer_normalization{{.axis = {2, 1}}}")):
+        layers = layer if isinstance(layer, list) else [layer]
         (FOLDER / "axes.bin").write_bytes(bytes(4 * sum(map(math.prod, shapes.values()))))
         weights = [{"name": name, "shape": shape, "dtype": "float32"} for name, shape in shapes.items()]
-        model = {"modelTopology": {"model_config": sequential(layer)}, "weightsManifest": [{"paths": ["axes.bin"], "weights": weights}]}
+        model = {"modelTopology": {"model_config": sequential(*layers)}, "weightsManifest": [{"paths": ["axes.bin"], "weights": weights}]}
         (FOLDER / "axes.json").write_text(json.dumps(model))
         code, said = run("import", FOLDER / "axes.json", "-o", FOLDER / "axes")
         check(code == 0 and text in (FOLDER / "axes.hpp").read_text(), said)
@@ -418,6 +439,7 @@ def main():
     check_constants_of_onnx()
     code, text = run("show", FOLDER / "resnet.h5")
     check(code == 0 and "inputs['input_1'] shape: (None, 16, 16, 3)" in text and "kernel (3, 3, 3, 4)" in text, text)
+    check_wrapped_lines()
     check_refusals()
     check_changed_hdf5()
     check_command_line()

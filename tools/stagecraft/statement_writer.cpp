@@ -95,20 +95,26 @@ std::string raw_string_literal(std::string const& text) {
 }
 
 std::string wrap(std::string const& line) {
-  if (line.size() <= columns) return line + "\n";
-  auto const indent = line.find_first_not_of(' ');
-  bool in_text = false;
-  std::size_t best = std::string::npos;
-  for (std::size_t i = indent; i < columns && i < line.size(); ++i) {
-    if (line[i] == '"') in_text = !in_text;
-    if (in_text) continue;
-    if (line[i] == ' ' && line[i - 1] == ',') best = i + 1;
-    if (line[i] == '.' && i > indent && line[i - 1] == ')') best = i;
+  std::string text, rest = line;
+  auto begin = line.find_first_not_of(' ');
+  std::string const indent(begin == std::string::npos ? 0 : begin + 4, ' ');
+  while (rest.size() > columns) {
+    bool in_text = false;
+    std::size_t best = 0;
+    for (std::size_t i = begin; i < columns; ++i) {
+      if (rest[i] == '"') in_text = !in_text;
+      if (in_text) continue;
+      if (rest[i] == ' ' && rest[i - 1] == ',') best = i + 1;
+      if (rest[i] == '.' && i > begin && rest[i - 1] == ')') best = i;
+    }
+    if (best <= begin + 4) break;
+    auto head = rest.substr(0, best);
+    while (head.ends_with(' ')) head.pop_back();
+    text += head + "\n";
+    rest = indent + rest.substr(best);
+    begin = indent.size();
   }
-  if (best == std::string::npos || best <= indent + 4) return line + "\n";
-  auto head = line.substr(0, best);
-  while (head.ends_with(' ')) head.pop_back();
-  return head + "\n" + wrap(std::string(indent + (line[indent] == ' ' ? 0 : 4), ' ') + line.substr(best));
+  return text + rest + "\n";
 }
 
 std::string wrap_list(std::string const& begin, std::vector<std::string> const& entries, std::string const& end) {

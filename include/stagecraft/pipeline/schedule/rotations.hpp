@@ -3,8 +3,8 @@
 // of devices that do not collide.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft::detail {
 
@@ -20,7 +20,8 @@ class rotations {
 
   constexpr rotations() = default;
   /// Passes in a place of their own each, or several in one.
-  constexpr rotations(std::span<int const> device_of_pass, std::span<int const> place_of_pass, int micro_batches)
+  constexpr rotations(tracing::array_view<int const> device_of_pass, tracing::array_view<int const> place_of_pass,
+                      int micro_batches)
       : length_(place_of_pass[place_of_pass.size() - 1] + 1) {
     bool collides[capacity]{};
     for (std::size_t pass = 1; pass < device_of_pass.size(); ++pass)

@@ -3,13 +3,13 @@
 // Sequential, known to the compiler.
 #pragma once
 
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/pipeline/schedule/placed_stage.hpp>
 #include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
 #include <stagecraft/pipeline/schedule/rotations.hpp>
 #include <stagecraft/pipeline/schedule/schedule.hpp>
 #include <stagecraft/pipeline/schedule/timetable_steps.hpp>
 #include <cstddef>
-#include <span>
 
 namespace stagecraft {
 
@@ -76,7 +76,7 @@ class timetable {
         places[pass] = place(pass);
       }
       auto const count = static_cast<std::size_t>(passes());
-      rotations_ = {std::span<int const>(devices, count), std::span<int const>(places, count), micro_batches_};
+      rotations_ = {{devices, count}, {places, count}, micro_batches_};
     }
   }
 
@@ -90,7 +90,7 @@ class timetable {
   /// @param recomputation          whether all stages but the last carry out forward steps again, and how
   /// @param overlaps_io            whether what comes from the host comes a slot before it is needed, and goes a slot
   ///                               after
-  constexpr timetable(stagecraft::schedule schedule, std::span<int const> device_of_stage, int micro_batches,
+  constexpr timetable(stagecraft::schedule schedule, tracing::array_view<int const> device_of_stage, int micro_batches,
                       bool trains, int batch_serialization = 1,
                       recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
       : timetable(schedule, device_of_stage.size(), micro_batches, trains, batch_serialization, recomputation,
@@ -103,14 +103,6 @@ class timetable {
                       bool overlaps_io = false)
       : timetable(schedule, stages.size(), micro_batches, trains, batch_serialization, recomputation, overlaps_io,
                   [&](std::size_t stage) { return stages[stage]; }) {}
-  /// The same. Where the constructor is asked, GCC first looks for a std::span<int const> in the stages: 20 ms.
-  template <class Stages>
-  [[nodiscard]] static constexpr timetable of_stages(stagecraft::schedule schedule, Stages const& stages,
-                                                     int micro_batches, bool trains) {
-    return {schedule, stages.size(), micro_batches, trains, 1, recomputation_mode::none, false, [&](std::size_t stage) {
-              return stages[stage];
-            }};
-  }
 
   [[nodiscard]] constexpr stagecraft::schedule schedule() const { return schedule_; }
   [[nodiscard]] constexpr int stages() const { return stages_; }
