@@ -191,8 +191,8 @@ class traced_layer {
   }();
   static constexpr long long workspace() {
     return shared_floats + floats_of_samples +
-           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1),
-                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1));
+           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, multiplies_bfloat16<Call>),
+                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1, multiplies_bfloat16<Call>));
   }
 
   static void forward(Call const& call) {
@@ -306,7 +306,7 @@ class traced_layer {
     one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
     one.leave_out(rows_updates);
     if constexpr (multiplies_bfloat16<Call>)
-      one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs);
+      one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs, kernels::windows_of_pairs<arch>);
     if constexpr (has_large_maps) one.take_rows_together();
     use(memory, one);
   }
