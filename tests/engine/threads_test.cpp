@@ -31,6 +31,19 @@ struct images : sc::functional<images> {
   }
 };
 
+/// Layers whose convolutions are operations: products of several parts of the batch's windows, and plain loops.
+struct volumes : sc::functional<volumes> {
+  static constexpr auto build(auto& builder) {
+    auto const same = sc::padding::same;
+    auto x = builder.input(3, 9, 8, 5);
+    auto a = conv3d(33, {2, 3, 3}, sc::tanh, {.padding = same})(x);
+    a = conv3d(6, 2, sc::tanh, {.strides = {1, 4, 4}, .groups = 3})(a);
+    a = conv3d_transpose(4, {1, 3, 3}, sc::tanh, {.strides = 2})(a);
+    auto b = conv_lstm2d(7, {2, 3}, {.padding = same})(x);
+    return conv1d_transpose(3, 3, {.strides = 2})(concatenate(1)(reshape(100, 4)(a), reshape(126, 4)(b)));
+  }
+};
+
 using narrow = sc::sequential<input{5}, dense{1}>;
 
 template <int AccumulationSteps, class Loss = sc::losses::sparse_categorical_crossentropy>
@@ -66,6 +79,7 @@ TEST_CASE("two and three threads give the bits of one") {
   check_bits<branches, training<3>>();
   check_bits<narrow, training<1, sc::losses::mean_squared_error>>();
   check_bits<images, training<1, sc::losses::mean_squared_error>>();
+  check_bits<volumes, training<1, sc::losses::mean_squared_error>>();
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/host/lists/list_runner.hpp>
+#include <stagecraft/kernels/convolution/products_of_windows.hpp>
 #include <stagecraft/kernels/random/random.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
@@ -61,6 +62,7 @@ class float_run {
 
  private:
   using runner = cpu::list_runner<kernels::default_architecture>;
+  static constexpr auto const& windows = kernels::windows_of_floats<kernels::default_architecture>;
   static std::size_t index(int id) { return static_cast<std::size_t>(id); }
   static floats garbage(std::int64_t count) { return floats(static_cast<std::size_t>(count), std::nanf("")); }
 
@@ -68,11 +70,12 @@ class float_run {
            tracing::growing_array<place> const& places, tracing::growing_array<product_join> const& joins,
            std::int64_t workspace, std::int64_t sample_floats) {
     auto const& nodes = plan_.traced.list.nodes;
-    workspace_ = garbage(workspace + runner::floats::of(nodes, plan_.traced.list.operands, order));
+    workspace_ = garbage(workspace + runner::floats::of(nodes, plan_.traced.list.operands, order, false, &windows));
     memory_.assign(nodes.size(), nullptr);
     for (std::size_t id = 0; id < nodes.size(); ++id) memory_[id] = address(places[id]);
     runner whole(nodes, plan_.traced.list.operands, memory_, workspace_.data() + workspace, drawn_seed, drawn_stream,
                  joins);
+    whole.convolve_by(windows);
     std::span<int const> const all(order);
     for (segment const& each : segments) {
       auto const part = all.subspan(index(each.begin), index(each.end - each.begin));
@@ -88,6 +91,7 @@ class float_run {
           if (places[id].in == storage::samples) memory[id] = samples.data() + places[id].offset * count;
         runner some(nodes, plan_.traced.list.operands, memory, workspace_.data() + workspace, drawn_seed, drawn_stream,
                     joins);
+        some.convolve_by(windows);
         some.run(part, places, {first, count, batch_});
         divided_ += each.end - each.begin;
       }

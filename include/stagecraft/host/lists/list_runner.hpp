@@ -7,7 +7,6 @@
 #include <stagecraft/host/lists/list_rows.hpp>
 #include <stagecraft/host/lists/list_workspace.hpp>
 #include <stagecraft/host/lists/pooling_kernels.hpp>
-#include <stagecraft/kernels/convolution/bfloat16_windows.hpp>
 #include <stagecraft/kernels/convolution/windows.hpp>
 #include <stagecraft/kernels/elementwise/map.hpp>
 #include <stagecraft/kernels/elementwise/strided.hpp>
@@ -41,14 +40,13 @@ class list_runner : list_rows<Arch> {
   void use(tracing::array_view<pooling_kernel const> poolings) { poolings_ = poolings; }
   /// From now on operations along rows are carried out together, where they are large.
   void take_rows_together() { takes_rows_together_ = true; }
-  /// From now on products that gain by it are carried out by `pairs`; `gains(shape, is_packed)` says which. The same
-  /// of convolutions.
-  void multiply_by(kernels::product_functions<Arch> const& pairs, bool (*gains)(kernels::product_shape const&, bool),
-                   kernels::window_functions<Arch> const& windows) {
+  /// From now on products that gain by it are carried out by `pairs`; `gains(shape, is_packed)` says which.
+  void multiply_by(kernels::product_functions<Arch> const& pairs, bool (*gains)(kernels::product_shape const&, bool)) {
     pairs_ = &pairs;
     gains_by_pairs_ = gains;
-    windows_ = &windows;
   }
+  /// From now on convolutions that gain by it are carried out by `windows`.
+  void convolve_by(kernels::window_functions<Arch> const& windows) { windows_ = &windows; }
   /// Operations that somebody else carries out.
   void leave_out(tracing::array_view<int const> left_out) { left_out_ = left_out; }
   /// The operations of a segment that works sample by sample, for these samples.
@@ -97,8 +95,7 @@ class list_runner : list_rows<Arch> {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
-    if (packed_count_ == 0)
-      next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_, windows_ != nullptr);
+    if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_, windows_);
     float* const begin = next_packed_;
     next_packed_ += kernels::packed_product_floats<Arch>(of);
     packed_[packed_count_++] = {id_, begin};

@@ -6,6 +6,7 @@
 #include <stagecraft/host/lists/list_runner.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/random_key_of_call.hpp>
+#include <stagecraft/kernels/convolution/products_of_windows.hpp>
 #include <stagecraft/kernels/product/bfloat16_product.hpp>
 #include <stagecraft/kernels/update/row_chains.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
@@ -148,19 +149,38 @@ class traced_layer {
     return ids;
   }();
 
-  static constexpr bool has_large_maps = [] {
-    for (auto const& each : plan.nodes)
+  /// What its operations are like.
+  struct finding {
+    bool large_maps = false, convolutions = false;
+  };
+  static constexpr finding has = [] {
+    finding result;
+    for (auto const& each : plan.nodes) {
       if (each.what.template is<operations::map>() && kernels::row_groups<arch>::is_large(each.shape.size()))
-        return true;
-    return false;
+        result.large_maps = true;
+      if (each.what.template is<operations::convolution>() ||
+          each.what.template is<operations::convolution_input_gradient>() ||
+          each.what.template is<operations::convolution_filter_gradient>())
+        result.convolutions = true;
+    }
+    return result;
   }();
+  /// What carries out its convolutions, compiled where there are any.
+  static constexpr kernels::window_functions<arch> const* windows() {
+    if constexpr (!has.convolutions)
+      return nullptr;
+    else if constexpr (multiplies_bfloat16<Call>)
+      return &kernels::windows_of_pairs<arch>;
+    else
+      return &kernels::windows_of_floats<arch>;
+  }
   /// Rows of the left operand of a product whose right one all samples share, or of a convolution that is such a
   /// product; else 0.
   static constexpr std::int64_t rows_of_product(int id) {
     auto const& of = plan.nodes[id];
     if (auto const* what = of.what.template if_is<operations::product>())
       return what->transpose_a || of.shape.rank != 2 ? 0 : of.shape[0];
-    if constexpr (multiplies_bfloat16<Call>) {
+    if constexpr (has.convolutions) {
       if (auto const* what = of.what.template if_is<operations::convolution>())
         return what->groups != 1 ? 0 : of.shape.size() / of.shape[-1];
       if (auto const* what = of.what.template if_is<operations::convolution_input_gradient>())
@@ -202,8 +222,8 @@ class traced_layer {
   }();
   static constexpr long long workspace() {
     return shared_floats + floats_of_samples +
-           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, multiplies_bfloat16<Call>),
-                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1, multiplies_bfloat16<Call>));
+           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, windows()),
+                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1, windows()));
   }
 
   static void forward(Call const& call) {
@@ -317,8 +337,9 @@ class traced_layer {
     one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
     one.leave_out(rows_updates);
     if constexpr (multiplies_bfloat16<Call>)
-      one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs, kernels::windows_of_pairs<arch>);
-    if constexpr (has_large_maps) one.take_rows_together();
+      one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs);
+    if constexpr (has.convolutions) one.convolve_by(*windows());
+    if constexpr (has.large_maps) one.take_rows_together();
     use(memory, one);
   }
 

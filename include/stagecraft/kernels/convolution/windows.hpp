@@ -136,6 +136,17 @@ inline void convolve_windows(convolution_part part, window_walk<Arch> const& wal
   });
 }
 
+/// Functions in the place of `convolve_windows`, of one group: which convolutions gain by them, as (part, windows,
+/// image, output, groups), floats of workspace for (part, windows' count, terms of a window, filters), and what sets
+/// the tensor that is computed, from x, w, y and a workspace.
+template <class Arch>
+struct window_functions {
+  bool (*gains)(convolution_part, operations::windows const&, operations::extents const&, operations::extents const&,
+                int);
+  std::int64_t (*workspace)(convolution_part, int, int, int);
+  void (*convolve)(convolution_part, window_walk<Arch> const&, float*, float*, float*, float*);
+};
+
 /// y = the largest or the mean of each window, for each channel. Padding counts in neither.
 template <class Arch = default_architecture>
 inline void pool_windows(bool is_max, window_walk<Arch> const& walk, float const* x, float* y) {

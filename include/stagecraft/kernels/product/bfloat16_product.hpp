@@ -101,17 +101,24 @@ template <class Arch>
   }
 }
 
-/// Room for the pairs of the rows that are worked on.
+/// The panels of b, like `panels_of_right`.
 template <class Arch>
-inline constexpr int pairs_of_rows_floats =
-    product_rows_at_once / product_tile_rows<Arch> * static_cast<int>(packed_tile_floats<Arch>(product_depth));
+[[nodiscard]] inline auto pair_panels_of_right(product_shape const& shape, float const* b, float* workspace) {
+  bool const keeps = shape.rows > product_rows_at_once;
+  return [&shape, b, workspace, keeps](product_panel& panel, int first, int column, int row) {
+    float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
+    if (row == 0) pair_product_panel<Arch>(shape, b, first, column, panel, packed);
+    panel.begin = packed;
+    if (row > 0) panel.next = packed + panel.depth * panel.stride;
+  };
+}
 
 /// y = a b with panels that `fill` says.
 template <class Arch, class Fill>
 inline void product_of_pair_panels(product_shape const& shape, float const* a, float* y, share const& columns,
                                    product_finish const& finish, Fill const& fill) {
   static_assert(multiplies_bfloat16_pairs<Arch>);
-  alignas(64) float left[pairs_of_rows_floats<Arch>];
+  alignas(64) float left[product_left_floats<Arch>];
   product_of_panels<Arch, bfloat16_pair_terms>(
       of_pairs(shape), y, columns, finish,
       [&](int first, int depth, int row, int rows) {
@@ -150,14 +157,8 @@ inline void packed_product_of_pairs(product_shape const& shape, float const* a, 
 template <class Arch = default_architecture>
 inline void product_of_pairs(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                              share const& columns = {}, product_finish const& finish = {}) {
-  bool const keeps = shape.rows > detail::product_rows_at_once;
-  detail::product_of_pair_panels<Arch>(
-      shape, a, y, columns, finish, [&](detail::product_panel& panel, int first, int column, int row) {
-        float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
-        if (row == 0) detail::pair_product_panel<Arch>(shape, b, first, column, panel, packed);
-        panel.begin = packed;
-        if (row > 0) panel.next = packed + panel.depth * panel.stride;
-      });
+  detail::product_of_pair_panels<Arch>(shape, a, y, columns, finish,
+                                       detail::pair_panels_of_right<Arch>(shape, b, workspace));
 }
 
 /// Such products, in the place of those of floats.

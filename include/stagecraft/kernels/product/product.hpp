@@ -216,6 +216,11 @@ inline void product_of_panels(product_shape const& shape, float* y, share const&
   }
 }
 
+/// Room for the rows that are worked on, and for a register behind them.
+template <class Arch>
+inline constexpr int product_left_floats =
+    product_rows_at_once / product_tile_rows<Arch> * static_cast<int>(packed_tile_floats<Arch>(product_depth));
+
 /// The rows of a, packed if `packs_left` says so: `left_rows` has `packed_left_floats` floats.
 template <class Arch>
 [[nodiscard]] inline auto rows_of_left(product_shape const& shape, float const* a, float* left_rows) {
@@ -226,6 +231,24 @@ template <class Arch>
       return pack_product_left<Arch>(shape, begin, rows, depth, shape.rows - row, left_rows);
     }
     return product_left<Arch>{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
+  };
+}
+
+/// The panels of b, packed if `packs_right` says so: just before their first rows, and forgotten where these are all.
+template <class Arch>
+[[nodiscard]] inline auto panels_of_right(product_shape const& shape, float const* b, float* workspace) {
+  bool const packs = packs_right<Arch>(shape), keeps = shape.rows > product_rows_at_once;
+  return [&shape, b, workspace, packs, keeps](product_panel& panel, int first, int column, int row) {
+    if (packs) {
+      float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
+      if (row == 0) pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+      panel.begin = packed;
+      if (row > 0) panel.next = packed + panel.depth * panel.stride;
+    } else {
+      panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
+      panel.stride = shape.columns;
+      panel.whole = false;
+    }
   };
 }
 
@@ -250,25 +273,9 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}, product_finish const& finish = {}) {
-  bool const packs = detail::packs_right<Arch>(shape);
-  // A panel is packed just before its first rows, and forgotten where they are all.
-  bool const keeps = shape.rows > detail::product_rows_at_once;
   float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats<Arch>(shape));
   detail::product_of_panels<Arch>(shape, y, columns, finish, detail::rows_of_left<Arch>(shape, a, left_rows),
-                                  [&](detail::product_panel& panel, int first, int column, int row) {
-                                    if (packs) {
-                                      float* const packed =
-                                          workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
-                                      if (row == 0)
-                                        detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
-                                      panel.begin = packed;
-                                      if (row > 0) panel.next = packed + panel.depth * panel.stride;
-                                    } else {
-                                      panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
-                                      panel.stride = shape.columns;
-                                      panel.whole = false;
-                                    }
-                                  });
+                                  detail::panels_of_right<Arch>(shape, b, workspace));
 }
 
 /// Packs b for several products with it.
