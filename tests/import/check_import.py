@@ -361,6 +361,14 @@ def check_constants_of_onnx():
     (FOLDER / "slopes.onnx").write_bytes(onnx(slopes, [("k", (3, 2, 1, 1), [1.0] * 6), ("s", (1, 3, 1, 1), [0.1, 0.2, 0.3])], shape=(None, 2, 4, 4)))
     code, text = run("import", FOLDER / "slopes.onnx", "-o", FOLDER / "slopes")
     check(code == 0 and "prelu{{.shared_axes = {1, 2}}}" in (FOLDER / "slopes.hpp").read_text(), text)
+    # All axes from one on are normalized; no axis of samples is.
+    planes = [("g", (3, 4), [0.5] * 12), ("b", (3, 4), [1.0] * 12)]
+    norm = lambda axis: [("LayerNormalization", ["x", "g", "b"], ["y"], message((1, "axis"), (3, axis)))]
+    (FOLDER / "planes.onnx").write_bytes(onnx(norm(1), planes, shape=(None, 3, 4)))
+    code, text = run("show", FOLDER / "planes.onnx")
+    check(code == 0 and ".axis = {-2, -1}" in text and "gamma (3, 4)" in text, text)
+    refused("samples.onnx", onnx(norm(0), planes, shape=(None, 3, 4)), "E5064", "none of a sample")
+    refused("other.onnx", onnx(norm(1), [planes[0], ("b", (4,), [1.0] * 4)], shape=(None, 3, 4)), "E5064", "of other axes")
     approximate = ("Gelu", ["x"], ["y"], message((1, "approximate"), (4, "tanh"), (20, 3)))
     (FOLDER / "tanh.onnx").write_bytes(onnx([approximate], opset=20))
     code, text = run("import", FOLDER / "tanh.onnx", "-o", FOLDER / "tanh")
