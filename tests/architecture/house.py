@@ -15,8 +15,8 @@ import sys
 FLOORS = (
     "diagnostics",
     "threads initializers regularizers kernels/simd",
-    "graph kernels/random",
-    "operations/kinds ipu/machine pipeline/schedule",
+    "graph",
+    "operations/kinds ipu/machine pipeline/schedule kernels/random",
     "operations ipu/cycles",
     "operations/plan activations constraints optimizers ipu/convolution",
     "layers losses optimizers/schedules kernels/elementwise ipu/steps",

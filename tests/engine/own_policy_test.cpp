@@ -22,6 +22,8 @@ struct counting_policy {
   static constexpr bool devices_have_teams = false;
   static constexpr bool joins_passes = false;
   static constexpr bool joins_epilogues = false;
+  template <class Machine>
+  static constexpr bool joins_updates = false;
   template <class Plan>
   static constexpr bool clears_accumulators = false;
   template <class Plan>

@@ -131,4 +131,12 @@ assert [w.name for w in model.weights if "shared" in w.name] == [
     f"shared/{kind}:0" for kind in ("gamma", "beta", "moving_mean", "moving_variance")
 ]
 assert np.isfinite(history.history["loss"]).all()
+
+# Other axes than the last ones in their order: gamma's shape is that of the list.
+for name, axis, shape in (
+    ("layer_rank3_turned", [2, 1], (3, 4, 3)),
+    ("layer_rank3_front", 1, (3, 4, 5)),
+    ("layer_rank4_turned", [-2, 1], (2, 3, 4, 5)),
+):
+    add(name, layers.LayerNormalization(axis), *shape)
 file.write()

@@ -462,6 +462,8 @@ def core(cases):
         ("einsum_dense_each", (4, 3), "abc,bcd->adb", (2, 4), {"bias_axes": "b"}),
     ):
         word(name, [shape], lambda: layers.EinsumDense(equation, output, **options))
+    for name, axis in (("front", 1), ("ends", [1, -1]), ("turned", [2, 1]), ("turned_rows", [-1, 2])):
+        word(f"layer_normalization_{name}", [image], lambda: layers.LayerNormalization(axis))
 
 
 FAMILIES = (merging, regularization, preprocessing, window, augmentation, recurrent, core)

@@ -129,6 +129,13 @@ def check_normalizations():
                 {"n/mean:0": [1, 2, 3, 4], "n/variance:0": [1, 4, 0.25, 0], "n/count:0": [1], "g/gamma:0": [1, 0.5, 2, -1], "g/beta:0": [0, 1, 2, 3]})
     code, text = run("export", folder, "--to", folder.with_suffix(".onnx"))
     check(code == 0 and f"{zlib.crc32(folder.with_suffix('.onnx').read_bytes()):08x}" == "265d9b53", f"normalizations: {text}")
+    # Axes that are not the last change places with them.
+    of_steps = {"name": "t", "layer": {"class_name": "LayerNormalization", "config": {"name": "each", "axis": [1]}}}
+    make_bundle(folder, [("InputLayer", {"name": "x", "batch_input_shape": [None, 2, 3, 4]}), ("TimeDistributed", of_steps),
+                         ("LayerNormalization", {"name": "l", "axis": [1], "epsilon": 0.25})],
+                {"t/gamma:0": [0.5, 1, 2], "t/beta:0": [0, -1, 1], "l/gamma:0": [1, 0.5], "l/beta:0": [2, 3]})
+    code, text = run("export", folder, "--to", folder.with_suffix(".onnx"))
+    check(code == 0 and f"{zlib.crc32(folder.with_suffix('.onnx').read_bytes()):08x}" == "f3358d44", f"axes in front: {text}")
 
 
 def main():

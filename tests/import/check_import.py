@@ -361,6 +361,14 @@ def check_constants_of_onnx():
     (FOLDER / "slopes.onnx").write_bytes(onnx(slopes, [("k", (3, 2, 1, 1), [1.0] * 6), ("s", (1, 3, 1, 1), [0.1, 0.2, 0.3])], shape=(None, 2, 4, 4)))
     code, text = run("import", FOLDER / "slopes.onnx", "-o", FOLDER / "slopes")
     check(code == 0 and "prelu{{.shared_axes = {1, 2}}}" in (FOLDER / "slopes.hpp").read_text(), text)
+    # All axes from one on are normalized; no axis of samples is.
+    planes = [("g", (3, 4), [0.5] * 12), ("b", (3, 4), [1.0] * 12)]
+    norm = lambda axis: [("LayerNormalization", ["x", "g", "b"], ["y"], message((1, "axis"), (3, axis)))]
+    (FOLDER / "planes.onnx").write_bytes(onnx(norm(1), planes, shape=(None, 3, 4)))
+    code, text = run("show", FOLDER / "planes.onnx")
+    check(code == 0 and ".axis = {-2, -1}" in text and "gamma (3, 4)" in text, text)
+    refused("samples.onnx", onnx(norm(0), planes, shape=(None, 3, 4)), "E5064", "none of a sample")
+    refused("other.onnx", onnx(norm(1), [planes[0], ("b", (4,), [1.0] * 4)], shape=(None, 3, 4)), "E5064", "of other axes")
     approximate = ("Gelu", ["x"], ["y"], message((1, "approximate"), (4, "tanh"), (20, 3)))
     (FOLDER / "tanh.onnx").write_bytes(onnx([approximate], opset=20))
     code, text = run("import", FOLDER / "tanh.onnx", "-o", FOLDER / "tanh")
@@ -388,16 +396,19 @@ def check_refusals_of_tfjs():
         check(code == 0 and f"sc::activations::{text}" in (FOLDER / "activation.hpp").read_text(), said)
     # Axes: none, those along which slopes are shared, and those that letters name.
     einsum = {"name": "e", "equation": "ab,bcd->acd", "output_shape": [3, 2], "activation": "relu", "bias_axes": "d"}
+    turned = [("Reshape", {"name": "r", "target_shape": [4, 1]}), ("LayerNormalization", {"name": "l", "axis": [2, 1]})]
     for layer, shapes, text in ((("Normalization", {"name": "n", "axis": [], "mean": None, "variance": None}),
                                  {"n/mean": [], "n/variance": [], "n/count": []}, ".axis = sc::axis_list::none()"),
                                 (("PReLU", {"name": "p", "shared_axes": [1]}), {"p/alpha": [1]}, ".shared_axes = 1"),
                                 (("EinsumDense", einsum), {"e/kernel": [4, 3, 2], "e/bias": [2]},
                                  'einsum_dense{"ab,bcd->acd", {3, 2}, sc::relu, {.bias_axes = "d"'),
                                 (("EinsumDense", {**einsum, "equation": "...x,xy->...y", "output_shape": 3, "bias_axes": None}),
-                                 {"e/kernel": [4, 3]}, 'einsum_dense{"...x,xy->...y", {3}, sc::relu')):
+                                 {"e/kernel": [4, 3]}, 'einsum_dense{"...x,xy->...y", {3}, sc::relu'),
+                                (turned, {"l/gamma": [1, 4], "l/beta": [1, 4]}, "layer_normalization{{.axis = {2, 1}}}")):
+        layers = layer if isinstance(layer, list) else [layer]
         (FOLDER / "axes.bin").write_bytes(bytes(4 * sum(map(math.prod, shapes.values()))))
         weights = [{"name": name, "shape": shape, "dtype": "float32"} for name, shape in shapes.items()]
-        model = {"modelTopology": {"model_config": sequential(layer)}, "weightsManifest": [{"paths": ["axes.bin"], "weights": weights}]}
+        model = {"modelTopology": {"model_config": sequential(*layers)}, "weightsManifest": [{"paths": ["axes.bin"], "weights": weights}]}
         (FOLDER / "axes.json").write_text(json.dumps(model))
         code, said = run("import", FOLDER / "axes.json", "-o", FOLDER / "axes")
         check(code == 0 and text in (FOLDER / "axes.hpp").read_text(), said)

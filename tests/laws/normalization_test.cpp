@@ -50,6 +50,12 @@ TEST_CASE("layer normalization") {
 TEST_CASE("layer normalization over several axes") {
   laws::check_calls<sc::sequential<input{2, 3}, dense{4}, layer_normalization{{.axis = {1, 2}}}, dense{2}>>();
   laws::check_calls<sc::sequential<input{2, 2, 3}, dense{4}, layer_normalization{{.axis = {-2, -1}}}, dense{2}>>();
+  laws::check_calls<sc::sequential<input{2, 3}, dense{4}, layer_normalization{{.axis = {-1, 1}}}, dense{2}>>();
+}
+
+TEST_CASE("layer normalization along axes in front") {
+  laws::check_calls<sc::sequential<input{4, 3}, dense{2}, layer_normalization{1}, dense{2}>>();
+  laws::check_calls<sc::sequential<input{2, 3, 3}, dense{4}, layer_normalization{{.axis = {3, 1}}}, dense{2}>>();
 }
 
 // Gradients pass through layers that are not trained; batch normalization is that of prediction then.

@@ -83,7 +83,7 @@ struct network_model : sc::functional<network_model> {
 using normalizations_model =
     sc::sequential<input{3, 6}, dense{8}, batch_normalization{}, dense{7, sc::tanh, {.trainable = false}},
                    layer_normalization{}, batch_normalization{1}, batch_normalization{{.trainable = false}},
-                   layer_normalization{{.axis = {1, 2}, .trainable = false}},
+                   layer_normalization{{.axis = {1, 2}, .trainable = false}}, layer_normalization{1},
                    batch_normalization{{.axis = 1, .trainable = false}}, dense{2}>;
 
 struct convolutions_model : sc::functional<convolutions_model> {

@@ -18,7 +18,18 @@ constexpr auto accumulated = sc::training{.optimizer = Optimizer,
                                           .batch_size = 4,
                                           .gradient_accumulation = {.gradient_accumulation_steps_per_replica = 2}};
 
+using words = sc::sequential<sc::layers::input{4}, sc::layers::embedding{5, 4}, sc::layers::flatten{},
+                             sc::layers::dense{8, sc::tanh}, sc::layers::dense{5}>;
+template <auto Optimizer>
+constexpr auto at_once =
+    sc::training{.optimizer = Optimizer, .loss = sc::losses::huber{.delta = 0.5F}, .batch_size = 4};
+
 }  // namespace
+
+TEST_CASE("rows of tables and kernels that are updated where their gradients are found") {
+  laws::check_fast<words, at_once<sc::optimizers::sgd{.learning_rate = 0.02F}>>();
+  laws::check_fast<words, at_once<sc::optimizers::rmsprop{}>>();
+}
 
 TEST_CASE("a loss that is scaled by a power of two, penalties and all, gives the same weights") {
   using namespace sc::optimizers;

@@ -107,13 +107,23 @@ static_assert(rules_of(layer_normalization{2}, sc::shape(5, 6)).gives({5, 6}));
 static_assert(rules_of(layer_normalization{3}, sc::shape(4, 5)).problem.code == 1050);
 static_assert(rules_of(layer_normalization{0}, sc::shape(4, 5)).problem.code == 1050);
 static_assert(rules_of(rows, sc::shape{}).problem.code == 1050);
-static_assert(rules_of(layer_normalization{{.axis = {1, 2}}}, sc::shape(4, 5, 6))
-                  .says("layer 'the_layer' normalises along axis (1, 2), but it takes the last axes of its input "
-                        "alone, in their order; the input's shape is (4, 5, 6) behind the batch, which is axis 0 "
-                        "[E1051]"));
-static_assert(rules_of(layer_normalization{1}, sc::shape(4, 5)).problem.code == 1051);
-static_assert(rules_of(layer_normalization{{.axis = {-1, -2}}}, sc::shape(4, 5)).problem.code == 1051);
+static_assert(rules_of(layer_normalization{{.axis = {1, 2, 0}}}, sc::shape(4, 5)).problem.code == 1050);
+static_assert(rules_of(layer_normalization{{.axis = sc::axis_list::none()}}, sc::shape(4, 5)).problem.code == 1050);
+static_assert(
+    rules_of(layer_normalization{{.axis = {2, 1, -2}}}, sc::shape(4, 5, 6))
+        .says("layer 'the_layer' normalises along axis (2, 1, -2), which names axis 2 twice; the input's shape "
+              "is (4, 5, 6) behind the batch, which is axis 0 [E1051]"));
 static_assert(rules_of(layer_normalization{{.axis = {-1, -1}}}, sc::shape(4, 5)).problem.code == 1051);
+
+// Any axes, and weights in the order in which they are named; the last ones in any order are rows.
+constexpr auto of_columns = rules_of(layer_normalization{1}, sc::shape(4, 5));
+static_assert(of_columns.gives({4, 5}) && of_columns.flops == 7 * 20);
+static_assert(of_columns.weights.entries[0].shape == sc::shape(4) &&
+              of_columns.weights.entries[1].shape == sc::shape(4));
+constexpr layer_normalization turned{{.axis = {-2, 1}}};
+static_assert(rules_of(turned, sc::shape(4, 5, 6)).weights.entries[0].shape == sc::shape(5, 4));
+static_assert(turned.normalizes_rows(sc::shape(4, 5)) && !turned.normalizes_rows(sc::shape(4, 5, 6)));
+static_assert(rows.normalizes_rows(sc::shape(4, 5)) && !layer_normalization{1}.normalizes_rows(sc::shape(4, 5)));
 static_assert(rules_of(layer_normalization{{.epsilon = __builtin_nanf("")}}, sc::shape(4)).problem.code == 1053);
 
 TEST_CASE("options that are not numbers are refused at run time, too") {

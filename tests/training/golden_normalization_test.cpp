@@ -36,8 +36,7 @@ template <int Batch, sc::layers::input Input>
 void check_steps(std::string const& name) {
   CAPTURE(name);
   auto const& file = normalizations();
-  session_steps<sc::sequential<Input, batch_normalization{{.momentum = 0.8}}>, golden::by_gradient<Batch>,
-                   sc::host<>>
+  session_steps<sc::sequential<Input, batch_normalization{{.momentum = 0.8}}>, golden::by_gradient<Batch>, sc::host<>>
       s;
   auto const& inputs = file[name + "/inputs"].values;
   std::fill_n(s.scale(0), Batch * s.rows_per_sample(0), 0.0F);
@@ -132,6 +131,12 @@ TEST_CASE("layer_normalization over several axes") {
   check<3, input{4, 3}, layer_normalization{{.axis = {1, 2}}}>("layer_rank3_axes");
   check<2, input{3, 4, 5}, layer_normalization{{.axis = {-2, -1}}}>("layer_rank4_axes");
   check<3, input{2, 3, 4}, layer_normalization{{.axis = {1, 2, 3}}}>("layer_rank4_all");
+  check<3, input{4, 3}, layer_normalization{{.axis = {2, 1}}}>("layer_rank3_turned");
+}
+
+TEST_CASE("layer_normalization along axes in front") {
+  check<3, input{4, 5}, layer_normalization{1}>("layer_rank3_front");
+  check<2, input{3, 4, 5}, layer_normalization{{.axis = {-2, 1}}}>("layer_rank4_turned");
 }
 
 TEST_CASE("moving statistics after several steps") {

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -39,14 +40,40 @@ struct windows : sc::functional<windows> {
   }
 };
 
+/// A convolution of one's own.
+struct own_convolution : sc::layer<own_convolution> {
+  static constexpr std::string_view class_name = "OwnConvolution";
+  constexpr auto call(auto& ops, auto x) const {
+    using sc::operations::window;
+    auto const kernel = ops.weight(
+        {.name = "kernel", .shape = {2, 3, x.length(-1), 5}, .initializer = sc::initializers::glorot_uniform{}});
+    return tanh(ops.conv(x, kernel, {window{.size = 2, .dilation = 2}, window{.size = 3}}));
+  }
+};
+
+/// Layers whose convolutions are operations, separable ones, and one too narrow for pairs.
+struct volumes : sc::functional<volumes> {
+  static constexpr auto build(auto& model) {
+    constexpr auto same = sc::padding::same;
+    auto input = model.input(9, 8, 4);
+    auto x = separable_conv2d(17, 3, sc::tanh, {.padding = same, .depth_multiplier = 5})(input);
+    x = conv1d_transpose(6, 3, sc::tanh, {.strides = 2})(separable_conv1d(16, 3, sc::tanh)(reshape(9, 136)(x)));
+    auto y = conv3d(8, {2, 3, 3}, sc::tanh, {.padding = same})(reshape(3, 6, 4, 4)(input));
+    y = conv3d(16, 3, sc::tanh, {.strides = 2, .padding = same, .groups = 2})(y);
+    y = conv3d_transpose(9, 2, sc::tanh, {.strides = 2})(y);
+    auto z = conv_lstm2d(5, {2, 3}, {.padding = same})(reshape(3, 6, 4, 4)(input));
+    return dense(5)(concatenate()(flatten()(x), flatten()(y), flatten()(own_convolution{}(z))));
+  }
+};
+
 /// What a step of gradient descent from the same weights adds to them.
-template <sc::dtype_policy Policy, class Machine>
+template <class Model, sc::dtype_policy Policy, class Machine>
 std::vector<std::vector<float>> changes_of_weights() {
   constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 1},
                                          .loss = sc::losses::mean_squared_error{},
                                          .batch_size = 7,
                                          .dtype_policy = Policy};
-  sc::trainer<windows, training, Machine> model;
+  sc::trainer<Model, training, Machine> model;
   unsigned state = 1;
   auto const fill = [&](auto& values) {
     for (float& value : values) {
@@ -64,7 +91,7 @@ std::vector<std::vector<float>> changes_of_weights() {
     for (float& value : weight.values) value *= 0.3F;
   }
   model.set_weights(weights);
-  sc::predictor<windows, sc::inference{.batch_size = 7, .dtype_policy = Policy}> predictor;
+  sc::predictor<Model, sc::inference{.batch_size = 7, .dtype_policy = Policy}> predictor;
   predictor.set_weights(weights);
   CHECK(predictor.predict(x) == model.predict(x));
   model.train_on_batch(x, y);
@@ -78,12 +105,11 @@ std::vector<std::vector<float>> changes_of_weights() {
   return changes;
 }
 
-}  // namespace
-
-TEST_CASE("pairs of bfloat16 give the gradients of floats but for their rounding, and predict what a predictor does") {
+template <class Model>
+void check() {
   using sc::dtype_policies::float32, sc::dtype_policies::mixed_bfloat16;
-  auto const expected = changes_of_weights<float32, sc::host<>>(),
-             found = changes_of_weights<mixed_bfloat16, sc::host<3>>();
+  auto const expected = changes_of_weights<Model, float32, sc::host<>>(),
+             found = changes_of_weights<Model, mixed_bfloat16, sc::host<3>>();
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(i);
     double difference = 0, all = 0;
@@ -94,4 +120,11 @@ TEST_CASE("pairs of bfloat16 give the gradients of floats but for their rounding
     }
     CHECK(std::sqrt(difference / all) < 0.03);
   }
+}
+
+}  // namespace
+
+TEST_CASE("pairs of bfloat16 give the gradients of floats but for their rounding, and predict what a predictor does") {
+  check<windows>();
+  check<volumes>();
 }

@@ -41,7 +41,8 @@ struct preprocessing_model : sc::functional<preprocessing_model> {
   static constexpr auto build(auto& model) {
     using enum sc::interpolation;
     auto x = normalization({.axis = {1, -1}})(model.input(4, 5, 2));
-    auto a = resizing(2, 3, {.interpolation = lanczos3})(center_crop(3, 4)(dense(3, sc::tanh)(x)));
+    auto crop = center_crop(3, 4)(layer_normalization({.axis = {2, 1}})(dense(3, sc::tanh)(x)));
+    auto a = resizing(2, 3, {.interpolation = lanczos3})(crop);
     auto b = resizing(3, 2, {.interpolation = area, .crop_to_aspect_ratio = true})(x);
     auto bins = discretization({.bin_boundaries = {-0.5, 0, 0.5}})(flatten()(b));
     auto learnt = discretization({.num_bins = 3})(flatten()(x));

@@ -317,6 +317,10 @@ inline std::vector<word> core_words() {
       {"einsum_dense_heads", einsum_dense{"abc,cde->adbe", {2, -1, 2}, {.bias_axes = "de"}}, {{4, 3}}},
       {"einsum_dense_joined", einsum_dense{"abde,dec->abc", {-1, 3}, {.bias_axes = "c"}}, {{4, 3, 2}}},
       {"einsum_dense_each", einsum_dense{"abc,bcd->adb", {2, 4}, {.bias_axes = "b"}}, {{4, 3}}},
+      {"layer_normalization_front", layer_normalization{1}, {image}},
+      {"layer_normalization_ends", layer_normalization{{.axis = {1, -1}}}, {image}},
+      {"layer_normalization_turned", layer_normalization{{.axis = {2, 1}}}, {image}},
+      {"layer_normalization_turned_rows", layer_normalization{{.axis = {-1, 2}}}, {image}},
   };
 }
 

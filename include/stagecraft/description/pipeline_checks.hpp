@@ -223,7 +223,7 @@ constexpr int overlap_length_of(checked_options const& checked, bool trains) {
   for (int stage = 0; stage < count; ++stage)
     stages[stage] = {checked.model.device(stage), checked.model.is_beside(stage)};
   tracing::array_view<placed_stage const> const placed(stages, static_cast<std::size_t>(count));
-  return timetable::of_stages(checked.options.schedule, placed, 1, trains).overlap_length();
+  return timetable(checked.options.schedule, placed, 1, trains).overlap_length();
 }
 
 /// E2024: a weight update takes a whole number of rounds of the schedule, or, where transfers overlap, one and two more

@@ -54,7 +54,7 @@ struct diagnostic {
 
   /// Records the problem if it is the first one: `report(1002, "layer '", name, "' expects ...")`.
   template <class... Parts>
-  constexpr void report(int error_code, Parts const&... parts) {
+  constexpr void report(int error_code, Parts... parts) {  // by value: literals of all lengths are one type
     if (!begin(error_code)) return;
     (append(parts), ...);
     end();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
@@ -60,7 +61,7 @@ struct loss_scale_memory {
   loss_scale_memory(int devices, float initial)
       : of_device(static_cast<std::size_t>(devices), dynamic_loss_scale{.scale = initial}) {}
 
-  std::vector<dynamic_loss_scale> of_device;
+  tracing::growing_array<dynamic_loss_scale> of_device;
 };
 template <>
 struct loss_scale_memory<false> {

@@ -288,12 +288,17 @@ class pipeline_update {
                  ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()}
                  : 0));
   }(parameters{});
-  /// Whether its update has not been carried out with its gradient.
+  /// Whether its update is carried out with its gradient.
   template <std::size_t Parameter>
-  static constexpr bool is_updated() {
+  static constexpr bool is_joined() {
     constexpr int call = call_of(Parameter);
     constexpr int index = static_cast<int>(Parameter) - Plan::graph.layer_of(call).first_parameter;
-    return is_trained<Parameter>() && !Plan::fuses_update(call, index) && !Plan::updates_rows(call, index);
+    return Plan::fuses_update(call, index) || Plan::updates_rows(call, index);
+  }
+  /// Whether the policy is asked for it behind the backward steps.
+  template <std::size_t Parameter>
+  static constexpr bool is_updated() {
+    return is_trained<Parameter>() && !(policy::joins_passes && is_joined<Parameter>());
   }
 
   /// each<Parameter>() for the weights of a device: those to be updated, or all that are trained.
@@ -339,8 +344,9 @@ class pipeline_update {
   }
   template <std::size_t Parameter>
   static void change(host_memory const& memory, detail::optimizer_state const& optimizer, range elements) {
-    policy::template update<Plan, Parameter>(memory, optimizer, elements,
-                                             [&] { update<Parameter>::apply(memory, optimizer, elements); });
+    policy::template update<Plan, Parameter>(memory, optimizer, elements, [&] {
+      if constexpr (!is_joined<Parameter>()) update<Parameter>::apply(memory, optimizer, elements);
+    });
   }
 
   /// All-gather: the other replicas get this one's shard, which none of them reads or writes meanwhile.

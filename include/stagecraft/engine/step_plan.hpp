@@ -70,8 +70,7 @@ struct step_plan {
   static constexpr bool accumulates_halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   /// Whether backward steps add the gradients of weights to what is there.
-  static constexpr bool adds_parameter_gradients =
-      !accumulates_halves && (options.accumulation_steps() > 1 || !detail::is_whole<model, machine>);
+  static constexpr bool adds_parameter_gradients = !accumulates_halves && options.accumulation_steps() > 1;
 
   /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.
@@ -124,7 +123,8 @@ struct step_plan {
       return false;
   }
   static constexpr bool updates_at_once =
-      trains && detail::is_whole<model, machine> && Job::training.dtype_policy.compute_dtype == dtype::float32 &&
+      trains && !is_pipelined<model> && policy::template joins_updates<machine> &&
+      Job::training.dtype_policy.compute_dtype == dtype::float32 &&
       Job::training.dtype_policy.variable_dtype == dtype::float32 && !detail::has_own_types<Job> &&
       Job::replicas == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
       !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote &&

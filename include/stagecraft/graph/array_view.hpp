@@ -32,7 +32,8 @@ class
   template <class List>
     requires requires(List& list) {
       list.size();
-      requires std::is_convertible_v<std::remove_pointer_t<decltype(list.data())>(*)[], T(*)[]>;  // no derived ones
+      // No derived ones; std::is_convertible would be instantiated for each type of element.
+      requires requires(void (&take)(T(*)[]), std::remove_pointer_t<decltype(list.data())>(*given)[]) { take(given); };
       requires std::is_const_v<T> || std::is_lvalue_reference_v<List> || requires { typename List::element_type; };
     }
   constexpr array_view(List&& list) noexcept : data_(list.data()), size_(list.size()) {}  // NOLINT: as std::span

@@ -25,6 +25,8 @@ struct host_policy {
   static constexpr bool devices_have_teams = true;
   static constexpr bool joins_passes = true;
   static constexpr bool joins_epilogues = true;
+  template <class Machine>
+  static constexpr bool joins_updates = true;
   template <class Plan>
   static constexpr bool clears_accumulators = true;
   template <class Plan>

@@ -10,6 +10,7 @@
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/operations/plan/traced_needs.hpp>
 #include <stagecraft/operations/sums_call.hpp>
+#include <concepts>
 
 namespace stagecraft::plan {
 
@@ -60,10 +61,13 @@ constexpr call_needs needs_of_sums(activation function, operations::sums_call co
           .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
 }
 
-/// A layer that is written as a `call`: what its operations read and keep.
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
+
+/// What the operations of a layer's `call` read and keep.
 template <Layer L>
-  requires detail::HasCall<L>
-constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   bool const trains = mode == execution_mode::training;
   growing_array<shape> shapes;
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
@@ -79,6 +83,16 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
           .adds_exactly = found.adds_exactly,
           .updated_weights = found.updated_weights,
           .row_gradients = found.row_gradients};
+}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
+
+template <Layer L>
+  requires detail::HasCall<L>
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  return detail::needs_of_operations(layer, in, batch, mode);
 }
 
 /// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and
@@ -119,8 +133,11 @@ constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_in
           .is_epilogue = !trains && is_last_axis ? epilogue_kind::columns : epilogue_kind::none,
           .takes_epilogue = is_last_axis ? epilogue_kind::elements : epilogue_kind::none};
 }
-constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
+/// A template, so that programs without it do not compile its operations.
+template <Layer L>
+  requires detail::HasCall<L> && std::same_as<L, layers::layer_normalization>
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  if (!layer.normalizes_rows(in[0])) return detail::needs_of_operations(layer, in, batch, mode);
   if (mode == execution_mode::inference) return {.output = false};
   auto const floats = static_cast<long long>(batch) * in[0].size();
   int const columns = layer.normalized_shape(in[0]).size();

@@ -53,3 +53,6 @@ TEST_CASE("layer_normalization of images, with one weight or none") {
   check<images<sc::layers::layer_normalization{{.scale = false}}>>();
   check<images<sc::layers::layer_normalization{{.center = false, .scale = false}}>>();
 }
+TEST_CASE("layer_normalization of images, axes that are not the last") {
+  check<images<sc::layers::layer_normalization{{.axis = {3, 1}}}>>();
+}

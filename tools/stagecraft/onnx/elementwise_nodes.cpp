@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace stagecraft::tool {
@@ -219,18 +220,30 @@ void batch_normalization(trace& to, onnx_node const& node) {
 }
 
 void layer_normalization(trace& to, onnx_node const& node) {
-  auto const axis = node.integer("axis", -1);
   auto const x = to.in_order(to.tensor(node, 0));
-  if (axis != -1 && axis != x.rank - 1) throw unsupported("is along more axes than the last");
+  auto axis = node.integer("axis", -1);
+  if (axis < 0) axis += x.rank;
+  if (axis < 1 || axis >= x.rank) throw unsupported("is along an axis that is none of a sample");
   auto const scale = to.constant(node, 1), shift = to.constant(node, 2);
   json config{{"epsilon", shortest(node.real("epsilon", 1e-5F))}};
   std::vector<onnx_constant> weights;
+  std::vector<std::int64_t> of_axes(1, x.lengths.back());
+  if (axis != x.rank - 1) {
+    if (x.rank != static_cast<int>(x.lengths.size()) + 1) throw unsupported("is along axes of length 1");
+    of_axes.assign(x.lengths.begin() + axis - 1, x.lengths.end());
+    config["axis"] = json::array();
+    for (; axis < x.rank; ++axis) config["axis"].push_back(axis - x.rank);
+  }
   if (!scale) config["scale"] = false;
   if (!shift) config["center"] = false;
   for (auto const& each : {scale, shift}) {
     if (!each) continue;
     weights.push_back(*each);
-    weights.back().shape = {static_cast<std::int64_t>(each->values.size())};
+    if (of_axes.size() == 1) of_axes[0] = static_cast<std::int64_t>(each->values.size());
+    weights.back().shape = of_axes;
+    if (auto const has = std::accumulate(of_axes.begin(), of_axes.end(), 1.0, std::multiplies<>());
+        has != static_cast<double>(each->values.size()))
+      throw unsupported("has a scale or a bias of other axes");
   }
   to.set(node, to.call("LayerNormalization", config, {x}, weights,
                        to.name_of(node, node.inputs.size() > 1 ? node.inputs[1] : "")));

@@ -189,6 +189,14 @@ onnx_output time_distributed(call const& c) {
   model_layer each;
   each.name = c.layer.name, each.class_name = name, each.config = inner.at("config");
   each.weights = c.layer.weights, each.values = c.layer.values;
+  // The axes of one step lie one further behind among those of all.
+  if (name == "LayerNormalization") {
+    auto axes = c.value_in<json>(each.config, "axis", -1);
+    if (!axes.is_array()) axes = json::array({axes});
+    for (auto& axis : axes)
+      if (auto const place = axis.get<std::int64_t>(); place > 0) axis = place + 1;
+    each.config["axis"] = axes;
+  }
   return onnx_exporters().at(name)({c.to, each, c.path, c.inputs, c.lengths});
 }
 

@@ -92,18 +92,46 @@ onnx_output batch_normalization(call const& c) {
                   x.channels_first);
 }
 
+/// ONNX normalizes the last axes: others change places with them, and back. Keras's gamma and beta have the numbers of
+/// the axes from the front to the back, in whatever order it names them.
 onnx_output layer_normalization(call const& c) {
-  auto const axis = c.option<json>("axis", -1);
-  auto const last = json(static_cast<int>(c.lengths.size()));
-  if (axis != json(-1) && axis != json::array({-1}) && axis != last && axis != json::array({last}))
-    throw unsupported("is along other axes than the last");
-  onnx_constant ones{{c.lengths.back()}, std::vector<double>(static_cast<std::size_t>(c.lengths.back()), 1), false};
+  auto given = c.option<json>("axis", -1);
+  if (!given.is_array()) given = json::array({given});
+  auto const rank = static_cast<std::int64_t>(c.lengths.size()) + 1;
+  integers axes, lengths, order, back(static_cast<std::size_t>(rank));
+  for (auto const& each : given) axes.push_back(each.get<std::int64_t>() + (each.get<std::int64_t>() < 0 ? rank : 0));
+  std::sort(axes.begin(), axes.end());
+  if (axes.empty() || axes.front() < 1 || axes.back() >= rank ||
+      std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    throw unsupported("is along axes that its input does not have");
+  for (std::int64_t axis = 0; axis < rank; ++axis)
+    if (!std::binary_search(axes.begin(), axes.end(), axis)) order.push_back(axis);
+  order.insert(order.end(), axes.begin(), axes.end());
+  std::int64_t elements = 1;
+  for (auto const axis : axes) {
+    lengths.push_back(c.lengths[static_cast<std::size_t>(axis) - 1]);
+    elements *= lengths.back();
+  }
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  bool const moves = !std::is_sorted(order.begin(), order.end());
+
   std::size_t at = 0;
-  auto const gamma = c.option("scale", true) ? c.add_weight(at++) : c.add(ones, "gamma");
-  std::vector<std::string> inputs{c.last().name, gamma};
-  if (c.option("center", true)) inputs.push_back(c.add_weight(at));
-  return c.result(
-      c.to.node("LayerNormalization", inputs, {{"axis", std::int64_t{-1}}, {"epsilon", c.option("epsilon", 1e-3F)}}));
+  auto const weight = [&] {
+    auto of_axes = c.weight(at);
+    of_axes.shape = lengths;
+    return c.add(of_axes, at++);
+  };
+  auto const gamma = c.option("scale", true)
+                         ? weight()
+                         : c.add({lengths, std::vector<double>(static_cast<std::size_t>(elements), 1), false}, "gamma");
+  auto const x = c.last().name;
+  std::vector<std::string> inputs{moves ? c.to.node("Transpose", {x}, {{"perm", order}}) : x, gamma};
+  if (c.option("center", true)) inputs.push_back(weight());
+  auto const y =
+      c.to.node("LayerNormalization", inputs,
+                {{"axis", -static_cast<std::int64_t>(axes.size())}, {"epsilon", c.option("epsilon", 1e-3F)}});
+  return c.result(moves ? c.to.node("Transpose", {y}, {{"perm", back}}) : y);
 }
 
 /// Groups of channels as the channels of an instance normalization, whose factors and summands are not theirs.

@@ -28,7 +28,8 @@ class complaint {
       digits[--first] = static_cast<char>('0' + number % 10);
       number /= 10;
     } while (number > 0);
-    return add(std::string_view(digits + first, sizeof digits - first));
+    text_.append(digits + first, sizeof digits - first);
+    return *this;
   }
   /// What says itself what it is.
   template <class Described>

@@ -62,8 +62,10 @@ namespace stagecraft::engine {
 /// - `devices_have_teams`: whether several threads may carry out the same step together. Then `on_host` divides it
 /// among
 ///   them, and each of them asks the policy for it; else one thread does.
-/// - `joins_passes`: whether what the passes of a model without stages hold may lie in one block (whole_pass), weights
-///   may be updated where their gradients are found, and samples may be read where the caller has them.
+/// - `joins_passes`: whether what the passes of a model without stages hold may lie in one block (whole_pass), and
+///   samples may be read where the caller has them.
+/// - `joins_updates<Machine>`: whether the weights of such a model may be updated by the backward steps that find their
+///   gradients. Then `on_host` of their `update` does nothing, and nobody asks for it with `joins_passes`.
 /// - `joins_epilogues`: whether a step may do those that follow it while its results are in registers (step_epilogue).
 /// - `clears_accumulators<Plan>`, `accumulates_halves<Plan>`: whether the engine makes gradients of weights ready for a
 ///   backward step that adds to them, and whether it adds what steps have written to sums in half precision.
@@ -101,6 +103,7 @@ concept ExecutionPolicy = requires(typename Policy::template replica_memory<Size
   { Policy::devices_have_teams } -> std::convertible_to<bool>;
   { Policy::joins_passes } -> std::convertible_to<bool>;
   { Policy::joins_epilogues } -> std::convertible_to<bool>;
+  { Policy::template joins_updates<typename Plan::machine> } -> std::convertible_to<bool>;
   { Policy::template clears_accumulators<Plan> } -> std::convertible_to<bool>;
   { Policy::template accumulates_halves<Plan> } -> std::convertible_to<bool>;
   Policy::template begin_pass<Sizes>(own, true, 0, 0, memory);

@@ -7,6 +7,7 @@
 #include <stagecraft/host/lists/list_rows.hpp>
 #include <stagecraft/host/lists/list_workspace.hpp>
 #include <stagecraft/host/lists/pooling_kernels.hpp>
+#include <stagecraft/kernels/convolution/bfloat16_windows.hpp>
 #include <stagecraft/kernels/convolution/windows.hpp>
 #include <stagecraft/kernels/elementwise/map.hpp>
 #include <stagecraft/kernels/elementwise/strided.hpp>
@@ -40,10 +41,13 @@ class list_runner : list_rows<Arch> {
   void use(tracing::array_view<pooling_kernel const> poolings) { poolings_ = poolings; }
   /// From now on operations along rows are carried out together, where they are large.
   void take_rows_together() { takes_rows_together_ = true; }
-  /// From now on products that gain by it are carried out by `pairs`; `gains(shape, is_packed)` says which.
-  void multiply_by(kernels::product_functions<Arch> const& pairs, bool (*gains)(kernels::product_shape const&, bool)) {
+  /// From now on products that gain by it are carried out by `pairs`; `gains(shape, is_packed)` says which. The same
+  /// of convolutions.
+  void multiply_by(kernels::product_functions<Arch> const& pairs, bool (*gains)(kernels::product_shape const&, bool),
+                   kernels::window_functions<Arch> const& windows) {
     pairs_ = &pairs;
     gains_by_pairs_ = gains;
+    windows_ = &windows;
   }
   /// Operations that somebody else carries out.
   void leave_out(tracing::array_view<int const> left_out) { left_out_ = left_out; }
@@ -93,7 +97,8 @@ class list_runner : list_rows<Arch> {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
-    if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
+    if (packed_count_ == 0)
+      next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_, windows_ != nullptr);
     float* const begin = next_packed_;
     next_packed_ += kernels::packed_product_floats<Arch>(of);
     packed_[packed_count_++] = {id_, begin};
@@ -229,20 +234,25 @@ class list_runner : list_rows<Arch> {
     int const trip = where.reversed ? loop.trips - 1 - loop.trip : loop.trip;
     return {address_of(tensor) + trip * stride(all, where.axis), stride(all, where.axis == 0 ? 1 : 0)};
   }
-  void step(operations::convolution const& what) {
-    clear();
-    kernels::convolve_windows<Arch>(kernels::convolution_part::output, {what.windows, shape_of(0), shape()},
-                                    what.groups, x(0), x(1), y());
-  }
+  void step(operations::convolution const& what) { convolve(kernels::convolution_part::output, what, 0, 1, -1); }
   void step(operations::convolution_input_gradient const& what) {
-    clear();
-    kernels::convolve_windows<Arch>(kernels::convolution_part::input, {what.windows, shape(), shape_of(0)}, what.groups,
-                                    y(), x(1), x(0));
+    convolve(kernels::convolution_part::input, what, -1, 1, 0);
   }
   void step(operations::convolution_filter_gradient const& what) {
+    convolve(kernels::convolution_part::filter, what, 0, -1, 1);
+  }
+  /// Which operand is the image, the filter and the output; -1: the result.
+  template <class What>
+  void convolve(kernels::convolution_part part, What const& what, int image, int filter, int output) {
+    auto const at = [&](int i) { return i < 0 ? y() : x(i); };
+    auto const of = [&](int i) { return i < 0 ? shape() : shape_of(i); };
+    // Bits must not depend on how samples are divided.
+    auto const all = [&](int i) -> extents const& { return i < 0 ? here().shape : nodes_[read(i)].shape; };
+    kernels::window_walk<Arch> const walk{what.windows, of(image), of(output)};
+    if (windows_ != nullptr && windows_->gains(part, what.windows, all(image), all(output), what.groups))
+      return windows_->convolve(part, walk, at(image), at(filter), at(output), workspace_);
     clear();
-    kernels::convolve_windows<Arch>(kernels::convolution_part::filter, {what.windows, shape_of(0), shape_of(1)},
-                                    what.groups, x(0), y(), x(1));
+    kernels::convolve_windows<Arch>(part, walk, what.groups, at(image), at(filter), at(output));
   }
   void step(operations::pooling const& what) {
     if (auto const run = pooling().forward; run != nullptr) return run(x(0), y(), shape()[0]);
@@ -347,6 +357,7 @@ class list_runner : list_rows<Arch> {
   static constexpr kernels::product_functions<Arch> floats_{};
   kernels::product_functions<Arch> const* pairs_ = nullptr;
   bool (*gains_by_pairs_)(kernels::product_shape const&, bool) = nullptr;
+  kernels::window_functions<Arch> const* windows_ = nullptr;
   float* workspace_;
   std::uint64_t seed_, stream_;
   tracing::array_view<pooling_kernel const> poolings_;

@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
+#include <stagecraft/kernels/convolution/bfloat16_windows.hpp>
 #include <stagecraft/kernels/product/product.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <cstdint>
@@ -18,10 +19,11 @@ class list_workspace {
   using extents = operations::extents;
 
   /// Floats of workspace for the operations of a step, one at a time, and for what is kept packed: by loops, and if it
-  /// runs in parts, weights.
+  /// runs in parts, weights. `in_pairs`: it multiplies pairs of bfloat16.
   [[nodiscard]] static constexpr std::int64_t of(tracing::array_view<node const> nodes,
                                                  tracing::array_view<int const> operands,
-                                                 tracing::array_view<int const> order, bool in_parts = false) {
+                                                 tracing::array_view<int const> order, bool in_parts = false,
+                                                 bool in_pairs = false) {
     std::int64_t kept = 0;
     int loop = -1;  // the outermost
     for (int const id : order) {
@@ -31,7 +33,7 @@ class list_workspace {
       if ((loop >= 0 && is_packed_in(loop, of, operands)) || (in_parts && is_product_with_weight(of, nodes, operands)))
         kept += kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[operands[of.first_operand]].shape));
     }
-    return kept + of_single(nodes, operands, order);
+    return kept + of_single(nodes, operands, order, in_pairs);
   }
 
   /// Floats of workspace for either step of a plan: its values' (which come first), and the operations'.
@@ -44,12 +46,13 @@ class list_workspace {
 
   [[nodiscard]] static constexpr std::int64_t of_single(tracing::array_view<node const> nodes,
                                                         tracing::array_view<int const> operands,
-                                                        tracing::array_view<int const> order) {
+                                                        tracing::array_view<int const> order, bool in_pairs = false) {
     std::int64_t largest = 0;
     for (int const id : order) {
       node const& of = nodes[id];
       if (of.operand_count == 0) continue;
-      auto const floats = of_node(of, nodes[operands[of.first_operand]].shape);
+      auto const& first = nodes[operands[of.first_operand]].shape;
+      auto const floats = in_pairs ? of_node(of, first) + of_windows(of, first) : of_node(of, first);
       if (floats > largest) largest = floats;
     }
     return largest;
@@ -59,6 +62,23 @@ class list_workspace {
     if (of.what.template is<operations::product>())
       return kernels::product_workspace<Arch>(shape_of_product(of, first));
     if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
+    return 0;
+  }
+  /// The same of a convolution of pairs.
+  [[nodiscard]] static constexpr std::int64_t of_windows(node const& of, extents const& first) {
+    using kernels::convolution_part;
+    auto const floats = [](convolution_part part, operations::windows const& windows, int groups, extents const& image,
+                           extents const& output) -> std::int64_t {
+      if (groups != 1) return 0;
+      auto const terms = static_cast<int>(windows.size()) * image[-1];
+      return kernels::windows_of_pairs_workspace<Arch>(part, 2 * kernels::detail::product_depth, terms, output[-1]);
+    };
+    if (auto const* what = of.what.template if_is<operations::convolution>())
+      return floats(convolution_part::output, what->windows, what->groups, first, of.shape);
+    if (auto const* what = of.what.template if_is<operations::convolution_input_gradient>())
+      return floats(convolution_part::input, what->windows, what->groups, of.shape, first);
+    if (auto const* what = of.what.template if_is<operations::convolution_filter_gradient>())
+      return floats(convolution_part::filter, what->windows, what->groups, first, of.shape);
     return 0;
   }
   [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {

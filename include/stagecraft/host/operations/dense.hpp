@@ -6,6 +6,7 @@
 #include <stagecraft/host/operations/activation_epilogue.hpp>
 #include <stagecraft/host/operations/update_in_registers.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
+#include <stagecraft/host/steps/gradients_of_pairs.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
@@ -25,19 +26,13 @@ struct operation<layers::dense> {
     static constexpr int rows = Call::batch * (Call::input_shape(0).size() / inputs);
     using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
                                                  typename Call::architecture>;
-    /// Products of pairs of bfloat16. What is made of factors lies behind each other in the workspace, with room to
-    /// read on: rows that may end with a zero, pairs of rows, and the kernel's pairs of columns.
+    /// Products of pairs of bfloat16.
     static constexpr bool multiplies_pairs =
         detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && inputs % 2 != 0;
-    static constexpr long long pairs_of_rows = kernels::pairs_of(rows);
-    static constexpr long long
-        forward_floats = pads_inputs ? detail::behind_factor(1LL * rows * kernels::pairs_of(inputs)) : 0,
-        gradient_pairs = detail::behind_factor(1LL * rows * kernels::pairs_of(units)),
-        input_pairs = gradient_pairs + detail::behind_factor(pairs_of_rows * units),
-        column_pairs = input_pairs + detail::behind_factor(pairs_of_rows * inputs),
-        backward_floats =
-            column_pairs + kernels::packed_matrix<kernels::pairs_of(units), inputs, typename Call::architecture>::size;
+    static constexpr long long forward_floats =
+        pads_inputs ? detail::behind_factor(1LL * rows * kernels::pairs_of(inputs)) : 0;
+    using gradients = detail::gradients_of_pairs<rows, inputs, units, typename Call::architecture>;
   };
   template <class Call, bool Backward>
   static constexpr bool widens_inputs =
@@ -48,7 +43,7 @@ struct operation<layers::dense> {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
     if constexpr (s::multiplies_pairs)
-      return Call::plan::trains ? std::max(s::backward_floats, s::forward_floats) : s::forward_floats;
+      return Call::plan::trains ? std::max(s::gradients::floats, s::forward_floats) : s::forward_floats;
     else if constexpr (!Call::plan::trains)
       return 0;
     else
@@ -121,30 +116,22 @@ struct operation<layers::dense> {
   template <class Call>
   static void backward_in_pairs(Call const& call) {
     using s = shapes<Call>;
-    using arch = typename Call::architecture;
+    using gradients = typename s::gradients;
     float* const room = call.memory.shared_workspace();
-    auto* const narrow = reinterpret_cast<std::uint16_t*>(room);
-    float *const gradient_pairs = room + s::gradient_pairs, *const input_pairs = room + s::input_pairs,
-                 *const column_pairs = room + s::column_pairs;
     call.divide([=](Call const& part) {
-      if constexpr (Call::wants_input_gradient(0))
-        kernels::transpose_row_pairs<s::inputs, s::units, arch>(part.weight(0), column_pairs, part.share());
-      if constexpr (Call::wants_input_gradient(0))
-        kernels::narrow_rows<s::rows, s::units, arch>(part.output_gradient(), narrow, part.share());
-      if constexpr (Call::layer.trainable) {
-        kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
-        kernels::pair_rows<s::rows, s::units, arch>(part.output_gradient(), gradient_pairs, part.share());
-      }
+      if constexpr (Call::wants_input_gradient(0)) gradients::turn(part.weight(0), room, part.share());
+      gradients::template make_factors<Call::wants_input_gradient(0), Call::layer.trainable>(
+          part.stored_input(0), part.output_gradient(), room, part.share());
     });
     call.divide([=](Call const& part) {
       if constexpr (Call::wants_input_gradient(0))
-        kernels::matmul_of_pairs<s::rows, s::units, s::inputs, arch>(
-            narrow, column_pairs, part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
+        gradients::find_input_gradient(room, part.input_gradient(0), detail::input_gradient_epilogue(part),
+                                       part.share());
       if constexpr (Call::layer.trainable)
-        kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
-            input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
+        gradients::template find_weight_gradient<Call::adds_parameter_gradient>(room, part.parameter_gradient(0),
+                                                                                part.share());
       if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
-        kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(
+        kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, typename Call::architecture>(
             part.output_gradient(), part.parameter_gradient(1), part.share());
     });
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of layer_normalization on the host: rows are divided among threads.
+// The steps of layer_normalization on the host: rows, divided among threads, or the operations of its call.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -9,11 +9,12 @@
 #include <stagecraft/kernels/normalization/layer_normalization.hpp>
 #include <stagecraft/layers/normalization/layer_normalization.hpp>
 #include <algorithm>
+#include <type_traits>
 
-namespace stagecraft::cpu {
+namespace stagecraft::detail {
 
-template <>
-struct operation<layers::layer_normalization> {
+/// By kernels, where the last axes are normalized.
+struct row_normalization {
   static constexpr bool has_phases = true;
 
   template <class Call>
@@ -84,6 +85,37 @@ struct operation<layers::layer_normalization> {
       kernels::scaled_add<add, arch>(1.0F, sums, call.parameter_gradient(s::beta), s::columns);
     if constexpr (Call::layer.options.scale)
       kernels::scaled_add<add, arch>(1.0F, sums + s::array, call.parameter_gradient(s::gamma), s::columns);
+  }
+};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
+
+/// Along other axes than the last, its call's operations.
+template <>
+struct operation<layers::layer_normalization> {
+  static constexpr bool has_phases = true;
+
+  template <class Call>
+  using steps = std::conditional_t<Call::layer.normalizes_rows(Call::input_shape(0)), detail::row_normalization,
+                                   detail::call_operation>;
+
+  template <class Call>
+  static constexpr long long workspace() {
+    return steps<Call>::template workspace<Call>();
+  }
+  template <class Call>
+  static constexpr long long shared_workspace() {
+    return detail::shared_floats<steps<Call>, Call>;
+  }
+  template <class Call>
+  static void forward(Call const& call) {
+    steps<Call>::forward(call);
+  }
+  template <class Call>
+  static void backward(Call const& call) {
+    steps<Call>::backward(call);
   }
 };
 

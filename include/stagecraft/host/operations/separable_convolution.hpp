@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of separable_conv1d and separable_conv2d on the host: a depthwise convolution, and a product with the
-// pointwise kernel.
+// pointwise kernel. Where the processor multiplies pairs of bfloat16, those of the product are pairs.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/operations/activation_epilogue.hpp>
 #include <stagecraft/host/operations/convolution_shapes.hpp>
+#include <stagecraft/host/steps/gradients_of_pairs.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
 #include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
+#include <stagecraft/kernels/product/bfloat16_product.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
 #include <stagecraft/layers/convolutional/separable_conv1d.hpp>
 #include <stagecraft/layers/convolutional/separable_conv2d.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
 
 namespace stagecraft::detail {
@@ -33,6 +36,21 @@ struct separable_convolution_operation {
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
 
+    /// Products of pairs of bfloat16, if they are faster. What is made of factors lies where threads share it: behind
+    /// the rows of the forward step, or before what the gradients need, the pointwise kernel's pairs of rows.
+    static constexpr bool multiplies_pairs =
+        multiplies_bfloat16<Call> && kernels::gains_by_pairs({rows, between, filters}, false);
+    using gradients = gradients_of_pairs<rows, between, filters, arch>;
+    static constexpr long long kernel_pairs =
+        behind_factor(kernels::packed_matrix<kernels::pairs_of(between), filters, arch>::size);
+    static constexpr long long shared_floats = [] {
+      if constexpr (!multiplies_pairs)
+        return 0LL;
+      else
+        return kernel_pairs + std::max(behind_factor(1LL * rows * kernels::pairs_of(between)),
+                                       Call::plan::trains ? gradients::floats : 0LL);
+    }();
+
     /// What the first step gives; sums + bias stand before it, if they are kept.
     static float* depthwise_output(Call const& call) {
       return call.saved() + Call::layer.kept_sums(in, Call::batch, keeps_sums<Call>);
@@ -43,10 +61,15 @@ struct separable_convolution_operation {
   static constexpr long long workspace() {
     using s = shapes<Call>;
     using arch = typename s::arch;
-    return std::max<long long>({kernels::depthwise_convolution_workspace<s::convolution, arch>,
+    return s::shared_floats +
+           std::max<long long>({kernels::depthwise_convolution_workspace<s::convolution, arch>,
                                 kernels::depthwise_convolution_input_gradient_workspace<s::convolution, arch>,
                                 kernels::depthwise_convolution_filter_gradient_workspace<s::convolution, arch>,
                                 kernels::input_gradient_workspace<s::between, s::filters, arch>});
+  }
+  template <class Call>
+  static constexpr long long shared_workspace() {
+    return shapes<Call>::shared_floats;
   }
 
   template <class Call>
@@ -56,12 +79,22 @@ struct separable_convolution_operation {
     float* const between = s::depthwise_output(call);
     call.divide([&](Call const& part) {
       kernels::depthwise_convolution<Call::batch, s::convolution, arch>(
-          part.input(0), part.weight(0), part.memory.workspace, between, {}, part.share());
+          part.input(0), part.weight(0), part.memory.workspace + s::shared_floats, between, {}, part.share());
     });
+    float* const kernel = call.memory.shared_workspace();
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(kernel + s::kernel_pairs);
+    if constexpr (s::multiplies_pairs)
+      call.divide([=](Call const& part) {
+        kernels::pack_row_pairs<s::between, s::filters, arch>(part.weight(1), kernel, part.share());
+        kernels::narrow_rows<s::rows, s::between, arch>(between, narrow, part.share());
+      });
     float const* const bias = Call::layer.options.use_bias ? call.weight(2) : nullptr;
     float* const before = keeps_sums<Call> ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [&](Call const& part, float* y, auto const& epilogue) {
-      kernels::matmul<s::rows, s::between, s::filters, arch>(between, part.weight(1), y, epilogue, part.share());
+      if constexpr (s::multiplies_pairs)
+        kernels::matmul_of_pairs<s::rows, s::between, s::filters, arch>(narrow, kernel, y, epilogue, part.share());
+      else
+        kernels::matmul<s::rows, s::between, s::filters, arch>(between, part.weight(1), y, epilogue, part.share());
     });
   }
 
@@ -73,8 +106,18 @@ struct separable_convolution_operation {
     float* const dy = call.output_gradient();
     float* const between = s::depthwise_output(call);
     s::epilogue::backward(call);
+    using gradients = typename s::gradients;
+    float *const kernel = call.memory.shared_workspace(), *const room = kernel + s::kernel_pairs;
+    if constexpr (s::multiplies_pairs)
+      call.divide([=](Call const& part) {
+        kernels::pack_row_pairs<s::between, s::filters, arch>(part.weight(1), kernel, part.share());
+        gradients::template make_factors<true, Call::layer.trainable>(between, dy, room, part.share());
+      });
     call.divide([&](Call const& part) {
-      if constexpr (Call::layer.trainable)
+      if constexpr (s::multiplies_pairs) gradients::turn(kernel, room, part.share());
+      if constexpr (Call::layer.trainable && s::multiplies_pairs)
+        gradients::template find_weight_gradient<adds>(room, part.parameter_gradient(1), part.share());
+      else if constexpr (Call::layer.trainable)
         kernels::matmul_weight_gradient<s::rows, s::between, s::filters, adds, arch>(
             between, dy, part.parameter_gradient(1), part.share());
       if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
@@ -82,11 +125,14 @@ struct separable_convolution_operation {
     });
     // Its gradient takes the place of the first step's output.
     call.divide([&](Call const& part) {
-      kernels::matmul_input_gradient<s::rows, s::between, s::filters, false, arch>(
-          dy, part.weight(1), part.memory.workspace, between, part.share());
+      if constexpr (s::multiplies_pairs)
+        gradients::find_input_gradient(room, between, kernels::no_epilogue{}, part.share());
+      else
+        kernels::matmul_input_gradient<s::rows, s::between, s::filters, false, arch>(
+            dy, part.weight(1), part.memory.workspace, between, part.share());
     });
     call.divide([&](Call const& part) {
-      float* const workspace = part.memory.workspace;
+      float* const workspace = part.memory.workspace + s::shared_floats;
       if constexpr (Call::wants_input_gradient(0))
         kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
             between, part.weight(0), workspace, part.input_gradient(0), part.share());

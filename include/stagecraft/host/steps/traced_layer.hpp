@@ -154,16 +154,27 @@ class traced_layer {
         return true;
     return false;
   }();
+  /// Rows of the left operand of a product whose right one all samples share, or of a convolution that is such a
+  /// product; else 0.
+  static constexpr std::int64_t rows_of_product(int id) {
+    auto const& of = plan.nodes[id];
+    if (auto const* what = of.what.template if_is<operations::product>())
+      return what->transpose_a || of.shape.rank != 2 ? 0 : of.shape[0];
+    if constexpr (multiplies_bfloat16<Call>) {
+      if (auto const* what = of.what.template if_is<operations::convolution>())
+        return what->groups != 1 ? 0 : of.shape.size() / of.shape[-1];
+      if (auto const* what = of.what.template if_is<operations::convolution_input_gradient>())
+        return what->groups != 1 ? 0 : shape_of(id, 0).size() / shape_of(id, 0)[-1];
+    }
+    return 0;
+  }
   /// So many that their rows are worth reading the right operand of each product.
   static constexpr int least_samples = [] {
     constexpr int least_rows = 32;
     int least = 1;
-    for (auto const& each : plan.nodes) {
-      auto const* what = each.what.template if_is<operations::product>();
-      bool const is_of_samples =
-          what != nullptr && !what->transpose_a && each.shape.rank == 2 && each.shape[0] % Call::batch == 0;
-      if (is_of_samples) least = std::max(least, least_rows * Call::batch / each.shape[0]);
-    }
+    for (int id = 0; id < static_cast<int>(plan.nodes.size()); ++id)
+      if (auto const rows = rows_of_product(id); rows > 0 && rows % Call::batch == 0)
+        least = std::max(least, static_cast<int>(least_rows * Call::batch / rows));
     return std::min(least, Call::batch);
   }();
   /// Few enough that what is computed of them stays near the processor, and that each thread has some.
@@ -191,8 +202,8 @@ class traced_layer {
   }();
   static constexpr long long workspace() {
     return shared_floats + floats_of_samples +
-           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1),
-                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1));
+           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, multiplies_bfloat16<Call>),
+                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1, multiplies_bfloat16<Call>));
   }
 
   static void forward(Call const& call) {
@@ -306,7 +317,7 @@ class traced_layer {
     one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
     one.leave_out(rows_updates);
     if constexpr (multiplies_bfloat16<Call>)
-      one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs);
+      one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs, kernels::windows_of_pairs<arch>);
     if constexpr (has_large_maps) one.take_rows_together();
     use(memory, one);
   }

@@ -4,6 +4,7 @@
 
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/plan_runner.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/weight_storage.hpp>
@@ -12,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 namespace stagecraft::cpu {
@@ -67,7 +67,7 @@ struct weight_layout {
     constexpr auto const& info = graph.parameters[Parameter];
     if constexpr (info.initializer.rules != nullptr) draw<Parameter>(seed, scratch);
     kernels::initialize<info.initializer.kind>(
-        info.initializer, std::span<int const>(info.shape.begin(), info.shape.end()), seed, Parameter, scratch);
+        info.initializer, array_view<int const>(info.shape.begin(), info.shape.end()), seed, Parameter, scratch);
     write<Parameter>(scratch, weights);
     std::fill_n(scratch, info.size(), 0.0F);
   }

@@ -26,6 +26,11 @@ struct ipu_policy : host_policy {
   static constexpr bool devices_have_teams = false;
   static constexpr bool joins_passes = false;
   static constexpr bool joins_epilogues = false;
+  // What an update costs is counted where it is asked for, whoever carries it out.
+  template <class Machine>
+  static constexpr bool joins_updates =
+      !Machine::checked &&
+      !floating_point_watch<Machine::config.floating_point_behaviour, typename Machine::architecture>::is_on;
   /// On tiles, accumulating operations begin.
   template <class Plan>
   static constexpr bool clears_accumulators = !Plan::machine::checked;

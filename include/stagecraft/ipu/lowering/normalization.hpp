@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
+#include <stagecraft/ipu/lowering/traced.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/reduce.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
@@ -158,8 +159,12 @@ struct lowering<layers::batch_normalization> {
   }
 };
 
-template <>
-struct lowering<layers::layer_normalization> {
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
+
+/// Of the last axes.
+struct row_normalization_lowering {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     using s = shapes<Call>;
@@ -234,6 +239,29 @@ struct lowering<layers::layer_normalization> {
       return {Call::stored_weight(step, index), {1, columns}};
     }
   };
+};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+/// Along other axes than the last, its call's operations.
+template <>
+struct lowering<layers::layer_normalization> {
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    if constexpr (Call::layer.normalizes_rows(Call::input_shape()))
+      detail::row_normalization_lowering::forward<Call>(step);
+    else
+      detail::append_call<Call, false>(step);
+  }
+  template <class Call>
+  static constexpr void backward(lowered_step& step) {
+    if constexpr (Call::layer.normalizes_rows(Call::input_shape()))
+      detail::row_normalization_lowering::backward<Call>(step);
+    else
+      detail::append_call<Call, true>(step);
+  }
 };
 
 }  // namespace stagecraft::tiles

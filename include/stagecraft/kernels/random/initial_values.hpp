@@ -5,13 +5,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/kernels/random/random.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +26,7 @@ struct fans {
 
 /// Keras's rule: the last two axes are inputs and outputs, all axes before them are the receptive field of a
 /// convolution. A vector has its length as both, a scalar has 1.
-[[nodiscard]] constexpr fans compute_fans(std::span<int const> shape) {
+[[nodiscard]] constexpr fans compute_fans(tracing::array_view<int const> shape) {
   if (shape.empty()) return {1, 1};
   if (shape.size() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
   double receptive_field = 1;
@@ -69,7 +69,7 @@ inline void fill_normal(float* w, std::int64_t n, float mean, float stddev, bool
   }
 }
 
-[[nodiscard, gnu::cold]] inline double scaled_variance(initializer const& how, std::span<int const> shape) {
+[[nodiscard, gnu::cold]] inline double scaled_variance(initializer const& how, tracing::array_view<int const> shape) {
   fans const fan = compute_fans(shape);
   double divisor = fan.in;
   if (how.mode == fan_mode::fan_out) divisor = fan.out;
@@ -141,7 +141,8 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
 
 /// All but `unit_forget_bias`, for an initializer of a general kind.
 template <initializer_kind Kind>
-void fill_with(initializer const& how, std::span<int const> shape, random_key const& key, float* w, std::int64_t n) {
+void fill_with(initializer const& how, tracing::array_view<int const> shape, random_key const& key, float* w,
+               std::int64_t n) {
   if constexpr (Kind == initializer_kind::constant) {
     for (std::int64_t i = 0; i < n; ++i) w[i] = how.a;
   } else if constexpr (Kind == initializer_kind::random_normal || Kind == initializer_kind::truncated_normal) {
@@ -187,7 +188,7 @@ void fill_with(initializer const& how, std::span<int const> shape, random_key co
 ///
 /// The initializer's kind is known to the compiler, so that a program has no code of other kinds.
 template <initializer_kind Kind>
-void initialize(initializer const& how, std::span<int const> shape, std::uint64_t seed, std::uint64_t stream,
+void initialize(initializer const& how, tracing::array_view<int const> shape, std::uint64_t seed, std::uint64_t stream,
                 float* w) {
   std::int64_t n = 1;
   for (int const extent : shape) n *= extent;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Normalises each sample, or each row of it: tf.keras.layers.LayerNormalization.
+// Normalises each sample along one axis or several: tf.keras.layers.LayerNormalization.
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>
@@ -13,7 +13,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of LayerNormalization.
 struct layer_normalization_options {
-  /// The axes that are normalized together; negative numbers count from the end.
+  /// The axes that are normalized together, in any order; negative numbers count from the end.
   axis_list axis = -1;
   /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
@@ -40,12 +40,13 @@ struct layer_normalization_options {
   stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
-/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: the last axis
-/// or a list of the last axes in their order, such as {1, 2} or {-2, -1} for an input of rank 3 (with the batch).
-/// The same while training and in prediction.
+/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: any axes of a
+/// sample, such as {1, 2} or {-3, 2} of images. The same while training and in prediction.
 ///
-/// Shape unchanged. Weights: gamma, beta, both of the shape of the normalised axes. Cost: 7 FLOPs per element.
-/// Errors: E1050 axis; E1051 axes that are not the last ones; E1053 epsilon.
+/// Shape unchanged. Weights: gamma, beta, both of the lengths of the axes in the order in which `axis` names them; as
+/// in Keras, their numbers are those of the axes from the front to the back, whatever that order is. Cost: 7 FLOPs per
+/// element; where `axis` names the last axes, kernels of its own do it. Errors: E1050 axis; E1051 an axis that is named
+/// twice; E1053 epsilon.
 /// Definition: Keras API, layers/normalization_layers.
 struct layer_normalization : layer<layer_normalization> {
   static constexpr bool supports_masking = true;
@@ -53,7 +54,7 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr std::string_view usage =
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}"sv;
 
-  /// Whether kernels of its own carry out its steps.
+  /// Whether kernels of its own carry out its steps, where it normalizes rows.
   static constexpr bool has_kernel = true;
 
   layer_normalization_options options;
@@ -71,45 +72,80 @@ struct layer_normalization : layer<layer_normalization> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// The shape of what is normalised at once: the last axes, as many as `axis` names.
+  /// Whether `axis` names the last axes, in any order, so that each row of a sample is normalized.
+  [[nodiscard]] constexpr bool normalizes_rows(shape const& in) const {
+    for (int const axis : options.axis)
+      if (place_of(axis, in) < in.rank() - options.axis.count) return false;
+    return true;
+  }
+  /// The shape of gamma and of beta.
   [[nodiscard]] constexpr shape normalized_shape(shape const& in) const {
     shape result;
-    for (int i = in.rank() - options.axis.count; i < in.rank(); ++i) result.push_back(in[i]);
+    for (int const axis : options.axis) result.push_back(in[place_of(axis, in)]);
     return result;
   }
 
   constexpr auto call(auto& ops, auto x) const {
     shape const in = detail::sample_shape(x);
-    int const rank = in.rank();
-    bool are_last = true;
-    for (int i = 0; i < options.axis.count; ++i) {
-      int const along = options.axis.axes[i] < 0 ? rank + options.axis.axes[i] : options.axis.axes[i] - 1;
-      if (along < 0 || along >= rank) {
-        ops.error(1050, "normalises along axis ", options.axis.axes[i], ", which is not an axis of an input of shape ",
-                  in, "; axis 0 is the batch, the last is ", rank);
-        return x;
-      }
-      are_last = are_last && along == rank - options.axis.count + i;
-    }
-    if (!are_last)
-      ops.error(1051, "normalises along axis ", options.axis, ", but it takes the last axes of its input alone, ",
-                "in their order; the input's shape is ", in, " behind the batch, which is axis 0");
-    else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
+    if (!has_axes(ops, in)) return x;
+    if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F)) {
       ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
-    else {
-      auto const centred = x - ops.mean(x, options.axis);
-      auto y = centred * rsqrt(ops.mean(square(centred), options.axis) + options.epsilon);
-      if (options.scale)
-        y *= ops.weight(parameter::with("gamma", normalized_shape(in), options.gamma_initializer,
-                                        options.gamma_regularizer, options.gamma_constraint));
-      if (options.center)
-        y += ops.weight(parameter::with("beta", normalized_shape(in), options.beta_initializer,
-                                        options.beta_regularizer, options.beta_constraint));
-      return y;
+      return x;
     }
-    return x;
+    auto const weight = [&](parameter const& each) {
+      auto const of_axes = ops.weight(each);
+      return are_last_in_order(in) ? of_axes : ops.reshape(of_axes, beside(in));
+    };
+    auto const centred = x - ops.mean(x, options.axis);
+    auto y = centred * rsqrt(ops.mean(square(centred), options.axis) + options.epsilon);
+    if (options.scale)
+      y *= weight(parameter::with("gamma", normalized_shape(in), options.gamma_initializer, options.gamma_regularizer,
+                                  options.gamma_constraint));
+    if (options.center)
+      y += weight(parameter::with("beta", normalized_shape(in), options.beta_initializer, options.beta_regularizer,
+                                  options.beta_constraint));
+    return y;
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
+
+ private:
+  /// An axis among those of a sample; below 0 for the batch.
+  static constexpr int place_of(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
+
+  constexpr bool has_axes(auto& ops, shape const& in) const {
+    if (options.axis.count == 0) {
+      ops.error(1050, "normalises along no axis; name one or more, such as -1, the last one");
+      return false;
+    }
+    unsigned named = 0;
+    for (int const axis : options.axis) {
+      int const place = place_of(axis, in);
+      if (place < 0 || place >= in.rank()) {
+        ops.error(1050, "normalises along axis ", axis, ", which is not an axis of an input of shape ", in,
+                  "; axis 0 is the batch, the last is ", in.rank());
+        return false;
+      }
+      if ((named >> place & 1U) != 0) {
+        ops.error(1051, "normalises along axis ", options.axis, ", which names axis ", place + 1,
+                  " twice; the input's ", "shape is ", in, " behind the batch, which is axis 0");
+        return false;
+      }
+      named |= 1U << place;
+    }
+    return true;
+  }
+  constexpr bool are_last_in_order(shape const& in) const {
+    for (int i = 0; i < options.axis.count; ++i)
+      if (place_of(options.axis.axes[i], in) != in.rank() - options.axis.count + i) return false;
+    return true;
+  }
+  /// A weight's shape beside the input: no number moves, as in Keras.
+  constexpr operations::extents beside(shape const& in) const {
+    operations::extents result(1);
+    for (int i = 0; i < in.rank(); ++i) result.push_back(1);
+    for (int const axis : options.axis) result[place_of(axis, in) + 1] = in[place_of(axis, in)];
+    return result;
+  }
 };
 
 }  // namespace stagecraft::layers

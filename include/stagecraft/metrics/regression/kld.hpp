@@ -12,7 +12,9 @@ struct kld : own_metric<kld> {
   static constexpr std::string_view name = "kld";
   static constexpr bool sparse_targets = false;
 
-  constexpr auto call(auto& ops, auto target, auto output) const { return kl_divergence{}.call(ops, target, output); }
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::kl_divergence{}.call(ops, target, output);
+  }
 };
 
 }  // namespace stagecraft::metrics

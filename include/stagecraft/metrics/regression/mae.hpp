@@ -13,7 +13,7 @@ namespace stagecraft::metrics {
 struct mae : own_metric<mae> {
   static constexpr std::string_view name = "mae";
 
-  constexpr auto call(auto target, auto output) const { return mean_absolute_error{}.call(target, output); }
+  constexpr auto call(auto target, auto output) const { return losses::mean_absolute_error{}.call(target, output); }
 };
 
 }  // namespace stagecraft::metrics

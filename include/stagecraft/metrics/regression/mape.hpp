@@ -11,7 +11,9 @@ namespace stagecraft::metrics {
 struct mape : own_metric<mape> {
   static constexpr std::string_view name = "mape";
 
-  constexpr auto call(auto target, auto output) const { return mean_absolute_percentage_error{}.call(target, output); }
+  constexpr auto call(auto target, auto output) const {
+    return losses::mean_absolute_percentage_error{}.call(target, output);
+  }
 };
 
 }  // namespace stagecraft::metrics

@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.metrics.MeanAbsoluteError. Options only, sums are in training/metric_state.hpp.
 #pragma once
 
+#include <stagecraft/losses/mean_absolute_error.hpp>
 #include <stagecraft/metrics/own_metric.hpp>
 
 namespace stagecraft::metrics {
@@ -11,7 +12,7 @@ namespace stagecraft::metrics {
 struct mean_absolute_error : own_metric<mean_absolute_error> {
   static constexpr std::string_view name = "mean_absolute_error";
 
-  constexpr auto call(auto target, auto output) const { return abs(output - target); }
+  constexpr auto call(auto target, auto output) const { return losses::mean_absolute_error{}.call(target, output); }
 };
 
 }  // namespace stagecraft::metrics

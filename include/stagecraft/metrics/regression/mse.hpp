@@ -13,7 +13,7 @@ namespace stagecraft::metrics {
 struct mse : own_metric<mse> {
   static constexpr std::string_view name = "mse";
 
-  constexpr auto call(auto target, auto output) const { return mean_squared_error{}.call(target, output); }
+  constexpr auto call(auto target, auto output) const { return losses::mean_squared_error{}.call(target, output); }
 };
 
 }  // namespace stagecraft::metrics

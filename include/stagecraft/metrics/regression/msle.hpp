@@ -11,7 +11,9 @@ namespace stagecraft::metrics {
 struct msle : own_metric<msle> {
   static constexpr std::string_view name = "msle";
 
-  constexpr auto call(auto target, auto output) const { return mean_squared_logarithmic_error{}.call(target, output); }
+  constexpr auto call(auto target, auto output) const {
+    return losses::mean_squared_logarithmic_error{}.call(target, output);
+  }
 };
 
 }  // namespace stagecraft::metrics

@@ -103,14 +103,6 @@ class timetable {
                       bool overlaps_io = false)
       : timetable(schedule, stages.size(), micro_batches, trains, batch_serialization, recomputation, overlaps_io,
                   [&](std::size_t stage) { return stages[stage]; }) {}
-  /// The same. Where the constructor is asked, GCC first looks for a view of ints in the stages.
-  template <class Stages>
-  [[nodiscard]] static constexpr timetable of_stages(stagecraft::schedule schedule, Stages const& stages,
-                                                     int micro_batches, bool trains) {
-    return {schedule, stages.size(), micro_batches, trains, 1, recomputation_mode::none, false, [&](std::size_t stage) {
-              return stages[stage];
-            }};
-  }
 
   [[nodiscard]] constexpr stagecraft::schedule schedule() const { return schedule_; }
   [[nodiscard]] constexpr int stages() const { return stages_; }
