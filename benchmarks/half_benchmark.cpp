@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products and convolutions of bfloat16 beside oneDNN's and those of floats, the perceptron and an LSTM under
-// mixed_bfloat16. One thread. Names: bfloat16_forward/<samples>x<inputs>x<units>/<library>,
-// bfloat16_<conv2d, input_gradient or
+// Products and convolutions of bfloat16 beside oneDNN's and those of floats, the perceptron, an LSTM and layers whose
+// convolutions are operations under mixed_bfloat16. One thread. Names:
+// bfloat16_forward/<samples>x<inputs>x<units>/<library>, bfloat16_<conv2d, input_gradient or
 // filter_gradient>/<height>x<width>x<channels>-3x3x<filters>/batch:<size>/<library>,
-// mlp_bfloat16/<job>/batch:<samples>/<library>, lstm_bfloat16/<job>/<library>.
+// mlp_bfloat16/<job>/batch:<samples>/<library>, <lstm, conv3d or separable_conv2d>_bfloat16/<job>/<library>.
 #include <benchmark/benchmark.h>
 
 #include <stagecraft/kernels/convolution/bfloat16_convolution.hpp>
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "aligned_floats.hpp"
 #include "machine_benchmark.hpp"
@@ -161,31 +162,55 @@ void add_convolution() {
 #endif
 }
 
+/// A layer alone: what it trains with has the shape of its output.
+template <class Model, int Batch, stagecraft::dtype_policy Policy>
+void add_layer(std::string const& name, std::string const& library, double operations) {
+  static constexpr auto trained = stagecraft::training{.optimizer = stagecraft::optimizers::sgd{},
+                                                       .loss = stagecraft::losses::mean_squared_error{},
+                                                       .batch_size = Batch,
+                                                       .dtype_policy = Policy};
+  static constexpr auto run = stagecraft::inference{.batch_size = Batch, .dtype_policy = Policy};
+  static auto const x = [] {
+    std::vector<std::size_t> lengths{Batch};
+    for (int const length : stagecraft::graph_of<Model>.calls[0].shape)
+      lengths.push_back(static_cast<std::size_t>(length));
+    xt::xarray<float> values = xt::xarray<float>::from_shape(lengths);
+    values.fill(0.25F);
+    return values;
+  }();
+  add(name + "_bfloat16/train/" + library, 3 * operations, [] {
+    auto model = std::make_shared<stagecraft::trainer<Model, trained>>();
+    xt::xarray<float> const y = model->predict(x) + 0.25F;
+    return [=] { model->train_on_batch(x, y); };
+  });
+  add(name + "_bfloat16/predict/" + library, operations, [] {
+    return [model = std::make_shared<stagecraft::predictor<Model, run>>()] {
+      benchmark::DoNotOptimize(model->predict(x));
+    };
+  });
+}
+template <class Model, int Batch>
+void add_layer(std::string const& name, double operations) {
+  add_layer<Model, Batch, stagecraft::dtype_policies::float32>(name, "floats", operations);
+  add_layer<Model, Batch, stagecraft::dtype_policies::mixed_bfloat16>(name, "stagecraft", operations);
+}
+
 struct last_state : stagecraft::functional<last_state> {
   static constexpr auto build(auto& model) {
     return stagecraft::layers::lstm(lstm_units)(model.input(lstm_steps, lstm_features));
   }
 };
-
-template <stagecraft::dtype_policy Policy>
-void add_lstm(std::string const& library) {
-  static constexpr auto trained = stagecraft::training{.optimizer = stagecraft::optimizers::sgd{},
-                                                       .loss = stagecraft::losses::mean_squared_error{},
-                                                       .batch_size = lstm_batch,
-                                                       .dtype_policy = Policy};
-  static constexpr auto run = stagecraft::inference{.batch_size = lstm_batch, .dtype_policy = Policy};
-  constexpr double operations = 2.0 * lstm_batch * lstm_steps * 4 * lstm_units * (lstm_features + lstm_units);
-  static auto const x = xt::eval(xt::ones<float>({lstm_batch, lstm_steps, lstm_features}) * 0.25F);
-  static auto const y = xt::eval(xt::ones<float>({lstm_batch, lstm_units}) * 0.5F);
-  add("lstm_bfloat16/train/" + library, 3 * operations, [] {
-    return [model = std::make_shared<stagecraft::trainer<last_state, trained>>()] { model->train_on_batch(x, y); };
-  });
-  add("lstm_bfloat16/predict/" + library, operations, [] {
-    return [model = std::make_shared<stagecraft::predictor<last_state, run>>()] {
-      benchmark::DoNotOptimize(model->predict(x));
-    };
-  });
-}
+struct volumes : stagecraft::functional<volumes> {
+  static constexpr auto build(auto& model) {
+    return stagecraft::layers::conv3d(64, 3, {.padding = stagecraft::padding::same})(model.input(12, 12, 12, 32));
+  }
+};
+struct separated : stagecraft::functional<separated> {
+  static constexpr auto build(auto& model) {
+    return stagecraft::layers::separable_conv2d(128, 3,
+                                                {.padding = stagecraft::padding::same})(model.input(28, 28, 64));
+  }
+};
 
 template <stagecraft::dtype_policy Policy, int Batch>
 void add_perceptron(std::string const& library) {
@@ -233,8 +258,10 @@ int main(int argc, char** argv) {
                       .left = 1,
                       .bottom = 1,
                       .right = 1}>();
-  add_lstm<stagecraft::dtype_policies::float32>("floats");
-  add_lstm<stagecraft::dtype_policies::mixed_bfloat16>("stagecraft");
+  add_layer<last_state, lstm_batch>("lstm",
+                                    2.0 * lstm_batch * lstm_steps * 4 * lstm_units * (lstm_features + lstm_units));
+  add_layer<volumes, 4>("conv3d", 2.0 * 4 * 12 * 12 * 12 * 27 * 32 * 64);
+  add_layer<separated, 8>("separable_conv2d", 2.0 * 8 * 28 * 28 * 64 * (9 + 128));
   add_perceptron<stagecraft::dtype_policies::float32, 128>("floats");
   add_perceptron<stagecraft::dtype_policies::mixed_bfloat16, 128>("stagecraft");
   benchmark::RunSpecifiedBenchmarks();
