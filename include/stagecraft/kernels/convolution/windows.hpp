@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convolutions and poolings over one to three axes, of any shape, as plain loops over windows with channels in
-// registers: what a layer of one's own gets. The layers of the library have faster ones.
+// registers: what a layer of one's own gets where products (products_of_windows.hpp) are no faster. Those layers of the
+// library that have kernels have faster ones.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
