@@ -24,7 +24,8 @@ static_assert(std::is_constructible_v<array_view<int>, std::vector<int>&> &&
               !std::is_constructible_v<array_view<int>, std::vector<int>> &&
               std::is_constructible_v<array_view<int const>, std::vector<int>> &&
               std::is_constructible_v<array_view<int>, std::span<int>> &&
-              std::is_constructible_v<array_view<int const>, array_view<int>>);
+              std::is_constructible_v<array_view<int const>, array_view<int>> &&
+              !std::is_constructible_v<array_view<int const>, decltype(nullptr), std::size_t>);
 
 // What was removed from an array does not come back: a new element has the default value.
 static_assert([] {
