@@ -24,8 +24,10 @@ static_assert(std::is_constructible_v<array_view<int>, std::vector<int>&> &&
               !std::is_constructible_v<array_view<int>, std::vector<int>> &&
               std::is_constructible_v<array_view<int const>, std::vector<int>> &&
               std::is_constructible_v<array_view<int>, std::span<int>> &&
-              std::is_constructible_v<array_view<int const>, array_view<int>> &&
-              !std::is_constructible_v<array_view<int const>, decltype(nullptr), std::size_t>);
+              std::is_constructible_v<array_view<int const>, array_view<int>>);
+template <class View>
+concept IsOfNumbers = requires { View{0, 1}; } || requires { View{0, 0}; };
+static_assert(!IsOfNumbers<array_view<int const>>, "the 0 would be a null pointer");
 
 // What was removed from an array does not come back: a new element has the default value.
 static_assert([] {

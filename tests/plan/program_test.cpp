@@ -147,6 +147,16 @@ struct added_input : sc::functional<added_input> {
 static_assert(!inference<added_input>.calls[0].stays_in_place, "the addition, an epilogue of dense, reads it as well");
 static_assert(!inference<sc::sequential<input{6}, flatten{}>>.calls[0].stays_in_place, "it is the output");
 static_assert(!inference<sc::sequential<input{6, 5}, conv1d{4, 3}>>.calls[0].stays_in_place);
+/// Marks steps, and changes nothing.
+struct marks : sc::layer<marks> {
+  static constexpr std::string_view class_name = "Marks";
+  static constexpr bool supports_masking = true;
+  [[nodiscard]] constexpr sc::tracing::mask_rule compute_mask() const { return {.value = 0, .of_features = true}; }
+  constexpr auto call(auto&, auto x) const { return x; }
+};
+using marked = sc::sequential<input{4, 3}, marks{}, dense{2}>;
+static_assert(inference<marked>.calls[1].root == 0 && !inference<marked>.calls[0].stays_in_place,
+              "an evaluation leaves out the rows that it finds marked there");
 template <class M>
 constexpr bool none_in_place = [] {
   for (auto const& call : inference<M>.calls)

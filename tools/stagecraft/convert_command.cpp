@@ -60,7 +60,7 @@ int stages_of(io::json const& config) {
   int stages = 1;
   if (auto const found = config.find("pipeline_stages"); found != config.end() && found->is_object())
     for (auto const& stage : *found)
-      if (stage.is_number_integer() && stage < 64) stages = std::max(stages, stage.get<int>() + 1);
+      if (stage.is_number_integer() && stage.get<double>() < 64) stages = std::max(stages, stage.get<int>() + 1);
   return stages;
 }
 

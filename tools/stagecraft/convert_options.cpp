@@ -36,11 +36,13 @@ class option_reader {
   }
   void read(std::string const& name, json const& value, int& to, int least, int most) const {
     auto const text = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-    if (!value.is_number_integer() || value < least || value > most) wrong_type(name, value, text.c_str());
+    double const given = value.is_number_integer() ? value.get<double>() : most + 1.0;
+    if (given < least || given > most) wrong_type(name, value, text.c_str());
     to = value.get<int>();
   }
   void read_part(std::string const& name, json const& value, double& to) const {
-    if (!value.is_number() || !(value >= 0.0 && value <= 1.0)) wrong_type(name, value, "a number from 0 to 1");
+    double const given = value.is_number() ? value.get<double>() : -1;
+    if (!(given >= 0 && given <= 1)) wrong_type(name, value, "a number from 0 to 1");
     to = value.get<double>();
   }
   void read(std::string const& name, json const& value, std::string& to,

@@ -122,9 +122,11 @@ class read_layer : public source_layer {
   /// From the end, Keras counts the axes of queries with the heads, which stand in front of the features.
   static json without_heads(json axes) {
     for (auto& axis : axes) {
-      if (!axis.is_number_integer() || axis >= 0) continue;
-      if (axis > -3) throw unsupported("is " + axes.dump());
-      axis = axis.get<long long>() + 1;
+      if (!axis.is_number_integer() || axis.is_number_unsigned()) continue;
+      auto const given = axis.get<long long>();  // a json that is compared by size takes compilers half a second
+      if (given >= 0) continue;
+      if (given > -3) throw unsupported("is " + axes.dump());
+      axis = given + 1;
     }
     return axes;
   }

@@ -203,7 +203,7 @@ struct pipeline_memory {
 
   /// Where steps read samples: where they are, or in `copy`, if they are none (null) or lie where steps write, such as
   /// a prediction that a program gives back to the model.
-  void place_samples(float const* lent, float* copy, int floats) {
+  void place_samples(float const* lent, float* copy, long long floats) {
     if (lent != nullptr && blocks[0].holds(lent)) {
       std::memmove(copy, lent, static_cast<std::size_t>(floats) * sizeof(float));
       lent = nullptr;

@@ -247,7 +247,8 @@ class pipeline_pass {
                                          scales_of(own, memory.micro_batch), valid, reads_in_place ? &lent : nullptr),
                   own.replica, static_cast<int>(memory.micro_batch));
     samples.store(valid, std::memory_order_relaxed);
-    if constexpr (reads_in_place) own.place_samples(lent, inputs[0], Session::batch * Session::input_shape(0).size());
+    if constexpr (reads_in_place)
+      own.place_samples(lent, inputs[0], 1LL * Session::batch * Session::input_shape(0).size());
     if constexpr (Session::has_losses && Session::end_count > Session::output_count) {
       auto const scales = scales_of(own, memory.micro_batch);
       for (std::size_t end = Session::output_count; end < Session::end_count; ++end)

@@ -25,9 +25,9 @@ class
 
   constexpr array_view() noexcept = default;
   constexpr array_view(T* first, std::size_t count) noexcept : data_(first), size_(count) {}
-  /// `{0, 1}` is a list of numbers, not a null pointer and a count.
-  array_view(decltype(nullptr), std::size_t) = delete;
   constexpr array_view(T* first, T* last) noexcept : data_(first), size_(static_cast<std::size_t>(last - first)) {}
+  /// A list of numbers, {0, 1}, is no view: its 0 is not a null pointer.
+  constexpr array_view(int, std::size_t) = delete;
   template <std::size_t Count>
   constexpr array_view(T (&array)[Count]) noexcept : data_(array), size_(Count) {}  // NOLINT: as std::span
   /// Of a std::array, a std::vector, a growing_array, another view.

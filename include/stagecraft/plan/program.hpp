@@ -118,8 +118,8 @@ class planner {
       input = i;
     }
     if (input < 0) return;
-    for (int const output : graph_.ends)
-      if (call(output).root == input) return;
+    for (int const output : graph_.ends)  // who masks an output's steps reads them in the block
+      if (call(output).root == input || graph_.mask_of(output) != nullptr) return;
     for (int i = 0; i < count_; ++i)
       for (int const source : graph_.inputs_of(i))
         if (call(source).root == input && !call(i).needs.view &&

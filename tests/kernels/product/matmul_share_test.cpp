@@ -92,4 +92,5 @@ TEST_CASE("the gradients and products of several threads have the bits of one") 
   check_architectures<29, 50, 33, MATMUL_ARCHITECTURES>();
   check_architectures<3, 2049, 70, MATMUL_ARCHITECTURES>();
   check_architectures<1030, 7, 17, MATMUL_ARCHITECTURES>();
+  check_architectures<203, 20, 150, MATMUL_ARCHITECTURES>();  // two and three threads have rows of each panel
 }

@@ -19,6 +19,9 @@ namespace detail {
 /// The most steps of a product that are summed at once, so that the panel they read stays in the second-level cache.
 inline constexpr int most_steps = 1024;
 
+/// Floats of a right factor that every thread may read all of: they lie in a cache that threads share.
+inline constexpr std::int64_t most_read_by_all = 1 << 19;
+
 /// Floats that a product with a single row reads ahead of its sums, where a panel does not fit into the first-level
 /// cache.
 inline constexpr int read_ahead = 512;
@@ -177,11 +180,12 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
   constexpr int panel = layout::panel_columns;
   constexpr int blocks = M == 1 ? 1 : (K + most_steps - 1) / most_steps;
   constexpr int steps = (K + blocks - 1) / blocks;
+  constexpr bool by_rows = std::int64_t{K} * N <= most_read_by_all;
   for (int from = 0; from < K; from += steps) {
     int const count = blocks == 1 ? K : from + steps < K ? steps : K - from;
     bool const add = blocks > 1 && from > 0;
     bool const last = blocks == 1 || from + steps >= K;
-    for_each_panel<M, N, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
+    for_each_panel<M, N, panel, Arch, by_rows>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
       multiply_panel<M, K, panel, Columns, N, Arch, Terms>(first_tile, last_tile, x + from,
                                                            w + p * layout::panel_stride + from * panel, count, y,
                                                            p * panel, add, last, output);
@@ -192,7 +196,8 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
 }  // namespace detail
 
 /// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>. See epilogue.hpp for what an
-/// epilogue is. A thread's share is a range of columns, as far as the panels of w allow.
+/// epilogue is. A thread's share is a range of columns, as far as the panels of w allow, or,
+/// where there are many, of rows.
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
 inline void matmul(float const* x, float const* w, float* y, Epilogue const& epilogue = {}, share part = {}) {
   detail::multiply<M, K, N, Arch>(x, w, y, detail::store_output<Epilogue>{epilogue}, part);

@@ -103,26 +103,39 @@ template <class Arch>
   return cut_rows<Arch>(rows, (columns + lanes<Arch> - 1) / lanes<Arch>).tiles();
 }
 
+/// Rows of a thread's share from which on it has these of each panel: it reads all of the right factor, but what it
+/// writes of one product is what it reads of the next one's left factor, and both stay in its second-level cache.
+inline constexpr int rows_of_share = 64;
+
 /// Calls panel.operator()<columns of the panel>(number of the panel, first tile, last tile) for a thread's share of a
 /// result of Rows x Columns in panels of PanelColumns: the tiles are numbered panel by panel, so that a thread needs as
-/// few panels of the right factor as possible.
-template <int Rows, int Columns, int PanelColumns, class Arch, class Panel>
+/// few panels of the right factor as possible; or, with `ByRows` and enough of them, it has some rows of each panel.
+template <int Rows, int Columns, int PanelColumns, class Arch, bool ByRows = false, class Panel>
 inline void for_each_panel(share part, Panel const& panel) {
   constexpr int whole = Columns / PanelColumns;
   constexpr int rest = Columns % PanelColumns;
   constexpr int each = panel_tiles<Arch>(Rows, PanelColumns);
   constexpr int whole_tiles = whole * each;
   constexpr int tiles_of_rest = rest > 0 ? panel_tiles<Arch>(Rows, rest > 0 ? rest : 1) : 0;
-  auto const range = part.of(whole_tiles + tiles_of_rest);
+  bool const by_rows = ByRows && !part.is_whole() && part.count * rows_of_share <= Rows;
+  share const of_panel = by_rows ? part : share{};
+  auto const range = (by_rows ? share{} : part).of(whole_tiles + tiles_of_rest);
   auto const first = static_cast<int>(range.first);
   auto const last = static_cast<int>(range.last);
-  if constexpr (whole > 0)
-    for (int p = first / each; p < whole && p * each < last; ++p)
-      panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
-                                              last < (p + 1) * each ? last - p * each : each);
-  if constexpr (rest > 0)
+  if constexpr (whole > 0) {
+    auto const own = of_panel.of(each);
+    auto const from = static_cast<int>(own.first), to = static_cast<int>(own.last);
+    for (int p = first / each, before = p * each; p < whole && before < last; ++p, before += each)
+      panel.template operator()<PanelColumns>(p, first > before + from ? first - before : from,
+                                              last < before + to ? last - before : to);
+  }
+  if constexpr (rest > 0) {
+    auto const own = of_panel.of(tiles_of_rest);
+    auto const from = static_cast<int>(own.first), to = static_cast<int>(own.last);
     if (last > whole_tiles)
-      panel.template operator()<rest>(whole, first > whole_tiles ? first - whole_tiles : 0, last - whole_tiles);
+      panel.template operator()<rest>(whole, first > whole_tiles + from ? first - whole_tiles : from,
+                                      last < whole_tiles + to ? last - whole_tiles : to);
+  }
 }
 
 /// Independent sums per element of the tile, each over every so manieth step: as many as hide the latency of the
@@ -268,10 +281,10 @@ template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead
 }
 
 /// Whether a tile is such a function: one of many sums, which leave registers for its strides, and of so many steps
-/// that a call is little beside them.
+/// (ten of sixteen sums) that a call is little beside them.
 template <class Arch>
 [[nodiscard]] consteval bool is_shared_tile(int rows, int vectors, int steps) {
-  return vector_registers<Arch>() == 32 && rows * vectors >= 16 && rows * vectors * steps >= 1024;
+  return vector_registers<Arch>() == 32 && rows * vectors >= 16 && rows * vectors * steps >= 160;
 }
 
 }  // namespace stagecraft::kernels::detail
