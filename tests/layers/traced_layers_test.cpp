@@ -212,6 +212,17 @@ static_assert(all_are(1124, said_by(einsum_dense{"abc,cde->abde", sc::shape{-1, 
 static_assert(said_by(serial_dense{8192, 8192, sc::serialization_dimension::kernel_rows}, sequence).problem.code ==
               1078);
 
+// All samples of a batch together may have more elements than an int counts.
+template <class Layer, class... Shapes>
+constexpr bool takes_many_samples(Layer const& layer, Shapes const&... shapes) {
+  std::array const all{shapes...};
+  auto const traced = sc::detail::trace_layer(layer, all, 1 << 12, false);
+  return !traced.outputs.empty() && !traced.list.problem.failed();
+}
+static_assert(takes_many_samples(dot{2}, sc::shape(1 << 20, 1), sc::shape(1, 1)) &&
+              takes_many_samples(locally_connected1d{2, 1}, sc::shape(1 << 20, 1)) &&
+              takes_many_samples(multi_head_attention{1, 2, {.attention_axes = 2}}, sc::shape(1 << 8, 8, 1 << 8)));
+
 static_assert(said_by(permute{6, 1, 5, 2, 3, 4}, sc::shape(2, 3, 1, 5, 4, 7)).output == sc::shape(7, 2, 4, 3, 1, 5));
 
 static_assert(said_by(lambda{[](auto x) { return square(x); }}, sequence).output == sequence);

@@ -103,6 +103,7 @@ std::string wrap(std::string const& line) {
     std::size_t best = 0;
     for (std::size_t i = begin; i < columns; ++i) {
       if (rest[i] == '"') in_text = !in_text;
+      if (in_text && rest[i] == '\\') ++i;  // and the quotation mark behind it ends no text
       if (in_text) continue;
       if (rest[i] == ' ' && rest[i - 1] == ',') best = i + 1;
       if (rest[i] == '.' && i > begin && rest[i - 1] == ')') best = i;

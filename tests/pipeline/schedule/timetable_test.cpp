@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <doctest/doctest.h>
+#include <initializer_list>
 #include <span>
 #include <string>
 
@@ -120,6 +121,15 @@ static_assert(serialized.slot(0, 2) == 2 && serialized.slot(1, 0) == 3 && serial
 static_assert(serialized.slot(0, 3) == 12 && serialized.micro_batch_at(3, 23) == 5);
 static_assert(serialized.activations_alive(0) == 3 && serialized.fifo_depth(0) == 0 && serialized.alive(1, 1) == 1);
 static_assert(sc::timetable(sc::grouped, same, 8, true, 3).batch_serialization() == 1);
+
+// Devices in braces, or in a list: never a null pointer and a count.
+static_assert(sc::timetable(sc::grouped, {0, 1}, 8, true).devices() == 2);
+static_assert(sc::timetable(sc::grouped, {0, 0}, 8, true).stages() == 2);
+static_assert(sc::timetable(schedule::sequential, {1, 0, 2}, 6, true, 3).devices() == 3);
+static_assert([] {
+  std::initializer_list<int> const devices{0, 1, 2};
+  return sc::timetable(sc::interleaved, devices, 12, true).stages() == 3;
+}());
 
 // What cannot be asked for gives the nearest table that can.
 static_assert(sc::timetable(sc::grouped, {}, 0, true).stages() == 1);

@@ -36,8 +36,8 @@ struct separable_convolution_operation {
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
 
-    /// Products of pairs of bfloat16, if they are faster. What is made of factors lies where threads share it: behind
-    /// the rows of the forward step, or before what the gradients need, the pointwise kernel's pairs of rows.
+    /// Products of pairs of bfloat16, if they are faster. What is made of factors lies where threads share it: the
+    /// pointwise kernel's pairs of rows, and behind them the rows of the forward step, or what the gradients need.
     static constexpr bool multiplies_pairs =
         multiplies_bfloat16<Call> && kernels::gains_by_pairs({rows, between, filters}, false);
     using gradients = gradients_of_pairs<rows, between, filters, arch>;

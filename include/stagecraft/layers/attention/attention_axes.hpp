@@ -25,7 +25,7 @@ constexpr operations::tensor as_places(operations::tracer& ops, operations::tens
   if (x.rank() == 3) return x;
   int places = 1;
   for (int const axis : axes) places *= x.length(axis);
-  int const features = x.length(-1), samples = static_cast<int>(x.shape().size()) / (places * features);
+  int const features = x.length(-1), samples = static_cast<int>(x.shape().size() / places / features);
   return ops.reshape(ops.transpose(x, attended_last(x.shape(), axes)), {samples, places, features});
 }
 /// The inverse: a tensor with the axes of `from`, and features of its own.

@@ -52,7 +52,7 @@ struct locally_connected_layer : window_layer<Derived, Size, locally_connected_o
       return ops.error(1034, "has a kernel of ", this->kernel_size, ", which does not fit into an input of ",
                        detail::sample_shape(x)),
              x;
-    int const rows = static_cast<int>(out.size()) / batch / outputs, taps = static_cast<int>(over.size());
+    int const rows = static_cast<int>(out.size() / batch / outputs), taps = static_cast<int>(over.size());
     // What each window sees of one tap after the other: (places, batch, taps * channels).
     tracing::growing_array<operations::tensor> seen;
     for (int tap = 0; tap < taps; ++tap) {

@@ -71,7 +71,7 @@ struct dot : argument_layer<dot, dot_options> {
       if (i != along) order.axes[order.count++] = i;
     order.axes[order.count++] = along;
     result.others.erase(along);
-    int const others = static_cast<int>(result.others.size()) / x.length(0);
+    int const others = static_cast<int>(result.others.size() / x.length(0));
     result.rows = ops.reshape(ops.transpose(x, order), {x.length(0), others, length});
     return result;
   }
