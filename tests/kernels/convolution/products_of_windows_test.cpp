@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convolutions whose shapes are known at run time, as products of floats and of pairs of bfloat16: exact for whole
 // numbers, whatever the windows, and the same bits for some of the images; of floats those of plain loops.
+#include <stagecraft/host/lists/list_workspace.hpp>
 #include <stagecraft/kernels/convolution/products_of_windows.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -119,4 +120,35 @@ TEST_CASE("which convolutions are products of floats depends on no batch where t
   }
   CHECK(gains(convolution_part::output, 4, 2));
   CHECK_FALSE(gains(convolution_part::filter, 2, 2));
+}
+
+TEST_CASE("each part of a convolution that is a product has the workspace that it needs") {
+  using namespace stagecraft::operations;
+  using workspace = stagecraft::cpu::list_workspace<kernels::default_architecture>;
+  auto const& by = kernels::windows_of_floats<>;
+  stagecraft::operations::windows const three{window{.size = 3}};
+  // Three terms of 30 windows; twelve of six, which are too few.
+  struct entry {
+    extents image, filter, output;
+    bool gains;
+  };
+  for (auto const& [image, filter, output, gains] :
+       {entry{{2, 17, 1}, {3, 1, 5}, {2, 15, 5}, true}, entry{{2, 5, 4}, {3, 4, 5}, {2, 3, 5}, false}}) {
+    auto const reserved = [&](operation const& what, extents const& first, extents const& second,
+                              extents const& result) {
+      node const nodes[]{{{}, first}, {{}, second}, {what, result, 0, 2}};
+      int const operands[]{0, 1}, order[]{2};
+      return workspace::of(nodes, operands, order, false, &by);
+    };
+    auto const needed = [&](convolution_part part) {
+      auto const count = static_cast<int>(output.size() / output[-1]);
+      return gains ? by.workspace(part, count, static_cast<int>(filter.size() / filter[-1]), filter[-1]) : 0;
+    };
+    bool const is_enough =
+        reserved(convolution{three}, image, filter, output) >= needed(convolution_part::output) &&
+        reserved(convolution_input_gradient{three}, output, filter, image) >= needed(convolution_part::input);
+    CHECK(is_enough);
+    CHECK((reserved(convolution_filter_gradient{three}, image, output, filter) > 0) == gains);
+    CHECK(reserved(convolution_filter_gradient{three}, image, output, filter) >= needed(convolution_part::filter));
+  }
 }
