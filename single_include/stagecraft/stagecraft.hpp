@@ -290,7 +290,7 @@ struct diagnostic {
 
   /// Records the problem if it is the first one: `report(1002, "layer '", name, "' expects ...")`.
   template <class... Parts>
-  constexpr void report(int error_code, Parts const&... parts) {
+  constexpr void report(int error_code, Parts... parts) {  // by value: literals of all lengths are one type
     if (!begin(error_code)) return;
     (append(parts), ...);
     end();
@@ -303,7 +303,8 @@ struct diagnostic {
   }
   constexpr void end() { text.append(" [E").append(code).append(']'); }
 
-  /// One part of a message: text, a number, or anything with `append_to(message&)`, such as a shape.
+  /// One part of a message: text, a number, or anything with `append_to(message&)`, such as a shape. What is
+  /// said of a part that has had its own compile error has been said with that.
   constexpr void append(char const* part) { text.append(std::string_view(part)); }
   template <class Part>
     requires(!std::is_array_v<Part>)
@@ -312,6 +313,8 @@ struct diagnostic {
       part.append_to(text);
     else
       text.append(part);
+    if constexpr (requires { part.already_reported(); })
+      if (part.already_reported()) code = -1;
   }
 };
 
@@ -2320,6 +2323,9 @@ class aligned_block {
 
   [[nodiscard]] float* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool holds(float const* element) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(element) - reinterpret_cast<std::uintptr_t>(data_) < size_ * sizeof(float);
+  }
 
  private:
   static constexpr std::size_t slack = 64;
@@ -2358,6 +2364,7 @@ struct host_memory {
   float learning_rate = 0;
   double const* norms = nullptr;           ///< of the weight that is updated, as its optimizer reads them
   float loss_scale = 1;                    ///< by which the loss is multiplied, if that changes
+  float const* samples = nullptr;          ///< of an input that may stay where the caller has it
   int valid_samples = 0;                   ///< samples of this step; the rest of the batch only fills it
   kernels::share share = {};               ///< which part of the work this is
   sharing_team::member* member = nullptr;  ///< null if there is one thread only
@@ -2632,13 +2639,16 @@ class
   constexpr array_view() noexcept = default;
   constexpr array_view(T* first, std::size_t count) noexcept : data_(first), size_(count) {}
   constexpr array_view(T* first, T* last) noexcept : data_(first), size_(static_cast<std::size_t>(last - first)) {}
+  /// A list of numbers, {0, 1}, is no view: its 0 is not a null pointer.
+  constexpr array_view(int, std::size_t) = delete;
   template <std::size_t Count>
   constexpr array_view(T (&array)[Count]) noexcept : data_(array), size_(Count) {}  // NOLINT: as std::span
   /// Of a std::array, a std::vector, a growing_array, another view.
   template <class List>
     requires requires(List& list) {
       list.size();
-      requires std::is_convertible_v<std::remove_pointer_t<decltype(list.data())>(*)[], T(*)[]>;  // no derived ones
+      // No derived ones; std::is_convertible would be instantiated for each type of element.
+      requires requires(void (&take)(T(*)[]), std::remove_pointer_t<decltype(list.data())>(*given)[]) { take(given); };
       requires std::is_const_v<T> || std::is_lvalue_reference_v<List> || requires { typename List::element_type; };
     }
   constexpr array_view(List&& list) noexcept : data_(list.data()), size_(list.size()) {}  // NOLINT: as std::span
@@ -3054,6 +3064,9 @@ inline constexpr diagnostic too_many_entries_problem = [] {
   problem.report(1126, List::entries_are_called, " are at most ", List::max_rank, ", but ", Given, " are given");
   return problem;
 }();
+/// The first entry of the empty list that stands for one of too many entries: what is said of it afterwards is nothing
+/// (`diagnostic::append`).
+inline constexpr int too_many_entries = -__INT_MAX__ - 1;
 
 }  // namespace detail
 
@@ -3076,7 +3089,7 @@ struct shape {
   /// More of them: E1126.
   template <std::integral... Dimensions>
     requires(sizeof...(Dimensions) > max_rank)
-  constexpr explicit(false) shape(Dimensions...) {
+  constexpr explicit(false) shape(Dimensions...) : dimensions{detail::too_many_entries} {
     static_assert(detail::report<detail::too_many_entries_problem<shape, sizeof...(Dimensions)>>());
   }
 
@@ -3093,6 +3106,11 @@ struct shape {
   [[nodiscard]] constexpr int back() const { return dimension_count > 0 ? dimensions[dimension_count - 1] : 1; }
   [[nodiscard]] constexpr int const* begin() const noexcept { return dimensions; }
   [[nodiscard]] constexpr int const* end() const noexcept { return dimensions + dimension_count; }
+
+  /// Whether this stands for a shape that had its error.
+  [[nodiscard]] constexpr bool already_reported() const noexcept {
+    return dimension_count == 0 && dimensions[0] == detail::too_many_entries;
+  }
 
   constexpr void push_back(int dimension) {
     if (dimension_count < max_rank) dimensions[dimension_count++] = dimension;
@@ -4219,7 +4237,7 @@ class model_builder {
       if (dimension < 1)
         problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions,
                        ", but each dimension must be at least 1");
-    if (dimensions.is_too_large())
+    if (dimensions.is_too_large() || dimensions.already_reported())
       problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions, ", of more than ",
                      shape::most_elements, " elements");
     if (batch_size != 0) fix_batch_size(batch_size);
@@ -5801,7 +5819,8 @@ namespace stagecraft {
 
 /// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
 struct axis_list {
-  static constexpr int max_rank = shape::max_rank, capacity = max_rank;
+  /// As many as a sample has, and the batch.
+  static constexpr int max_rank = shape::max_rank + 1, capacity = max_rank;
   static constexpr char const* entries_are_called = "the axes of a list";
 
   int axes[capacity]{};
@@ -5813,7 +5832,7 @@ struct axis_list {
   /// More of them: E1126.
   template <std::integral... Axes>
     requires(sizeof...(Axes) > capacity)
-  constexpr explicit(false) axis_list(Axes...) {
+  constexpr explicit(false) axis_list(Axes...) : axes{detail::too_many_entries} {
     static_assert(detail::report<detail::too_many_entries_problem<axis_list, sizeof...(Axes)>>());
   }
 
@@ -5822,6 +5841,10 @@ struct axis_list {
 
   [[nodiscard]] constexpr int const* begin() const noexcept { return axes; }
   [[nodiscard]] constexpr int const* end() const noexcept { return axes + count; }
+  /// Whether this stands for a list that had its error.
+  [[nodiscard]] constexpr bool already_reported() const noexcept {
+    return count == 0 && axes[0] == detail::too_many_entries;
+  }
   friend constexpr bool operator==(axis_list const&, axis_list const&) = default;
 
   /// Appends "-1" or "(1, 2)".
@@ -5885,7 +5908,7 @@ struct extents {
   /// More of them: E1126.
   template <std::integral... Lengths>
     requires(sizeof...(Lengths) > max_rank)
-  constexpr explicit(false) extents(Lengths...) {
+  constexpr explicit(false) extents(Lengths...) : lengths{stagecraft::detail::too_many_entries} {
     static_assert(
         stagecraft::detail::report<stagecraft::detail::too_many_entries_problem<extents, sizeof...(Lengths)>>());
   }
@@ -5916,6 +5939,10 @@ struct extents {
     return product;
   }
   static constexpr long long uncounted = __LONG_LONG_MAX__;
+  /// Whether this stands for lengths that had their error.
+  [[nodiscard]] constexpr bool already_reported() const noexcept {
+    return rank == 0 && lengths[0] == stagecraft::detail::too_many_entries;
+  }
   constexpr void push_back(int length) {
     if (rank < max_rank) lengths[rank++] = length;
   }
@@ -7728,7 +7755,7 @@ struct rules_of_trace {
       return;
     }
     for (operations::node const& each : traced.list.nodes)
-      if (auto const most = 1LL * batch * shape::most_elements; each.shape.size() > most) {
+      if (auto const most = 1LL * batch * __INT_MAX__; each.shape.size() > most) {
         in.error(1127, "makes a tensor of shape ", each.shape, " of ", batch, " samples, which has more than ", most,
                  " elements");
         return;
@@ -9662,22 +9689,37 @@ constexpr bool is_on_host(Graph const& graph, int call) {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/initializers/random_uniform.hpp
-// Uniformly distributed weights.
-// Keras counterpart: tf.keras.initializers.RandomUniform.
+// ---- stagecraft/initializers/glorot_uniform.hpp
+// Uniform weights with variance 1 / fan, fan = (fan_in + fan_out) / 2.
+// Keras counterpart: tf.keras.initializers.GlorotUniform.
 
 namespace stagecraft::initializers {
 
-/// Uniform in [minval, maxval).
-struct random_uniform {
-  /// The smallest value that is drawn.
-  float minval = -0.05F;
-  /// No drawn value reaches this one.
-  float maxval = 0.05F;
+/// Uniform in +-sqrt(3 / fan) with fan = (fan_in + fan_out) / 2. Keras's default for kernels.
+struct glorot_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
+    return {.kind = initializer_kind::glorot_uniform,
+            .a = 1.0F,
+            .mode = fan_mode::fan_avg,
+            .distribution = initializer_distribution::uniform,
+            .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers
+
+// ---- stagecraft/initializers/zeros.hpp
+// All weights 0.
+// Keras counterpart: tf.keras.initializers.Zeros.
+
+namespace stagecraft::initializers {
+
+/// All 0. The default of biases.
+struct zeros {
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::zeros};
   }
 };
 
@@ -9725,6 +9767,122 @@ struct count_limit {
 };
 
 }  // namespace stagecraft::detail
+
+// ---- stagecraft/layers/core/dense.hpp
+// A densely connected layer: tf.keras.layers.Dense.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Dense.
+struct dense_options {
+  /// Whether the layer has weights `bias`, one per unit, which are added to the result.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the bias becomes after each update.
+  constraint bias_constraint = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
+  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+};
+
+/// output = activation(input * kernel + bias), over the last axis of its input.
+///
+/// Shape: (..., k) to (..., units). Weights: kernel (k, units), bias (units). Cost: 2 * k * units FLOPs per row.
+/// Errors: E1012 if units is below 1; E1002 if the input has no axis. Definition: Keras API, layers/core_layers/dense.
+struct dense : layer<dense> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "Dense";
+  static constexpr std::string_view usage =
+      "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}"sv;
+
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
+  int units = 1;
+  stagecraft::activation activation = linear;
+  dense_options options;
+  using arguments = argument_list<&dense::units, &dense::activation>;
+
+  constexpr explicit(false) dense(int units_) : dense(dense_options{}, units_, linear) {}
+  constexpr dense(int units_, dense_options const& options_) : dense(options_, units_, linear) {}
+  // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
+  template <std::convertible_to<stagecraft::activation> Activation>
+  constexpr dense(int units_, Activation activation_, dense_options const& options_ = {})
+      : dense(options_, units_, activation_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = dense>
+  constexpr dense() : dense(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = dense>
+  constexpr explicit dense(detail::wrong_options, ...) : dense(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!detail::are_counts(units))
+      ops.error(1012, "has ", units, " units; it needs ", detail::count_limit(units));
+    else if (x.rank() < 2)
+      ops.error(1002, "expects an input of at least one axis, but got ", detail::sample_shape(x));
+    else
+      return sums(ops, x);
+    return x;
+  }
+
+ private:
+  constexpr dense(dense_options const& options_, int units_, stagecraft::activation activation_)
+      : units(units_), activation(activation_), options(options_) {
+    take_base_options(options);
+  }
+
+  constexpr auto sums(auto& ops, auto x) const {
+    auto y = ops.matmul(x, ops.weight(parameter::with("kernel", {x.length(-1), units}, options.kernel_initializer,
+                                                      options.kernel_regularizer, options.kernel_constraint,
+                                                      tracing::parameter_layout::matrix)));
+    if (options.use_bias)
+      y += ops.weight(parameter::with("bias", {units}, options.bias_initializer, options.bias_regularizer,
+                                      options.bias_constraint));
+    return activation(y);
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/initializers/random_uniform.hpp
+// Uniformly distributed weights.
+// Keras counterpart: tf.keras.initializers.RandomUniform.
+
+namespace stagecraft::initializers {
+
+/// Uniform in [minval, maxval).
+struct random_uniform {
+  /// The smallest value that is drawn.
+  float minval = -0.05F;
+  /// No drawn value reaches this one.
+  float maxval = 0.05F;
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers
 
 // ---- stagecraft/layers/core/embedding.hpp
 // A table of vectors, one for each whole number: tf.keras.layers.Embedding.
@@ -10984,21 +11142,6 @@ struct leaky_re_lu : layer<leaky_re_lu> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/initializers/zeros.hpp
-// All weights 0.
-// Keras counterpart: tf.keras.initializers.Zeros.
-
-namespace stagecraft::initializers {
-
-/// All 0. The default of biases.
-struct zeros {
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::zeros};
-  }
-};
-
-}  // namespace stagecraft::initializers
-
 // ---- stagecraft/layers/activation/prelu.hpp
 // A rectifier that learns its slope below zero: tf.keras.layers.PReLU.
 
@@ -11259,27 +11402,6 @@ struct activity_penalty : layer<activity_penalty> {
 };
 
 }  // namespace stagecraft::layers
-
-// ---- stagecraft/initializers/glorot_uniform.hpp
-// Uniform weights with variance 1 / fan, fan = (fan_in + fan_out) / 2.
-// Keras counterpart: tf.keras.initializers.GlorotUniform.
-
-namespace stagecraft::initializers {
-
-/// Uniform in +-sqrt(3 / fan) with fan = (fan_in + fan_out) / 2. Keras's default for kernels.
-struct glorot_uniform {
-  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
-
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::glorot_uniform,
-            .a = 1.0F,
-            .mode = fan_mode::fan_avg,
-            .distribution = initializer_distribution::uniform,
-            .seed = seed};
-  }
-};
-
-}  // namespace stagecraft::initializers
 
 // ---- stagecraft/layers/padding.hpp
 // Keras's `padding` argument, and what follows from it along one axis.
@@ -13421,7 +13543,7 @@ constexpr operations::tensor as_places(operations::tracer& ops, operations::tens
   if (x.rank() == 3) return x;
   int places = 1;
   for (int const axis : axes) places *= x.length(axis);
-  int const features = x.length(-1), samples = static_cast<int>(x.shape().size()) / (places * features);
+  int const features = x.length(-1), samples = static_cast<int>(x.shape().size() / places / features);
   return ops.reshape(ops.transpose(x, attended_last(x.shape(), axes)), {samples, places, features});
 }
 /// The inverse: a tensor with the axes of `from`, and features of its own.
@@ -13869,101 +13991,6 @@ struct capture_upstream_gradients : option_layer<capture_upstream_gradients, cap
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/core/dense.hpp
-// A densely connected layer: tf.keras.layers.Dense.
-
-namespace stagecraft::layers {
-
-/// Keras's keyword arguments of Dense.
-struct dense_options {
-  /// Whether the layer has weights `bias`, one per unit, which are added to the result.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the bias becomes after each update.
-  constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
-};
-
-/// output = activation(input * kernel + bias), over the last axis of its input.
-///
-/// Shape: (..., k) to (..., units). Weights: kernel (k, units), bias (units). Cost: 2 * k * units FLOPs per row.
-/// Errors: E1012 if units is below 1; E1002 if the input has no axis. Definition: Keras API, layers/core_layers/dense.
-struct dense : layer<dense> {
-  static constexpr bool supports_masking = true;
-  static constexpr std::string_view class_name = "Dense";
-  static constexpr std::string_view usage =
-      "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}"sv;
-
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
-
-  int units = 1;
-  stagecraft::activation activation = linear;
-  dense_options options;
-  using arguments = argument_list<&dense::units, &dense::activation>;
-
-  constexpr explicit(false) dense(int units_) : dense(dense_options{}, units_, linear) {}
-  constexpr dense(int units_, dense_options const& options_) : dense(options_, units_, linear) {}
-  // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
-  template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr dense(int units_, Activation activation_, dense_options const& options_ = {})
-      : dense(options_, units_, activation_) {}
-
-  /// Nothing, or anything else: E1025.
-  template <class L = dense>
-  constexpr dense() : dense(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = dense>
-  constexpr explicit dense(detail::wrong_options, ...) : dense(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-
-  constexpr auto call(auto& ops, auto x) const {
-    if (!detail::are_counts(units))
-      ops.error(1012, "has ", units, " units; it needs ", detail::count_limit(units));
-    else if (x.rank() < 2)
-      ops.error(1002, "expects an input of at least one axis, but got ", detail::sample_shape(x));
-    else
-      return sums(ops, x);
-    return x;
-  }
-
- private:
-  constexpr dense(dense_options const& options_, int units_, stagecraft::activation activation_)
-      : units(units_), activation(activation_), options(options_) {
-    take_base_options(options);
-  }
-
-  constexpr auto sums(auto& ops, auto x) const {
-    auto y = ops.matmul(x, ops.weight(parameter::with("kernel", {x.length(-1), units}, options.kernel_initializer,
-                                                      options.kernel_regularizer, options.kernel_constraint,
-                                                      tracing::parameter_layout::matrix)));
-    if (options.use_bias)
-      y += ops.weight(parameter::with("bias", {units}, options.bias_initializer, options.bias_regularizer,
-                                      options.bias_constraint));
-    return activation(y);
-  }
-};
-
-}  // namespace stagecraft::layers
-
 // ---- stagecraft/layers/core/einsum_equation.hpp
 // What an equation such as "abc,cd->abd" says of an input and a kernel: einsum_dense.
 
@@ -14182,6 +14209,7 @@ struct einsum_dense : argument_layer<einsum_dense, einsum_dense_options> {
 
   constexpr auto call(auto& ops, auto x) const {
     detail::einsum_equation const of(equation.view(), options.bias_axes.view(), x.shape(), output_shape);
+    if (output_shape.already_reported()) return ops.error(1126, output_shape), x;
     if (!of.problem.empty())
       return ops.error(1124, "has the equation '", equation, "' for an input of shape ", detail::sample_shape(x), ": ",
                        of.problem),
@@ -14792,7 +14820,7 @@ struct locally_connected_layer : window_layer<Derived, Size, locally_connected_o
       return ops.error(1034, "has a kernel of ", this->kernel_size, ", which does not fit into an input of ",
                        detail::sample_shape(x)),
              x;
-    int const rows = static_cast<int>(out.size()) / batch / outputs, taps = static_cast<int>(over.size());
+    int const rows = static_cast<int>(out.size() / batch / outputs), taps = static_cast<int>(over.size());
     // What each window sees of one tap after the other: (places, batch, taps * channels).
     tracing::growing_array<operations::tensor> seen;
     for (int tap = 0; tap < taps; ++tap) {
@@ -15051,7 +15079,7 @@ struct dot : argument_layer<dot, dot_options> {
       if (i != along) order.axes[order.count++] = i;
     order.axes[order.count++] = along;
     result.others.erase(along);
-    int const others = static_cast<int>(result.others.size()) / x.length(0);
+    int const others = static_cast<int>(result.others.size() / x.length(0));
     result.rows = ops.reshape(ops.transpose(x, order), {x.length(0), others, length});
     return result;
   }
@@ -15439,13 +15467,13 @@ struct instance_normalization : option_layer<instance_normalization, instance_no
 }  // namespace stagecraft::layers
 
 // ---- stagecraft/layers/normalization/layer_normalization.hpp
-// Normalises each sample, or each row of it: tf.keras.layers.LayerNormalization.
+// Normalises each sample along one axis or several: tf.keras.layers.LayerNormalization.
 
 namespace stagecraft::layers {
 
 /// Keras's keyword arguments of LayerNormalization.
 struct layer_normalization_options {
-  /// The axes that are normalized together; negative numbers count from the end.
+  /// The axes that are normalized together, in any order; negative numbers count from the end.
   axis_list axis = -1;
   /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
@@ -15472,12 +15500,13 @@ struct layer_normalization_options {
   stagecraft::dtype dtype = stagecraft::dtype::of_policy;
 };
 
-/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: the last axis
-/// or a list of the last axes in their order, such as {1, 2} or {-2, -1} for an input of rank 3 (with the batch).
-/// The same while training and in prediction.
+/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: any axes of a
+/// sample, such as {1, 2} or {-3, 2} of images. The same while training and in prediction.
 ///
-/// Shape unchanged. Weights: gamma, beta, both of the shape of the normalised axes. Cost: 7 FLOPs per element.
-/// Errors: E1050 axis; E1051 axes that are not the last ones; E1053 epsilon.
+/// Shape unchanged. Weights: gamma, beta, both of the lengths of the axes in the order in which `axis` names them; as
+/// in Keras, their numbers are those of the axes from the front to the back, whatever that order is. Cost: 7 FLOPs per
+/// element; where `axis` names the last axes, kernels of its own do it. Errors: E1050 axis; E1051 an axis that is named
+/// twice; E1053 epsilon.
 /// Definition: Keras API, layers/normalization_layers.
 struct layer_normalization : layer<layer_normalization> {
   static constexpr bool supports_masking = true;
@@ -15485,7 +15514,7 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr std::string_view usage =
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}"sv;
 
-  /// Whether kernels of its own carry out its steps.
+  /// Whether kernels of its own carry out its steps, where it normalizes rows.
   static constexpr bool has_kernel = true;
 
   layer_normalization_options options;
@@ -15503,45 +15532,80 @@ struct layer_normalization : layer<layer_normalization> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// The shape of what is normalised at once: the last axes, as many as `axis` names.
+  /// Whether `axis` names the last axes, in any order, so that each row of a sample is normalized.
+  [[nodiscard]] constexpr bool normalizes_rows(shape const& in) const {
+    for (int const axis : options.axis)
+      if (place_of(axis, in) < in.rank() - options.axis.count) return false;
+    return true;
+  }
+  /// The shape of gamma and of beta.
   [[nodiscard]] constexpr shape normalized_shape(shape const& in) const {
     shape result;
-    for (int i = in.rank() - options.axis.count; i < in.rank(); ++i) result.push_back(in[i]);
+    for (int const axis : options.axis) result.push_back(in[place_of(axis, in)]);
     return result;
   }
 
   constexpr auto call(auto& ops, auto x) const {
     shape const in = detail::sample_shape(x);
-    int const rank = in.rank();
-    bool are_last = true;
-    for (int i = 0; i < options.axis.count; ++i) {
-      int const along = options.axis.axes[i] < 0 ? rank + options.axis.axes[i] : options.axis.axes[i] - 1;
-      if (along < 0 || along >= rank) {
-        ops.error(1050, "normalises along axis ", options.axis.axes[i], ", which is not an axis of an input of shape ",
-                  in, "; axis 0 is the batch, the last is ", rank);
-        return x;
-      }
-      are_last = are_last && along == rank - options.axis.count + i;
-    }
-    if (!are_last)
-      ops.error(1051, "normalises along axis ", options.axis, ", but it takes the last axes of its input alone, ",
-                "in their order; the input's shape is ", in, " behind the batch, which is axis 0");
-    else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
+    if (!has_axes(ops, in)) return x;
+    if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F)) {
       ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
-    else {
-      auto const centred = x - ops.mean(x, options.axis);
-      auto y = centred * rsqrt(ops.mean(square(centred), options.axis) + options.epsilon);
-      if (options.scale)
-        y *= ops.weight(parameter::with("gamma", normalized_shape(in), options.gamma_initializer,
-                                        options.gamma_regularizer, options.gamma_constraint));
-      if (options.center)
-        y += ops.weight(parameter::with("beta", normalized_shape(in), options.beta_initializer,
-                                        options.beta_regularizer, options.beta_constraint));
-      return y;
+      return x;
     }
-    return x;
+    auto const weight = [&](parameter const& each) {
+      auto const of_axes = ops.weight(each);
+      return are_last_in_order(in) ? of_axes : ops.reshape(of_axes, beside(in));
+    };
+    auto const centred = x - ops.mean(x, options.axis);
+    auto y = centred * rsqrt(ops.mean(square(centred), options.axis) + options.epsilon);
+    if (options.scale)
+      y *= weight(parameter::with("gamma", normalized_shape(in), options.gamma_initializer, options.gamma_regularizer,
+                                  options.gamma_constraint));
+    if (options.center)
+      y += weight(parameter::with("beta", normalized_shape(in), options.beta_initializer, options.beta_regularizer,
+                                  options.beta_constraint));
+    return y;
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
+
+ private:
+  /// An axis among those of a sample; below 0 for the batch.
+  static constexpr int place_of(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
+
+  constexpr bool has_axes(auto& ops, shape const& in) const {
+    if (options.axis.count == 0) {
+      ops.error(1050, "normalises along no axis; name one or more, such as -1, the last one");
+      return false;
+    }
+    unsigned named = 0;
+    for (int const axis : options.axis) {
+      int const place = place_of(axis, in);
+      if (place < 0 || place >= in.rank()) {
+        ops.error(1050, "normalises along axis ", axis, ", which is not an axis of an input of shape ", in,
+                  "; axis 0 is the batch, the last is ", in.rank());
+        return false;
+      }
+      if ((named >> place & 1U) != 0) {
+        ops.error(1051, "normalises along axis ", options.axis, ", which names axis ", place + 1,
+                  " twice; the input's ", "shape is ", in, " behind the batch, which is axis 0");
+        return false;
+      }
+      named |= 1U << place;
+    }
+    return true;
+  }
+  constexpr bool are_last_in_order(shape const& in) const {
+    for (int i = 0; i < options.axis.count; ++i)
+      if (place_of(options.axis.axes[i], in) != in.rank() - options.axis.count + i) return false;
+    return true;
+  }
+  /// A weight's shape beside the input: no number moves, as in Keras.
+  constexpr operations::extents beside(shape const& in) const {
+    operations::extents result(1);
+    for (int i = 0; i < in.rank(); ++i) result.push_back(1);
+    for (int const axis : options.axis) result[place_of(axis, in) + 1] = in[place_of(axis, in)];
+    return result;
+  }
 };
 
 }  // namespace stagecraft::layers
@@ -17080,7 +17144,7 @@ struct permute : layer<permute> {
   using arguments = argument_list<&permute::dims>;
 
   template <std::integral... Dims>
-    requires(sizeof...(Dims) >= 1 && sizeof...(Dims) < axis_list::capacity)
+    requires(sizeof...(Dims) >= 1)
   constexpr explicit permute(Dims... each) : dims(each...) {}
 
   /// Nothing, or anything else: E1025.
@@ -17096,7 +17160,7 @@ struct permute : layer<permute> {
 
   constexpr auto call(auto& ops, auto x) const {
     int seen = 0;
-    for (int const axis : dims) seen |= axis > 0 && axis < axis_list::capacity ? 1 << axis : 0;
+    for (int const axis : dims) seen |= axis > 0 && axis <= shape::max_rank ? 1 << axis : 0;
     if (dims.rank() + 1 != x.rank() || seen != (2 << dims.rank()) - 2) {
       ops.error(1074, "has dims ", dims, ", which do not name each axis of an input of shape ", detail::sample_shape(x),
                 " once; they count from 1");
@@ -19676,10 +19740,13 @@ constexpr call_needs needs_of_sums(activation function, operations::sums_call co
           .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
 }
 
-/// A layer that is written as a `call`: what its operations read and keep.
+}  // namespace stagecraft::plan
+
+namespace stagecraft::detail {
+
+/// What the operations of a layer's `call` read and keep.
 template <Layer L>
-  requires detail::HasCall<L>
-constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   bool const trains = mode == execution_mode::training;
   growing_array<shape> shapes;
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
@@ -19695,6 +19762,16 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
           .adds_exactly = found.adds_exactly,
           .updated_weights = found.updated_weights,
           .row_gradients = found.row_gradients};
+}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::plan {
+
+template <Layer L>
+  requires detail::HasCall<L>
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  return detail::needs_of_operations(layer, in, batch, mode);
 }
 
 /// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and
@@ -19735,8 +19812,11 @@ constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_in
           .is_epilogue = !trains && is_last_axis ? epilogue_kind::columns : epilogue_kind::none,
           .takes_epilogue = is_last_axis ? epilogue_kind::elements : epilogue_kind::none};
 }
-constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
+/// A template, so that programs without it do not compile its operations.
+template <Layer L>
+  requires detail::HasCall<L> && std::same_as<L, layers::layer_normalization>
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  if (!layer.normalizes_rows(in[0])) return detail::needs_of_operations(layer, in, batch, mode);
   if (mode == execution_mode::inference) return {.output = false};
   auto const floats = static_cast<long long>(batch) * in[0].size();
   int const columns = layer.normalized_shape(in[0]).size();
@@ -21196,6 +21276,9 @@ struct planned_call {
   /// Whether the numbers of its output count something, such as words: they are not rounded, whatever others compute
   /// in.
   bool is_exact = false;
+  /// Whether it is the model's only input, and only dense layers read it, in inference: their steps on the host read
+  /// samples where the caller has them, if these are floats in their order, and no further.
+  bool stays_in_place = false;
   /// Whether nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
   bool is_left_out = false;
   /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
@@ -21259,6 +21342,7 @@ class planner {
       find_activations_in_consumers();
     }
     if (!is_half(stored_.narrow)) find_epilogues();  // what is in between would have to be rounded
+    if (!is_half(stored_.narrow) && !trains_) find_samples_in_place();
     return result_;
   }
 
@@ -21295,6 +21379,24 @@ class planner {
   constexpr void find_stored_types() {
     for (int i = 0; i < count_; ++i)
       call(i).stored = call(i).is_exact ? dtype::float32 : computed_type(graph_, call(i).root, stored_.by_default);
+  }
+
+  constexpr void find_samples_in_place() {
+    int input = -1;
+    for (int i = 0; i < count_; ++i) {
+      if (!graph_.call(i).is_input) continue;
+      if (input >= 0) return;
+      input = i;
+    }
+    if (input < 0) return;
+    for (int const output : graph_.ends)  // who masks an output's steps reads them in the block
+      if (call(output).root == input || graph_.mask_of(output) != nullptr) return;
+    for (int i = 0; i < count_; ++i)
+      for (int const source : graph_.inputs_of(i))
+        if (call(source).root == input && !call(i).needs.view &&
+            !same_type(graph_.layer_of(i).type, tag_of<layers::dense>))
+          return;
+    call(input).stays_in_place = true;
   }
 
   constexpr void find_first_writers() {
@@ -21895,7 +21997,8 @@ class rotations {
 
   constexpr rotations() = default;
   /// Passes in a place of their own each, or several in one.
-  constexpr rotations(std::span<int const> device_of_pass, std::span<int const> place_of_pass, int micro_batches)
+  constexpr rotations(tracing::array_view<int const> device_of_pass, tracing::array_view<int const> place_of_pass,
+                      int micro_batches)
       : length_(place_of_pass[place_of_pass.size() - 1] + 1) {
     bool collides[capacity]{};
     for (std::size_t pass = 1; pass < device_of_pass.size(); ++pass)
@@ -22221,7 +22324,7 @@ class timetable {
         places[pass] = place(pass);
       }
       auto const count = static_cast<std::size_t>(passes());
-      rotations_ = {std::span<int const>(devices, count), std::span<int const>(places, count), micro_batches_};
+      rotations_ = {{devices, count}, {places, count}, micro_batches_};
     }
   }
 
@@ -22235,12 +22338,18 @@ class timetable {
   /// @param recomputation          whether all stages but the last carry out forward steps again, and how
   /// @param overlaps_io            whether what comes from the host comes a slot before it is needed, and goes a slot
   ///                               after
-  constexpr timetable(stagecraft::schedule schedule, std::span<int const> device_of_stage, int micro_batches,
+  constexpr timetable(stagecraft::schedule schedule, tracing::array_view<int const> device_of_stage, int micro_batches,
                       bool trains, int batch_serialization = 1,
                       recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
       : timetable(schedule, device_of_stage.size(), micro_batches, trains, batch_serialization, recomputation,
                   overlaps_io, [&](std::size_t stage) { return pipeline::placed_stage{device_of_stage[stage]}; }) {}
-  /// Likewise, of stages that may be beside each other.
+  /// Likewise, of `{0, 1}`.
+  constexpr timetable(stagecraft::schedule schedule, std::initializer_list<int> device_of_stage, int micro_batches,
+                      bool trains, int batch_serialization = 1,
+                      recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
+      : timetable(schedule, tracing::array_view<int const>(device_of_stage.begin(), device_of_stage.end()),
+                  micro_batches, trains, batch_serialization, recomputation, overlaps_io) {}
+  /// And of stages that may be beside each other.
   template <class Stages>
     requires requires(Stages const& stages) { stages[0].is_beside; }
   constexpr timetable(stagecraft::schedule schedule, Stages const& stages, int micro_batches, bool trains,
@@ -22248,14 +22357,6 @@ class timetable {
                       bool overlaps_io = false)
       : timetable(schedule, stages.size(), micro_batches, trains, batch_serialization, recomputation, overlaps_io,
                   [&](std::size_t stage) { return stages[stage]; }) {}
-  /// The same. Where the constructor is asked, GCC first looks for a std::span<int const> in the stages: 20 ms.
-  template <class Stages>
-  [[nodiscard]] static constexpr timetable of_stages(stagecraft::schedule schedule, Stages const& stages,
-                                                     int micro_batches, bool trains) {
-    return {schedule, stages.size(), micro_batches, trains, 1, recomputation_mode::none, false, [&](std::size_t stage) {
-              return stages[stage];
-            }};
-  }
 
   [[nodiscard]] constexpr stagecraft::schedule schedule() const { return schedule_; }
   [[nodiscard]] constexpr int stages() const { return stages_; }
@@ -22722,7 +22823,7 @@ constexpr int overlap_length_of(checked_options const& checked, bool trains) {
   for (int stage = 0; stage < count; ++stage)
     stages[stage] = {checked.model.device(stage), checked.model.is_beside(stage)};
   tracing::array_view<placed_stage const> const placed(stages, static_cast<std::size_t>(count));
-  return timetable::of_stages(checked.options.schedule, placed, 1, trains).overlap_length();
+  return timetable(checked.options.schedule, placed, 1, trains).overlap_length();
 }
 
 /// E2024: a weight update takes a whole number of rounds of the schedule, or, where transfers overlap, one and two more
@@ -23388,8 +23489,9 @@ namespace stagecraft::engine {
 /// among
 ///   them, and each of them asks the policy for it; else one thread does.
 /// - `joins_passes`: whether what the passes of a model without stages hold may lie in one block (whole_pass), and
-/// weights
-///   may be updated where their gradients are found.
+///   samples may be read where the caller has them.
+/// - `joins_updates<Machine>`: whether the weights of such a model may be updated by the backward steps that find their
+///   gradients. Then `on_host` of their `update` does nothing, and nobody asks for it with `joins_passes`.
 /// - `joins_epilogues`: whether a step may do those that follow it while its results are in registers (step_epilogue).
 /// - `clears_accumulators<Plan>`, `accumulates_halves<Plan>`: whether the engine makes gradients of weights ready for a
 ///   backward step that adds to them, and whether it adds what steps have written to sums in half precision.
@@ -23427,6 +23529,7 @@ concept ExecutionPolicy = requires(typename Policy::template replica_memory<Size
   { Policy::devices_have_teams } -> std::convertible_to<bool>;
   { Policy::joins_passes } -> std::convertible_to<bool>;
   { Policy::joins_epilogues } -> std::convertible_to<bool>;
+  { Policy::template joins_updates<typename Plan::machine> } -> std::convertible_to<bool>;
   { Policy::template clears_accumulators<Plan> } -> std::convertible_to<bool>;
   { Policy::template accumulates_halves<Plan> } -> std::convertible_to<bool>;
   Policy::template begin_pass<Sizes>(own, true, 0, 0, memory);
@@ -24645,7 +24748,9 @@ struct kld : own_metric<kld> {
   static constexpr std::string_view name = "kld";
   static constexpr bool sparse_targets = false;
 
-  constexpr auto call(auto& ops, auto target, auto output) const { return kl_divergence{}.call(ops, target, output); }
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return losses::kl_divergence{}.call(ops, target, output);
+  }
 };
 
 }  // namespace stagecraft::metrics
@@ -24675,7 +24780,7 @@ namespace stagecraft::metrics {
 struct mean_absolute_error : own_metric<mean_absolute_error> {
   static constexpr std::string_view name = "mean_absolute_error";
 
-  constexpr auto call(auto target, auto output) const { return abs(output - target); }
+  constexpr auto call(auto target, auto output) const { return losses::mean_absolute_error{}.call(target, output); }
 };
 
 }  // namespace stagecraft::metrics
@@ -24691,7 +24796,7 @@ namespace stagecraft::metrics {
 struct mae : own_metric<mae> {
   static constexpr std::string_view name = "mae";
 
-  constexpr auto call(auto target, auto output) const { return mean_absolute_error{}.call(target, output); }
+  constexpr auto call(auto target, auto output) const { return losses::mean_absolute_error{}.call(target, output); }
 };
 
 }  // namespace stagecraft::metrics
@@ -24723,7 +24828,9 @@ namespace stagecraft::metrics {
 struct mape : own_metric<mape> {
   static constexpr std::string_view name = "mape";
 
-  constexpr auto call(auto target, auto output) const { return mean_absolute_percentage_error{}.call(target, output); }
+  constexpr auto call(auto target, auto output) const {
+    return losses::mean_absolute_percentage_error{}.call(target, output);
+  }
 };
 
 }  // namespace stagecraft::metrics
@@ -24786,7 +24893,7 @@ namespace stagecraft::metrics {
 struct mean_squared_error : own_metric<mean_squared_error> {
   static constexpr std::string_view name = "mean_squared_error";
 
-  constexpr auto call(auto target, auto output) const { return square(output - target); }
+  constexpr auto call(auto target, auto output) const { return losses::mean_squared_error{}.call(target, output); }
 };
 
 }  // namespace stagecraft::metrics
@@ -24819,7 +24926,7 @@ namespace stagecraft::metrics {
 struct mse : own_metric<mse> {
   static constexpr std::string_view name = "mse";
 
-  constexpr auto call(auto target, auto output) const { return mean_squared_error{}.call(target, output); }
+  constexpr auto call(auto target, auto output) const { return losses::mean_squared_error{}.call(target, output); }
 };
 
 }  // namespace stagecraft::metrics
@@ -24834,7 +24941,9 @@ namespace stagecraft::metrics {
 struct msle : own_metric<msle> {
   static constexpr std::string_view name = "msle";
 
-  constexpr auto call(auto target, auto output) const { return mean_squared_logarithmic_error{}.call(target, output); }
+  constexpr auto call(auto target, auto output) const {
+    return losses::mean_squared_logarithmic_error{}.call(target, output);
+  }
 };
 
 }  // namespace stagecraft::metrics
@@ -27294,26 +27403,39 @@ template <class Arch>
   return cut_rows<Arch>(rows, (columns + lanes<Arch> - 1) / lanes<Arch>).tiles();
 }
 
+/// Rows of a thread's share from which on it has these of each panel: it reads all of the right factor, but what it
+/// writes of one product is what it reads of the next one's left factor, and both stay in its second-level cache.
+inline constexpr int rows_of_share = 64;
+
 /// Calls panel.operator()<columns of the panel>(number of the panel, first tile, last tile) for a thread's share of a
 /// result of Rows x Columns in panels of PanelColumns: the tiles are numbered panel by panel, so that a thread needs as
-/// few panels of the right factor as possible.
-template <int Rows, int Columns, int PanelColumns, class Arch, class Panel>
+/// few panels of the right factor as possible; or, with `ByRows` and enough of them, it has some rows of each panel.
+template <int Rows, int Columns, int PanelColumns, class Arch, bool ByRows = false, class Panel>
 inline void for_each_panel(share part, Panel const& panel) {
   constexpr int whole = Columns / PanelColumns;
   constexpr int rest = Columns % PanelColumns;
   constexpr int each = panel_tiles<Arch>(Rows, PanelColumns);
   constexpr int whole_tiles = whole * each;
   constexpr int tiles_of_rest = rest > 0 ? panel_tiles<Arch>(Rows, rest > 0 ? rest : 1) : 0;
-  auto const range = part.of(whole_tiles + tiles_of_rest);
+  bool const by_rows = ByRows && !part.is_whole() && part.count * rows_of_share <= Rows;
+  share const of_panel = by_rows ? part : share{};
+  auto const range = (by_rows ? share{} : part).of(whole_tiles + tiles_of_rest);
   auto const first = static_cast<int>(range.first);
   auto const last = static_cast<int>(range.last);
-  if constexpr (whole > 0)
-    for (int p = first / each; p < whole && p * each < last; ++p)
-      panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
-                                              last < (p + 1) * each ? last - p * each : each);
-  if constexpr (rest > 0)
+  if constexpr (whole > 0) {
+    auto const own = of_panel.of(each);
+    auto const from = static_cast<int>(own.first), to = static_cast<int>(own.last);
+    for (int p = first / each, before = p * each; p < whole && before < last; ++p, before += each)
+      panel.template operator()<PanelColumns>(p, first > before + from ? first - before : from,
+                                              last < before + to ? last - before : to);
+  }
+  if constexpr (rest > 0) {
+    auto const own = of_panel.of(tiles_of_rest);
+    auto const from = static_cast<int>(own.first), to = static_cast<int>(own.last);
     if (last > whole_tiles)
-      panel.template operator()<rest>(whole, first > whole_tiles ? first - whole_tiles : 0, last - whole_tiles);
+      panel.template operator()<rest>(whole, first > whole_tiles + from ? first - whole_tiles : from,
+                                      last < whole_tiles + to ? last - whole_tiles : to);
+  }
 }
 
 /// Independent sums per element of the tile, each over every so manieth step: as many as hide the latency of the
@@ -27459,10 +27581,10 @@ template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead
 }
 
 /// Whether a tile is such a function: one of many sums, which leave registers for its strides, and of so many steps
-/// that a call is little beside them.
+/// (ten of sixteen sums) that a call is little beside them.
 template <class Arch>
 [[nodiscard]] consteval bool is_shared_tile(int rows, int vectors, int steps) {
-  return vector_registers<Arch>() == 32 && rows * vectors >= 16 && rows * vectors * steps >= 1024;
+  return vector_registers<Arch>() == 32 && rows * vectors >= 16 && rows * vectors * steps >= 160;
 }
 
 }  // namespace stagecraft::kernels::detail
@@ -27544,6 +27666,9 @@ namespace detail {
 
 /// The most steps of a product that are summed at once, so that the panel they read stays in the second-level cache.
 inline constexpr int most_steps = 1024;
+
+/// Floats of a right factor that every thread may read all of: they lie in a cache that threads share.
+inline constexpr std::int64_t most_read_by_all = 1 << 19;
 
 /// Floats that a product with a single row reads ahead of its sums, where a panel does not fit into the first-level
 /// cache.
@@ -27703,11 +27828,12 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
   constexpr int panel = layout::panel_columns;
   constexpr int blocks = M == 1 ? 1 : (K + most_steps - 1) / most_steps;
   constexpr int steps = (K + blocks - 1) / blocks;
+  constexpr bool by_rows = std::int64_t{K} * N <= most_read_by_all;
   for (int from = 0; from < K; from += steps) {
     int const count = blocks == 1 ? K : from + steps < K ? steps : K - from;
     bool const add = blocks > 1 && from > 0;
     bool const last = blocks == 1 || from + steps >= K;
-    for_each_panel<M, N, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
+    for_each_panel<M, N, panel, Arch, by_rows>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
       multiply_panel<M, K, panel, Columns, N, Arch, Terms>(first_tile, last_tile, x + from,
                                                            w + p * layout::panel_stride + from * panel, count, y,
                                                            p * panel, add, last, output);
@@ -27718,7 +27844,8 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
 }  // namespace detail
 
 /// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>. See epilogue.hpp for what an
-/// epilogue is. A thread's share is a range of columns, as far as the panels of w allow.
+/// epilogue is. A thread's share is a range of columns, as far as the panels of w allow, or,
+/// where there are many, of rows.
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
 inline void matmul(float const* x, float const* w, float* y, Epilogue const& epilogue = {}, share part = {}) {
   detail::multiply<M, K, N, Arch>(x, w, y, detail::store_output<Epilogue>{epilogue}, part);
@@ -28941,6 +29068,8 @@ struct host_policy {
   static constexpr bool devices_have_teams = true;
   static constexpr bool joins_passes = true;
   static constexpr bool joins_epilogues = true;
+  template <class Machine>
+  static constexpr bool joins_updates = true;
   template <class Plan>
   static constexpr bool clears_accumulators = true;
   template <class Plan>
@@ -29815,8 +29944,7 @@ struct step_plan {
   static constexpr bool accumulates_halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   /// Whether backward steps add the gradients of weights to what is there.
-  static constexpr bool adds_parameter_gradients =
-      !accumulates_halves && (options.accumulation_steps() > 1 || !detail::is_whole<model, machine>);
+  static constexpr bool adds_parameter_gradients = !accumulates_halves && options.accumulation_steps() > 1;
 
   /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.
@@ -29833,6 +29961,11 @@ struct step_plan {
       return index < 32 && (program.calls[call].needs.row_gradients >> index & 1U) != 0 &&
              is_updated_at_once(call, index, parameter_layout::plain) &&
              detail::rests_without_gradient<training.optimizer>;
+  }
+
+  /// Whether what a call gives are samples that may lie outside of the block: host_memory::samples.
+  [[nodiscard]] static constexpr bool stays_in_place(int call) {
+    return detail::is_whole<model, machine> && program.calls[root(call)].stays_in_place;
   }
 
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
@@ -29864,7 +29997,8 @@ struct step_plan {
       return false;
   }
   static constexpr bool updates_at_once =
-      trains && detail::is_whole<model, machine> && Job::training.dtype_policy.compute_dtype == dtype::float32 &&
+      trains && !is_pipelined<model> && policy::template joins_updates<machine> &&
+      Job::training.dtype_policy.compute_dtype == dtype::float32 &&
       Job::training.dtype_policy.variable_dtype == dtype::float32 && !detail::has_own_types<Job> &&
       Job::replicas == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
       !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote &&
@@ -31990,6 +32124,208 @@ class list_rows : protected list_values<Arch> {
 
 }  // namespace stagecraft::cpu
 
+// ---- stagecraft/kernels/convolution/windows.hpp
+// Convolutions and poolings over one to three axes, of any shape, as plain loops over windows with channels in
+// registers: what a layer of one's own gets where products (products_of_windows.hpp) are no faster. Those layers of the
+// library that have kernels have faster ones.
+
+namespace stagecraft::kernels {
+
+/// Images (batch, places..., channels) and their windows (batch, windows..., channels).
+template <class Arch = default_architecture>
+struct window_walk {
+  operations::windows windows;
+  operations::extents image, output;
+
+  /// Calls `f(image offset, output offset, place of the window)` in pixels, for each place of each window that is not
+  /// padding. The offsets count pixels.
+  template <class F>
+  void for_each(F const& f) const {
+    // As three axes, of which the first may be 1 long.
+    int length[3]{1, 1, 1}, count[3]{1, 1, 1};
+    operations::window along[3]{};
+    for (int i = 0; i < windows.count; ++i) {
+      int const axis = 3 - windows.count + i;
+      along[axis] = windows[i];
+      length[axis] = image[i + 1];
+      count[axis] = output[i + 1];
+    }
+    std::int64_t out = 0;
+    for (int b = 0; b < image[0]; ++b)
+      for (int p = 0; p < count[0]; ++p)
+        for (int q = 0; q < count[1]; ++q)
+          for (int r = 0; r < count[2]; ++r, ++out) {
+            std::int64_t tap = 0;
+            for (int i = 0; i < along[0].size; ++i)
+              for (int j = 0; j < along[1].size; ++j)
+                for (int k = 0; k < along[2].size; ++k, ++tap) {
+                  int const at[3]{p * along[0].stride + i * along[0].dilation - along[0].before,
+                                  q * along[1].stride + j * along[1].dilation - along[1].before,
+                                  r * along[2].stride + k * along[2].dilation - along[2].before};
+                  if (at[0] < 0 || at[0] >= length[0] || at[1] < 0 || at[1] >= length[1] || at[2] < 0 ||
+                      at[2] >= length[2])
+                    continue;
+                  f(((static_cast<std::int64_t>(b) * length[0] + at[0]) * length[1] + at[1]) * length[2] + at[2], out,
+                    tap);
+                }
+          }
+  }
+};
+
+/// Which of a convolution's three tensors is computed from the two others.
+enum class convolution_part : unsigned char { output, input, filter };
+
+namespace detail {
+
+/// The products of one place of a window: `channels` numbers of a pixel, as many rows of weights, `apart` floats from
+/// one to the next, and a row of results.
+struct window_products {
+  float* pixel;
+  float* weights;
+  float* row;
+  int channels;
+  std::int64_t apart;
+
+  /// row += pixel * weights, or weights += pixel^T * row, in the columns from `first` on: those of `Registers`
+  /// registers, or `count` of the last one. What all channels have in common stays in registers.
+  template <convolution_part Part, class Arch, int Registers>
+  void add_columns(int first, int count) const {
+    using value = batch<Arch>;
+    bool const whole = count == lanes<Arch>;
+    auto const load = [&](float const* from, int i) {
+      float const* const at = from + first + i * lanes<Arch>;
+      return whole ? value::load_unaligned(at) : load_first<Arch>(at, count);
+    };
+    auto const store = [&](value const& x, float* to, int i) {
+      float* const at = to + first + i * lanes<Arch>;
+      whole ? x.store_unaligned(at) : store_first(x, at, count);
+    };
+    value rows[Registers];
+    for (int i = 0; i < Registers; ++i) rows[i] = load(row, i);
+    for (int c = 0; c < channels; ++c) {
+      value const factor(pixel[c]);
+      float* const of_channel = weights + c * apart;
+      for (int i = 0; i < Registers; ++i)
+        if constexpr (Part == convolution_part::output)
+          rows[i] = fused_multiply_add(factor, load(of_channel, i), rows[i]);
+        else
+          store(fused_multiply_add(factor, rows[i], load(of_channel, i)), of_channel, i);
+    }
+    if constexpr (Part == convolution_part::output)
+      for (int i = 0; i < Registers; ++i) store(rows[i], row, i);
+  }
+  template <convolution_part Part, class Arch>
+  void add(int filters) const {
+    constexpr int width = lanes<Arch>;
+    int first = 0;
+    for (; first + 4 * width <= filters; first += 4 * width) add_columns<Part, Arch, 4>(first, width);
+    for (; first + width <= filters; first += width) add_columns<Part, Arch, 1>(first, width);
+    if (first < filters) add_columns<Part, Arch, 1>(first, filters - first);
+  }
+  /// pixel += weights * row^T.
+  template <class Arch>
+  void add_to_pixel(int filters) const {
+    using value = batch<Arch>;
+    for (int c = 0; c < channels; ++c)
+      pixel[c] += transform_sum<Arch>(
+          filters, [](value const& a, value const& b) { return a * b; }, static_cast<float const*>(weights + c * apart),
+          static_cast<float const*>(row));
+  }
+};
+
+}  // namespace detail
+
+/// Adds to the tensor that is computed: x (batch, places..., channels), w (window..., channels / groups, filters),
+/// y (batch, windows..., filters).
+template <class Arch = default_architecture>
+inline void convolve_windows(convolution_part part, window_walk<Arch> const& walk, int groups, float* x, float* w,
+                             float* y) {
+  int const all_channels = walk.image[-1], channels = all_channels / groups, all_filters = walk.output[-1],
+            filters = all_filters / groups;
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t tap) {
+    for (int g = 0; g < groups; ++g) {
+      detail::window_products const at{.pixel = x + image * all_channels + g * channels,
+                                       .weights = w + tap * channels * all_filters + g * filters,
+                                       .row = y + output * all_filters + g * filters,
+                                       .channels = channels,
+                                       .apart = all_filters};
+      switch (part) {
+        case convolution_part::output: at.template add<convolution_part::output, Arch>(filters); break;
+        case convolution_part::filter: at.template add<convolution_part::filter, Arch>(filters); break;
+        default: at.template add_to_pixel<Arch>(filters);
+      }
+    }
+  });
+}
+
+/// Functions in the place of `convolve_windows`, of one group: which convolutions gain by them, as (part, windows,
+/// image, output, groups), floats of workspace for (part, windows' count, terms of a window, filters), and what sets
+/// the tensor that is computed, from x, w, y and a workspace.
+template <class Arch>
+struct window_functions {
+  bool (*gains)(convolution_part, operations::windows const&, operations::extents const&, operations::extents const&,
+                int);
+  std::int64_t (*workspace)(convolution_part, int, int, int);
+  void (*convolve)(convolution_part, window_walk<Arch> const&, float*, float*, float*, float*);
+};
+
+/// y = the largest or the mean of each window, for each channel. Padding counts in neither.
+template <class Arch = default_architecture>
+inline void pool_windows(bool is_max, window_walk<Arch> const& walk, float const* x, float* y) {
+  int const channels = walk.output[-1];
+  std::int64_t const size = walk.output.size();
+  for (std::int64_t i = 0; i < size; ++i) y[i] = is_max ? -std::numeric_limits<float>::infinity() : 0.0F;
+  std::int64_t filled = -1;
+  int count = 0;
+  auto const finish = [&] {
+    if (filled >= 0 && !is_max)
+      for (int c = 0; c < channels; ++c) y[filled * channels + c] /= static_cast<float>(count);
+    count = 0;
+  };
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
+    if (output != filled) finish();
+    filled = output;
+    ++count;
+    for (int c = 0; c < channels; ++c) {
+      float const value = x[image * channels + c];
+      float& result = y[output * channels + c];
+      result = is_max ? (value > result || value != value ? value : result) : result + value;
+    }
+  });
+  finish();
+}
+
+/// x = 0. Not inline: GCC 12 warns of the length of zeros where it thinks that a shape could be negative.
+template <class Arch>
+[[gnu::noinline]] void set_to_zero(float* x, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = 0;
+}
+
+/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all; `given` is workspace for as
+/// many floats as y has.
+template <class Arch = default_architecture>
+inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, float const* x, float const* y,
+                                  float const* dy, float* dx, float* given) {
+  int const channels = walk.output[-1];
+  std::int64_t const size = walk.image.size(), outputs = walk.output.size();
+  set_to_zero<Arch>(dx, size);
+  set_to_zero<Arch>(given, outputs);
+  if (!is_max) walk.for_each([&](std::int64_t, std::int64_t output, std::int64_t) { given[output * channels] += 1; });
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
+    for (int c = 0; c < channels; ++c) {
+      auto const from = output * channels + c, to = image * channels + c;
+      if (!is_max) {
+        dx[to] += dy[from] / given[output * channels];
+      } else if (given[from] == 0 && x[to] == y[from]) {
+        dx[to] += dy[from];
+        given[from] = 1;
+      }
+    }
+  });
+}
+
+}  // namespace stagecraft::kernels
+
 // ---- stagecraft/kernels/product/product_tile.hpp
 // A tile of a product in registers: its rows and registers are known, its panel's columns and depth at run time only.
 
@@ -32318,6 +32654,11 @@ inline void product_of_panels(product_shape const& shape, float* y, share const&
   }
 }
 
+/// Room for the rows that are worked on, and for a register behind them.
+template <class Arch>
+inline constexpr int product_left_floats =
+    product_rows_at_once / product_tile_rows<Arch> * static_cast<int>(packed_tile_floats<Arch>(product_depth));
+
 /// The rows of a, packed if `packs_left` says so: `left_rows` has `packed_left_floats` floats.
 template <class Arch>
 [[nodiscard]] inline auto rows_of_left(product_shape const& shape, float const* a, float* left_rows) {
@@ -32328,6 +32669,24 @@ template <class Arch>
       return pack_product_left<Arch>(shape, begin, rows, depth, shape.rows - row, left_rows);
     }
     return product_left<Arch>{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
+  };
+}
+
+/// The panels of b, packed if `packs_right` says so: just before their first rows, and forgotten where these are all.
+template <class Arch>
+[[nodiscard]] inline auto panels_of_right(product_shape const& shape, float const* b, float* workspace) {
+  bool const packs = packs_right<Arch>(shape), keeps = shape.rows > product_rows_at_once;
+  return [&shape, b, workspace, packs, keeps](product_panel& panel, int first, int column, int row) {
+    if (packs) {
+      float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
+      if (row == 0) pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+      panel.begin = packed;
+      if (row > 0) panel.next = packed + panel.depth * panel.stride;
+    } else {
+      panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
+      panel.stride = shape.columns;
+      panel.whole = false;
+    }
   };
 }
 
@@ -32352,25 +32711,9 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}, product_finish const& finish = {}) {
-  bool const packs = detail::packs_right<Arch>(shape);
-  // A panel is packed just before its first rows, and forgotten where they are all.
-  bool const keeps = shape.rows > detail::product_rows_at_once;
   float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats<Arch>(shape));
   detail::product_of_panels<Arch>(shape, y, columns, finish, detail::rows_of_left<Arch>(shape, a, left_rows),
-                                  [&](detail::product_panel& panel, int first, int column, int row) {
-                                    if (packs) {
-                                      float* const packed =
-                                          workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
-                                      if (row == 0)
-                                        detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
-                                      panel.begin = packed;
-                                      if (row > 0) panel.next = packed + panel.depth * panel.stride;
-                                    } else {
-                                      panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
-                                      panel.stride = shape.columns;
-                                      panel.whole = false;
-                                    }
-                                  });
+                                  detail::panels_of_right<Arch>(shape, b, workspace));
 }
 
 /// Packs b for several products with it.
@@ -32419,12 +32762,14 @@ class list_workspace {
  public:
   using node = operations::node;
   using extents = operations::extents;
+  using window_functions = kernels::window_functions<Arch>;
 
   /// Floats of workspace for the operations of a step, one at a time, and for what is kept packed: by loops, and if it
-  /// runs in parts, weights.
+  /// runs in parts, weights. `by`: what carries out its convolutions.
   [[nodiscard]] static constexpr std::int64_t of(tracing::array_view<node const> nodes,
                                                  tracing::array_view<int const> operands,
-                                                 tracing::array_view<int const> order, bool in_parts = false) {
+                                                 tracing::array_view<int const> order, bool in_parts = false,
+                                                 window_functions const* by = nullptr) {
     std::int64_t kept = 0;
     int loop = -1;  // the outermost
     for (int const id : order) {
@@ -32434,7 +32779,7 @@ class list_workspace {
       if ((loop >= 0 && is_packed_in(loop, of, operands)) || (in_parts && is_product_with_weight(of, nodes, operands)))
         kept += kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[operands[of.first_operand]].shape));
     }
-    return kept + of_single(nodes, operands, order);
+    return kept + of_single(nodes, operands, order, by);
   }
 
   /// Floats of workspace for either step of a plan: its values' (which come first), and the operations'.
@@ -32447,12 +32792,14 @@ class list_workspace {
 
   [[nodiscard]] static constexpr std::int64_t of_single(tracing::array_view<node const> nodes,
                                                         tracing::array_view<int const> operands,
-                                                        tracing::array_view<int const> order) {
+                                                        tracing::array_view<int const> order,
+                                                        window_functions const* by = nullptr) {
     std::int64_t largest = 0;
     for (int const id : order) {
       node const& of = nodes[id];
       if (of.operand_count == 0) continue;
-      auto const floats = of_node(of, nodes[operands[of.first_operand]].shape);
+      auto const& first = nodes[operands[of.first_operand]].shape;
+      auto const floats = of_node(of, first) + (by == nullptr ? 0 : of_windows(*by, of, first));
       if (floats > largest) largest = floats;
     }
     return largest;
@@ -32462,6 +32809,24 @@ class list_workspace {
     if (of.what.template is<operations::product>())
       return kernels::product_workspace<Arch>(shape_of_product(of, first));
     if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
+    return 0;
+  }
+  /// The same of a convolution that `by` carries out.
+  [[nodiscard]] static constexpr std::int64_t of_windows(window_functions const& by, node const& of,
+                                                         extents const& first) {
+    using kernels::convolution_part;
+    auto const floats = [&](convolution_part part, operations::windows const& windows, int groups, extents const& image,
+                            extents const& output) -> std::int64_t {
+      if (!by.gains(part, windows, image, output, groups)) return 0;
+      auto const terms = static_cast<int>(windows.size()) * image[-1];
+      return by.workspace(part, 2 * kernels::detail::product_depth, terms, output[-1]);
+    };
+    if (auto const* what = of.what.template if_is<operations::convolution>())
+      return floats(convolution_part::output, what->windows, what->groups, first, of.shape);
+    if (auto const* what = of.what.template if_is<operations::convolution_input_gradient>())
+      return floats(convolution_part::input, what->windows, what->groups, of.shape, first);
+    if (auto const* what = of.what.template if_is<operations::convolution_filter_gradient>())
+      return floats(convolution_part::filter, what->windows, what->groups, first, of.shape);
     return 0;
   }
   [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {
@@ -33053,196 +33418,6 @@ inline constexpr auto pooling_kernels = [] {
 
 }  // namespace stagecraft::cpu
 
-// ---- stagecraft/kernels/convolution/windows.hpp
-// Convolutions and poolings over one to three axes, of any shape, as plain loops over windows with channels in
-// registers: what a layer of one's own gets. The layers of the library have faster ones.
-
-namespace stagecraft::kernels {
-
-/// Images (batch, places..., channels) and their windows (batch, windows..., channels).
-template <class Arch = default_architecture>
-struct window_walk {
-  operations::windows windows;
-  operations::extents image, output;
-
-  /// Calls `f(image offset, output offset, place of the window)` in pixels, for each place of each window that is not
-  /// padding. The offsets count pixels.
-  template <class F>
-  void for_each(F const& f) const {
-    // As three axes, of which the first may be 1 long.
-    int length[3]{1, 1, 1}, count[3]{1, 1, 1};
-    operations::window along[3]{};
-    for (int i = 0; i < windows.count; ++i) {
-      int const axis = 3 - windows.count + i;
-      along[axis] = windows[i];
-      length[axis] = image[i + 1];
-      count[axis] = output[i + 1];
-    }
-    std::int64_t out = 0;
-    for (int b = 0; b < image[0]; ++b)
-      for (int p = 0; p < count[0]; ++p)
-        for (int q = 0; q < count[1]; ++q)
-          for (int r = 0; r < count[2]; ++r, ++out) {
-            std::int64_t tap = 0;
-            for (int i = 0; i < along[0].size; ++i)
-              for (int j = 0; j < along[1].size; ++j)
-                for (int k = 0; k < along[2].size; ++k, ++tap) {
-                  int const at[3]{p * along[0].stride + i * along[0].dilation - along[0].before,
-                                  q * along[1].stride + j * along[1].dilation - along[1].before,
-                                  r * along[2].stride + k * along[2].dilation - along[2].before};
-                  if (at[0] < 0 || at[0] >= length[0] || at[1] < 0 || at[1] >= length[1] || at[2] < 0 ||
-                      at[2] >= length[2])
-                    continue;
-                  f(((static_cast<std::int64_t>(b) * length[0] + at[0]) * length[1] + at[1]) * length[2] + at[2], out,
-                    tap);
-                }
-          }
-  }
-};
-
-/// Which of a convolution's three tensors is computed from the two others.
-enum class convolution_part : unsigned char { output, input, filter };
-
-namespace detail {
-
-/// The products of one place of a window: `channels` numbers of a pixel, as many rows of weights, `apart` floats from
-/// one to the next, and a row of results.
-struct window_products {
-  float* pixel;
-  float* weights;
-  float* row;
-  int channels;
-  std::int64_t apart;
-
-  /// row += pixel * weights, or weights += pixel^T * row, in the columns from `first` on: those of `Registers`
-  /// registers, or `count` of the last one. What all channels have in common stays in registers.
-  template <convolution_part Part, class Arch, int Registers>
-  void add_columns(int first, int count) const {
-    using value = batch<Arch>;
-    bool const whole = count == lanes<Arch>;
-    auto const load = [&](float const* from, int i) {
-      float const* const at = from + first + i * lanes<Arch>;
-      return whole ? value::load_unaligned(at) : load_first<Arch>(at, count);
-    };
-    auto const store = [&](value const& x, float* to, int i) {
-      float* const at = to + first + i * lanes<Arch>;
-      whole ? x.store_unaligned(at) : store_first(x, at, count);
-    };
-    value rows[Registers];
-    for (int i = 0; i < Registers; ++i) rows[i] = load(row, i);
-    for (int c = 0; c < channels; ++c) {
-      value const factor(pixel[c]);
-      float* const of_channel = weights + c * apart;
-      for (int i = 0; i < Registers; ++i)
-        if constexpr (Part == convolution_part::output)
-          rows[i] = fused_multiply_add(factor, load(of_channel, i), rows[i]);
-        else
-          store(fused_multiply_add(factor, rows[i], load(of_channel, i)), of_channel, i);
-    }
-    if constexpr (Part == convolution_part::output)
-      for (int i = 0; i < Registers; ++i) store(rows[i], row, i);
-  }
-  template <convolution_part Part, class Arch>
-  void add(int filters) const {
-    constexpr int width = lanes<Arch>;
-    int first = 0;
-    for (; first + 4 * width <= filters; first += 4 * width) add_columns<Part, Arch, 4>(first, width);
-    for (; first + width <= filters; first += width) add_columns<Part, Arch, 1>(first, width);
-    if (first < filters) add_columns<Part, Arch, 1>(first, filters - first);
-  }
-  /// pixel += weights * row^T.
-  template <class Arch>
-  void add_to_pixel(int filters) const {
-    using value = batch<Arch>;
-    for (int c = 0; c < channels; ++c)
-      pixel[c] += transform_sum<Arch>(
-          filters, [](value const& a, value const& b) { return a * b; }, static_cast<float const*>(weights + c * apart),
-          static_cast<float const*>(row));
-  }
-};
-
-}  // namespace detail
-
-/// Adds to the tensor that is computed: x (batch, places..., channels), w (window..., channels / groups, filters),
-/// y (batch, windows..., filters).
-template <class Arch = default_architecture>
-inline void convolve_windows(convolution_part part, window_walk<Arch> const& walk, int groups, float* x, float* w,
-                             float* y) {
-  int const all_channels = walk.image[-1], channels = all_channels / groups, all_filters = walk.output[-1],
-            filters = all_filters / groups;
-  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t tap) {
-    for (int g = 0; g < groups; ++g) {
-      detail::window_products const at{.pixel = x + image * all_channels + g * channels,
-                                       .weights = w + tap * channels * all_filters + g * filters,
-                                       .row = y + output * all_filters + g * filters,
-                                       .channels = channels,
-                                       .apart = all_filters};
-      switch (part) {
-        case convolution_part::output: at.template add<convolution_part::output, Arch>(filters); break;
-        case convolution_part::filter: at.template add<convolution_part::filter, Arch>(filters); break;
-        default: at.template add_to_pixel<Arch>(filters);
-      }
-    }
-  });
-}
-
-/// y = the largest or the mean of each window, for each channel. Padding counts in neither.
-template <class Arch = default_architecture>
-inline void pool_windows(bool is_max, window_walk<Arch> const& walk, float const* x, float* y) {
-  int const channels = walk.output[-1];
-  std::int64_t const size = walk.output.size();
-  for (std::int64_t i = 0; i < size; ++i) y[i] = is_max ? -std::numeric_limits<float>::infinity() : 0.0F;
-  std::int64_t filled = -1;
-  int count = 0;
-  auto const finish = [&] {
-    if (filled >= 0 && !is_max)
-      for (int c = 0; c < channels; ++c) y[filled * channels + c] /= static_cast<float>(count);
-    count = 0;
-  };
-  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
-    if (output != filled) finish();
-    filled = output;
-    ++count;
-    for (int c = 0; c < channels; ++c) {
-      float const value = x[image * channels + c];
-      float& result = y[output * channels + c];
-      result = is_max ? (value > result || value != value ? value : result) : result + value;
-    }
-  });
-  finish();
-}
-
-/// x = 0. Not inline: GCC 12 warns of the length of zeros where it thinks that a shape could be negative.
-template <class Arch>
-[[gnu::noinline]] void set_to_zero(float* x, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) x[i] = 0;
-}
-
-/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all; `given` is workspace for as
-/// many floats as y has.
-template <class Arch = default_architecture>
-inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, float const* x, float const* y,
-                                  float const* dy, float* dx, float* given) {
-  int const channels = walk.output[-1];
-  std::int64_t const size = walk.image.size(), outputs = walk.output.size();
-  set_to_zero<Arch>(dx, size);
-  set_to_zero<Arch>(given, outputs);
-  if (!is_max) walk.for_each([&](std::int64_t, std::int64_t output, std::int64_t) { given[output * channels] += 1; });
-  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
-    for (int c = 0; c < channels; ++c) {
-      auto const from = output * channels + c, to = image * channels + c;
-      if (!is_max) {
-        dx[to] += dy[from] / given[output * channels];
-      } else if (given[from] == 0 && x[to] == y[from]) {
-        dx[to] += dy[from];
-        given[from] = 1;
-      }
-    }
-  });
-}
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/kernels/elementwise/map.hpp
 // Functions of one, two or three numbers over whole arrays, with broadcasting.
 
@@ -33463,6 +33638,8 @@ class list_runner : list_rows<Arch> {
     pairs_ = &pairs;
     gains_by_pairs_ = gains;
   }
+  /// From now on convolutions that gain by it are carried out by `windows`.
+  void convolve_by(kernels::window_functions<Arch> const& windows) { windows_ = &windows; }
   /// Operations that somebody else carries out.
   void leave_out(tracing::array_view<int const> left_out) { left_out_ = left_out; }
   /// The operations of a segment that works sample by sample, for these samples.
@@ -33511,7 +33688,7 @@ class list_runner : list_rows<Arch> {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
-    if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
+    if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_, windows_);
     float* const begin = next_packed_;
     next_packed_ += kernels::packed_product_floats<Arch>(of);
     packed_[packed_count_++] = {id_, begin};
@@ -33647,20 +33824,25 @@ class list_runner : list_rows<Arch> {
     int const trip = where.reversed ? loop.trips - 1 - loop.trip : loop.trip;
     return {address_of(tensor) + trip * stride(all, where.axis), stride(all, where.axis == 0 ? 1 : 0)};
   }
-  void step(operations::convolution const& what) {
-    clear();
-    kernels::convolve_windows<Arch>(kernels::convolution_part::output, {what.windows, shape_of(0), shape()},
-                                    what.groups, x(0), x(1), y());
-  }
+  void step(operations::convolution const& what) { convolve(kernels::convolution_part::output, what, 0, 1, -1); }
   void step(operations::convolution_input_gradient const& what) {
-    clear();
-    kernels::convolve_windows<Arch>(kernels::convolution_part::input, {what.windows, shape(), shape_of(0)}, what.groups,
-                                    y(), x(1), x(0));
+    convolve(kernels::convolution_part::input, what, -1, 1, 0);
   }
   void step(operations::convolution_filter_gradient const& what) {
+    convolve(kernels::convolution_part::filter, what, 0, -1, 1);
+  }
+  /// Which operand is the image, the filter and the output; -1: the result.
+  template <class What>
+  void convolve(kernels::convolution_part part, What const& what, int image, int filter, int output) {
+    auto const at = [&](int i) { return i < 0 ? y() : x(i); };
+    auto const of = [&](int i) { return i < 0 ? shape() : shape_of(i); };
+    // Bits must not depend on how samples are divided.
+    auto const all = [&](int i) -> extents const& { return i < 0 ? here().shape : nodes_[read(i)].shape; };
+    kernels::window_walk<Arch> const walk{what.windows, of(image), of(output)};
+    if (windows_ != nullptr && windows_->gains(part, what.windows, all(image), all(output), what.groups))
+      return windows_->convolve(part, walk, at(image), at(filter), at(output), workspace_);
     clear();
-    kernels::convolve_windows<Arch>(kernels::convolution_part::filter, {what.windows, shape_of(0), shape_of(1)},
-                                    what.groups, x(0), y(), x(1));
+    kernels::convolve_windows<Arch>(part, walk, what.groups, at(image), at(filter), at(output));
   }
   void step(operations::pooling const& what) {
     if (auto const run = pooling().forward; run != nullptr) return run(x(0), y(), shape()[0]);
@@ -33765,6 +33947,7 @@ class list_runner : list_rows<Arch> {
   static constexpr kernels::product_functions<Arch> floats_{};
   kernels::product_functions<Arch> const* pairs_ = nullptr;
   bool (*gains_by_pairs_)(kernels::product_shape const&, bool) = nullptr;
+  kernels::window_functions<Arch> const* windows_ = nullptr;
   float* workspace_;
   std::uint64_t seed_, stream_;
   tracing::array_view<pooling_kernel const> poolings_;
@@ -36061,6 +36244,7 @@ struct host_call {
   [[nodiscard]] static constexpr bool wants_parameter_gradient(int index) { return parameter_info(index).trainable; }
 
   [[nodiscard]] float const* input(int index) const {
+    if (Plan::stays_in_place(input_call(index))) return memory.samples;
     if (detail::casts_input<Plan, Call>(input_call(index))) return memory.widened + widened::input(index);
     return address(Plan::value(input_call(index)), input_call(index), widened::input(index));
   }
@@ -42357,1052 +42541,6 @@ constexpr lowered_step lower_backward() {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/ipu/cycles/strided_reduce.hpp
-// Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE.
-
-namespace stagecraft::vertices {
-
-/// Reduces the rows of one matrix in memory to one row: output i is the reduction of elements i, i + stride,
-/// i + 2 stride... A vertex of one worker, for add, max, min and log_add; other operations count as max.
-///
-/// Source: poplibs, lib/popops/reduction/CycleEstimationFunctions.cpp, getCyclesEstimateForStridedReduce.
-struct strided_reduce {
-  reduce_operation operation = reduce_operation::add;
-  dtype partials = dtype::float32;  ///< float32 or float16
-  dtype output = dtype::float32;    ///< float32 or float16
-  std::int64_t outputs = 0;
-  std::int64_t depth = 1;          ///< rows
-  std::int64_t stride = 0;         ///< elements from row to row; 0: `outputs`
-  std::int64_t outer_strides = 1;  ///< matrices that are reduced to the same row
-  bool is_update = false;          ///< the result is added to what was there
-
-  /// Cycles of the worker.
-  [[nodiscard]] constexpr std::int64_t worker_cycles(ipu_target const& target) const noexcept {
-    if (outputs == 0) return 16;
-    bool const is_log_add = operation == reduce_operation::log_add;
-    std::int64_t const per_operation = !is_log_add ? 1 : partials == dtype::float16 ? 13 : 23;
-    std::int64_t const per_loop =
-        detail::greatest_common_divisor(detail::smaller(detail::reduction_width(operation, partials, target),
-                                                        target.data_path_width / (8 * size_of(partials))),
-                                        stride == 0 ? outputs : stride);
-    return 16 + detail::ceil_div(outputs, per_loop) *
-                    (3 + store_cycles() + outer_strides * (3 + per_operation * (depth - 1)));
-  }
-
-  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
-    return outputs * (depth * outer_strides + (is_update ? 1 : 0) - 1) * flops_of(operation);
-  }
-
- private:
-  [[nodiscard]] constexpr std::int64_t store_cycles() const noexcept {
-    bool const is_add = operation == reduce_operation::add;
-    bool const is_log_add = operation == reduce_operation::log_add;
-    bool const stores_half = output == dtype::float16;
-    if (partials == dtype::float16) {
-      if (!is_update) return 1 + (is_add && !stores_half ? 6 : 7);
-      if (is_log_add) return 1 + (stores_half ? 22 : 56);
-      return 1 + (!is_add ? 10 : stores_half ? 9 : 11);
-    }
-    std::int64_t const end = is_add ? 3 : 2;
-    if (!is_update) return end + 2;
-    if (is_log_add) return end + (stores_half ? 13 : 27);
-    return end + (stores_half ? 4 : 5);
-  }
-};
-
-}  // namespace stagecraft::vertices
-
-// ---- stagecraft/ipu/operations/reduce_cost.hpp
-// What reductions cost: partial results where the elements lie, perhaps on the way, and where the results lie.
-
-namespace stagecraft::detail {
-
-/// How a reduction is done. (outer, reduced, inner) -> (outer, inner):
-/// 1. if `is_local`, each tile reduces what it has to one partial result per column, in each of the outer blocks that
-///    it has a part of; else the partial results are the elements themselves;
-/// 2. if `parts` > 1, all tiles receive equal shares of the partial results, and reduce them to (outer, parts, inner);
-/// 3. the tiles where the results lie receive what there is for them, and reduce it.
-/// A tile receives as many partial results for each result as there are for the one with most.
-struct reduce_plan {
-  std::int64_t outer = 1, reduced = 1, inner = 1;
-  tile_mapping elements;  ///< of the input
-  tile_mapping results;
-  tile_mapping shares;          ///< of (outer, parts, inner)
-  dtype type = dtype::float32;  ///< of the input, and of partial results that are elements of it
-  dtype result_type = dtype::float32;
-  int operands = 1;  ///< of which each partial result consists that is not local
-  bool is_local = false;
-  std::int64_t partials = 1;  ///< for a result, at most
-  std::int64_t parts = 1;
-
-  [[nodiscard]] constexpr std::int64_t block() const noexcept { return reduced * inner; }
-  /// Outer blocks of which a piece of so many elements has a part, at most.
-  [[nodiscard]] constexpr std::int64_t blocks_of(std::int64_t piece) const noexcept {
-    if (elements.elements_per_tile % block() == 0) return ceil_div(piece, block());
-    if (block() % elements.elements_per_tile == 0) return 1;
-    return piece < 2 ? piece : (piece - 2) / block() + 2;
-  }
-  /// Partial results of a tile after its own reduction.
-  [[nodiscard]] constexpr std::int64_t local_partials(std::int64_t piece) const noexcept {
-    return blocks_of(piece) * inner;
-  }
-  /// Partial results of which one of a share is made.
-  [[nodiscard]] constexpr std::int64_t partials_of_part() const noexcept { return ceil_div(partials, parts); }
-  /// What the last reduction finds for each result.
-  [[nodiscard]] constexpr std::int64_t last_partials() const noexcept { return parts > 1 ? parts : partials; }
-  [[nodiscard]] constexpr std::int64_t partial_bytes() const noexcept {
-    return is_local ? size_of(dtype::float32) : operands * size_of(type);
-  }
-  [[nodiscard]] constexpr std::int64_t last_partial_bytes() const noexcept {
-    return parts > 1 ? size_of(dtype::float32) : partial_bytes();
-  }
-};
-
-/// Reduces `depth` rows of `columns` elements to one row. Workers share the columns, or the rows and then the columns
-/// of what they have found.
-[[nodiscard]] constexpr std::int64_t reduced_columns(vertices::reduce_operation operation, dtype from, dtype to,
-                                                     std::int64_t columns, std::int64_t depth,
-                                                     ipu_target const& target) noexcept {
-  int const workers = target.num_worker_contexts;
-  vertices::strided_reduce vertex{operation, from, to, ceil_div(columns, workers), depth, columns};
-  auto const by_columns = workers * vertex.worker_cycles(target);
-  if (depth < 2 * workers) return by_columns;
-  vertex.output = dtype::float32;
-  vertex.outputs = columns;
-  vertex.depth = ceil_div(depth, workers);
-  auto const of_rows = workers * vertex.worker_cycles(target);
-  auto const second = operation == vertices::reduce_operation::square_add ? vertices::reduce_operation::add : operation;
-  vertices::strided_reduce const of_workers{second, dtype::float32, to, ceil_div(columns, workers), workers, columns};
-  return smaller(by_columns, of_rows + workers * of_workers.worker_cycles(target));
-}
-
-/// The first reduction that an element meets.
-[[nodiscard]] constexpr vertex_work first_reduction(reduce_function function, dtype from, dtype to,
-                                                    std::int64_t columns, std::int64_t depth,
-                                                    ipu_target const& target) noexcept {
-  using vertices::reduce_operation;
-  auto const elements = columns * depth;
-  vertex_work work{0, elements};
-  auto operation = reduce_operation::add;
-  if (function == reduce_function::maximum) operation = reduce_operation::max;
-  if (function == reduce_function::sum_of_squares) {
-    operation = reduce_operation::square_add;
-    work.flops += elements;
-  }
-  if (function == reduce_function::sum_of_products)
-    work.add(vertices::binary_op{vertices::binary_operation::multiply, from, elements}, target);
-  work.cycles += reduced_columns(operation, from, to, columns, depth, target);
-  return work;
-}
-/// What the vertices of a later stage do, which reduce partial results.
-[[nodiscard]] constexpr vertex_work next_reduction(reduce_function function, dtype to, std::int64_t columns,
-                                                   std::int64_t depth, ipu_target const& target) noexcept {
-  bool const is_maximum = function == reduce_function::maximum;
-  return {reduced_columns(is_maximum ? vertices::reduce_operation::max : vertices::reduce_operation::add,
-                          dtype::float32, to, columns, depth, target),
-          columns * depth};
-}
-
-/// The factor of the results.
-[[nodiscard]] constexpr float reduce_scale(tile_operation const& operation) noexcept {
-  auto const& what = operation.what.as<axis_reduction>();
-  auto const scale = static_cast<float>(what.scale);
-  return what.function == reduce_function::mean ? scale / static_cast<float>(what.reduced) : scale;
-}
-
-/// What a tile with `piece` elements does with them.
-[[nodiscard]] constexpr vertex_work local_reduction(tile_operation const& operation, reduce_plan const& plan,
-                                                    std::int64_t piece, ipu_target const& target) noexcept {
-  auto const function = operation.what.as<axis_reduction>().function;
-  std::int64_t const blocks = plan.blocks_of(piece);
-  // A block after the other, each with its part of the rows.
-  std::int64_t const depth = ceil_div(ceil_div(piece, plan.inner), blocks);
-  auto const one = first_reduction(function, plan.type, dtype::float32, plan.inner, depth, target);
-  return {blocks * one.cycles, piece * (one.flops / (plan.inner * depth))};
-}
-/// What a tile does for `count` partial results of its share.
-[[nodiscard]] constexpr vertex_work share_reduction(tile_operation const& operation, reduce_plan const& plan,
-                                                    std::int64_t count, ipu_target const& target) noexcept {
-  auto const function = operation.what.as<axis_reduction>().function;
-  return plan.is_local ? next_reduction(function, dtype::float32, count, plan.partials_of_part(), target)
-                       : first_reduction(function, plan.type, dtype::float32, count, plan.partials_of_part(), target);
-}
-/// What a tile does for `count` results.
-[[nodiscard]] constexpr vertex_work last_reduction(tile_operation const& operation, reduce_plan const& plan,
-                                                   std::int64_t count, ipu_target const& target) noexcept {
-  auto const function = operation.what.as<axis_reduction>().function;
-  auto const to = plan.result_type;
-  auto work = plan.is_local || plan.parts > 1
-                  ? next_reduction(function, to, count, plan.last_partials(), target)
-                  : first_reduction(function, plan.type, to, count, plan.last_partials(), target);
-  if (reduce_scale(operation) != 1)
-    work.add(vertices::broadcast_op{vertices::binary_operation::multiply, to, count, true}, target);
-  return work;
-}
-
-[[nodiscard]] constexpr operation_cost cost_of_plan(tile_operation const& operation, reduce_plan const& plan,
-                                                    ipu_target const& target) noexcept {
-  operation_cost cost;
-  auto const tiles_of = [](tile_mapping const& mapping) {
-    return equal_shares{mapping.elements, mapping.elements_per_tile};
-  };
-  auto const receive = [&](std::int64_t count, std::int64_t bytes, int copies) {
-    cost.add_exchange(target, count * bytes);
-    cost.temporary_bytes += copies * rounded_bytes(count * bytes / copies);
-  };
-  if (plan.is_local) {
-    add_compute_set(cost, tiles_of(plan.elements),
-                    [&](std::int64_t piece) { return local_reduction(operation, plan, piece, target); });
-    cost.temporary_bytes += rounded_bytes(plan.local_partials(plan.elements.elements_of(0)) * size_of(dtype::float32));
-  }
-  int const copies = plan.is_local ? 1 : plan.operands;
-  if (plan.parts > 1) {
-    auto const count = plan.shares.elements_of(0);
-    receive(count * plan.partials_of_part(), plan.partial_bytes(), copies);
-    cost.temporary_bytes += rounded_bytes(count * size_of(dtype::float32));
-    add_compute_set(cost, tiles_of(plan.shares),
-                    [&](std::int64_t share) { return share_reduction(operation, plan, share, target); });
-  }
-  receive(plan.results.elements_of(0) * plan.last_partials(), plan.last_partial_bytes(), plan.parts > 1 ? 1 : copies);
-  add_compute_set(cost, tiles_of(plan.results),
-                  [&](std::int64_t results) { return last_reduction(operation, plan, results, target); });
-  return cost;
-}
-
-/// Chooses the way with fewest cycles. Tiles may reduce what they have if it is a row of columns at least, and must if
-/// it is 16 or more; then powers of 4 are tried for the number of parts.
-[[nodiscard]] constexpr reduce_plan plan_reduce(lowered_step const& step, tile_operation const& operation,
-                                                ipu_target const& target) noexcept {
-  auto const& input = step.input_of(operation);
-  auto const& result = step.output_of(operation);
-  auto const& what = operation.what.as<axis_reduction>();
-  reduce_plan plan{.outer = what.outer,
-                   .reduced = what.reduced,
-                   .inner = what.inner,
-                   .elements = {input.elements, input.type, target},
-                   .results = {result.elements, result.type, target},
-                   .shares = {},
-                   .type = input.type,
-                   .result_type = result.type,
-                   .operands = operation.input_count};
-  auto const piece = plan.elements.elements_per_tile;
-  auto best = plan;
-  std::int64_t cycles = -1;
-  auto const try_parts = [&] {
-    for (plan.parts = 1; plan.parts == 1 || plan.parts < plan.partials; plan.parts *= 4) {
-      plan.shares = {plan.outer * plan.parts * plan.inner, dtype::float32, target};
-      auto const these = cost_of_plan(operation, plan, target).cycles();
-      if (cycles >= 0 && these >= cycles) continue;
-      cycles = these;
-      best = plan;
-    }
-  };
-  if (plan.inner <= piece) {
-    auto const bound = plan.block() % piece == 0 ? plan.block() / piece : (plan.block() - 2) / piece + 2;
-    plan.is_local = true;
-    plan.partials = piece % plan.block() == 0 ? 1 : smaller(bound, plan.elements.tiles_used());
-    try_parts();
-  }
-  if (piece < 16 * plan.inner) {
-    plan.is_local = false;
-    plan.partials = plan.reduced;
-    try_parts();
-  }
-  return best;
-}
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               axis_reduction const&, ipu_target const& target) noexcept {
-  return detail::cost_of_plan(operation, detail::plan_reduce(step, operation, target), target);
-}
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/operations/reduce.hpp
-// Reductions over an axis, on many tiles: popops::reduceMany.
-
-namespace stagecraft::tiles {
-
-/// (outer, reduced, inner) -> (outer, inner): reduces the middle one of three axes, and multiplies the result with
-/// `scale`. Partial results are float32.
-/// With `samples`, which is possible for an outer of 1, the middle axis is a batch of so many samples, each of several
-/// rows: those of samples that only fill the batch do not count, and a scale for all of them becomes one for the rest.
-constexpr void append_reduce(lowered_step& step, reduce_function function, std::initializer_list<int> inputs,
-                             int result, std::int64_t outer, std::int64_t reduced, std::int64_t inner, float scale = 1,
-                             std::int64_t samples = 0) {
-  step.add(axis_reduction{function, outer, reduced, inner, samples, scale}, inputs, {result});
-}
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/vertices/update_work.hpp
-// What a tile does in the update of a weight.
-
-namespace stagecraft::detail {
-
-/// How many operands have an element for each of the weight's.
-constexpr int weight_operands(tile_operation const& operation) {
-  return operation.input_count - static_cast<int>(operation.what.as<update_operation>().norms);
-}
-/// Whether a norm is that of an operand as it is.
-constexpr bool is_norm_of_operand(tile_operation const& operation) {
-  return operation.formula->steps[operation.formula->results[0]].from == operations::formula_source::place;
-}
-
-/// The vertices for `elements` elements of a tile, one after the other: popops' operations.
-/// - the gradient of l2: scaled_add; of l1: sign, scaled_add. Penalties: absolute values, sums; sums of squares.
-/// - norms: the formula, and sums of its squares.
-/// - moving statistics: scaled_add (a m + b s); means: multiply; zeros: fill, as if all were to be filled.
-class update_vertices {
- public:
-  constexpr update_vertices(ipu_target const& target, dtype weight, dtype gradient, std::int64_t elements) noexcept
-      : target_(target), weight_(weight), gradient_(gradient), elements_(elements) {}
-
-  constexpr void penalty_gradient(bool l1, bool l2) noexcept {
-    if (l2) scaled(vertices::scaled_operation::add, gradient_, weight_);
-    if (!l1) return;
-    unary(vertices::unary_operation::signum, weight_);
-    scaled(vertices::scaled_operation::add, gradient_, weight_);
-  }
-  constexpr void penalty(bool l1, bool l2) noexcept {
-    using enum vertices::reduce_operation;
-    if (l1) {
-      unary(vertices::unary_operation::absolute, weight_);
-      work += reduced_elements(add, weight_, elements_, target_);
-    }
-    if (l2) work += reduced_elements(square_add, weight_, elements_, target_);
-  }
-  constexpr void norm(dtype type) noexcept {
-    work += reduced_elements(vertices::reduce_operation::square_add, type, elements_, target_);
-  }
-  constexpr void move_statistic() noexcept { scaled(vertices::scaled_operation::ax_plus_by, weight_, gradient_); }
-  constexpr void valid_mean() noexcept { scalar(vertices::binary_operation::multiply); }
-  constexpr void clear_filling() noexcept {
-    int const workers = target_.num_worker_contexts;
-    work.cycles += workers * vertices::fill{weight_, ceil_div(elements_, workers)}.worker_cycles(target_);
-  }
-
-  vertex_work work;
-
- private:
-  constexpr void scaled(vertices::scaled_operation operation, dtype type, dtype other) noexcept {
-    work.add(vertices::scaled_add{operation, type, other, elements_}, target_);
-  }
-  constexpr void scalar(vertices::binary_operation operation) noexcept {
-    work.add(vertices::broadcast_op{operation, weight_, elements_, true}, target_);
-  }
-  constexpr void unary(vertices::unary_operation operation, dtype type) noexcept {
-    work.add(vertices::unary_op{operation, type, elements_, false}, target_);
-  }
-
-  ipu_target const& target_;
-  dtype weight_, gradient_;
-  std::int64_t elements_;
-};
-
-constexpr vertex_work update_work(lowered_step const& step, tile_operation const& operation, std::int64_t elements,
-                                  ipu_target const& target) {
-  dtype types[tile_operation::most_inputs]{};
-  for (int i = 0; i < operation.input_count; ++i) types[i] = step.input_of(operation, i).type;
-  update_vertices vertices(target, types[0], operation.input_count > 1 ? types[1] : types[0], elements);
-  auto const& what = operation.what.as<update_operation>();
-  bool const l1 = what.l1 != 0, l2 = what.l2 != 0;
-  switch (what.function) {
-    case update_function::penalty: vertices.penalty(l1, l2); break;
-    case update_function::norm:
-      if (is_norm_of_operand(operation)) {
-        vertices.norm(types[operation.formula->steps[operation.formula->results[0]].index]);
-      } else {
-        vertices.work += formula_vertices(*operation.formula, types, elements, target, false).work;
-        vertices.norm(dtype::float32);
-      }
-      break;
-    case update_function::move_statistic: vertices.move_statistic(); break;
-    case update_function::valid_mean: vertices.valid_mean(); break;
-    case update_function::clear_filling: vertices.clear_filling(); break;
-    default:
-      vertices.penalty_gradient(l1, l2);
-      vertices.work += formula_vertices(*operation.formula, types, elements, target).work;
-  }
-  return vertices.work;
-}
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/ipu/operations/update.hpp
-// An optimizer's step on a weight, elementwise on the tiles where the weight lies; the penalty of a weight; and the
-// moving statistics of batch_normalization.
-
-namespace stagecraft::detail {
-
-constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
-  operation.what.as<update_operation>().l1 = penalty.l1;
-  operation.what.as<update_operation>().l2 = penalty.l2;
-}
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
-/// A norm that an optimizer's step reads: a tensor of one number, and its place among what is given everywhere.
-struct given_norm {
-  int tensor;
-  int number;
-};
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
-constexpr void write_norms(tile_operation& operation, tracing::array_view<given_norm const> norms) {
-  auto& what = operation.what.as<update_operation>();
-  what.norms = static_cast<std::int64_t>(norms.size());
-  for (std::size_t i = 0; i < norms.size(); ++i) {
-    operation.inputs[operation.input_count++] = norms[i].tensor;
-    what.number_of_norm[i] = norms[i].number;
-  }
-}
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
-/// An optimizer's step on a weight and its state: `state` names a tensor of the weight's type for each slot. The
-/// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate, number of the update
-/// and norms are those of step_values, but for `norms`.
-constexpr void append_update(lowered_step& step, operations::formula_view const& optimizer, int weight, int gradient,
-                             int const* state, regularizer const& penalty = {},
-                             tracing::array_view<given_norm const> norms = {}) {
-  auto& operation = step.add(update_operation{update_function::optimizer}, {weight, gradient}, {weight});
-  for (std::size_t i = 1; i < optimizer.results.size(); ++i) {
-    operation.inputs[operation.input_count++] = state[i - 1];
-    operation.outputs[operation.output_count++] = state[i - 1];
-  }
-  operation.formula = &optimizer;
-  detail::write_norms(operation, norms);
-  detail::write_penalty(operation, penalty);
-}
-
-/// result = the norm over a weight of what a formula of the same operands says, or its square; one number.
-constexpr void append_norm(lowered_step& step, operations::formula_view const& of, int weight, int gradient,
-                           int const* state, int slots, tracing::array_view<given_norm const> norms, int result,
-                           bool is_square = false) {
-  auto& operation = step.add(update_operation{update_function::norm}, {weight, gradient}, {result});
-  for (int i = 0; i < slots; ++i) operation.inputs[operation.input_count++] = state[i];
-  operation.formula = &of;
-  operation.what.as<update_operation>().is_square = is_square ? 1 : 0;
-  detail::write_norms(operation, norms);
-}
-
-/// result = l1 * sum|w| + l2 * sum w^2, one number.
-constexpr void append_penalty(lowered_step& step, regularizer const& penalty, int weight, int result) {
-  detail::write_penalty(step.add(update_operation{update_function::penalty}, {weight}, {result}), penalty);
-}
-
-/// moving = moving * momentum + statistic * (1 - momentum). If `unbiased`, a statistic that is a variance of n values
-/// becomes that of n - 1 first, where n is `values_per_sample` times the samples that are valid.
-constexpr void append_move_statistic(lowered_step& step, int moving, int statistic, double momentum,
-                                     bool unbiased = false, std::int64_t values_per_sample = 1) {
-  step.add(update_operation{.function = update_function::move_statistic,
-                            .momentum = static_cast<float>(momentum),
-                            .rest = static_cast<float>(1 - momentum),
-                            .unbiased = unbiased ? 1 : 0,
-                            .values_per_sample = values_per_sample},
-           {moving, statistic}, {moving});
-}
-
-/// mean = sum / n, where n is `values_per_sample` times the samples that are valid; both of one type and size.
-constexpr void append_valid_mean(lowered_step& step, int sum, int mean, std::int64_t values_per_sample) {
-  step.add(update_operation{.function = update_function::valid_mean, .values_per_sample = values_per_sample}, {sum},
-           {mean});
-}
-
-/// Elements of samples that only fill the batch become 0.
-constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t values_per_sample) {
-  step.add(update_operation{.function = update_function::clear_filling, .values_per_sample = values_per_sample},
-           {tensor}, {tensor});
-}
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
-/// What tile 0 does with the sums of all tiles.
-constexpr vertex_work added_sums(tile_operation const& operation, int tiles, ipu_target const& target) {
-  vertex_work work = added_partials(tiles, target);
-  if (auto const& what = operation.what.as<update_operation>();
-      what.function == update_function::norm && what.is_square == 0)
-    work.add(vertices::unary_op{vertices::unary_operation::sqrt, dtype::float32, 1, true}, target);
-  return work;
-}
-
-/// Whether an operand lies where the first one does; else a tile receives what it needs of it.
-constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation const& operation, int input,
-                                      ipu_target const& target) {
-  return lie_alike(step.input_of(operation), step.input_of(operation, input), target);
-}
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
-/// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
-/// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               update_operation const& what, ipu_target const& target) {
-  operation_cost cost;
-  auto const& weight = step.input_of(operation);
-  tile_mapping const mapping(weight, target);
-  detail::equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
-  std::int64_t received = 0;
-  for (int i = 1; i < operation.input_count; ++i) {
-    bool const is_norm = i >= detail::weight_operands(operation);
-    if (is_norm) {
-      received += size_of(dtype::float32);
-      cost.temporary_bytes += rounded_bytes(size_of(dtype::float32));
-      continue;
-    }
-    if (detail::update_reads_own_piece(step, operation, i, target)) continue;
-    auto const bytes = mapping.elements_of(0) * size_of(step.input_of(operation, i).type);
-    received += bytes;
-    cost.temporary_bytes += rounded_bytes(bytes);
-  }
-  cost.add_exchange(target, received);
-  detail::add_compute_set(
-      cost, pieces, [&](std::int64_t elements) { return detail::update_work(step, operation, elements, target); });
-  bool const is_norm = what.function == update_function::norm;
-  if (!is_norm && what.function != update_function::penalty) return cost;
-  if (is_norm && !detail::is_norm_of_operand(operation))
-    cost.temporary_bytes += rounded_bytes(mapping.elements_of(0) * size_of(dtype::float32));
-  int const tiles = pieces.tiles_used();
-  cost.add_exchange(target, tiles * size_of(dtype::float32));
-  auto const sum = detail::added_sums(operation, tiles, target);
-  cost.add_compute_set(sum.cycles);
-  cost.flops += sum.flops;
-  cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));
-  return cost;
-}
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/lowering/normalization.hpp
-// Lowering of normalizations: statistics in two passes, mean first, in float32.
-
-namespace stagecraft::detail {
-
-/// Where a normalization keeps an array of so many numbers: rows of whole cache lines, as on the host.
-constexpr int saved_array(std::int64_t numbers) { return static_cast<int>((numbers + 15) / 16 * 16); }
-
-/// Where a reduction in float32 may write the gradient of a weight.
-template <class Call>
-constexpr int float32_gradient(lowered_step& step, int index) {
-  return Call::type == dtype::float32 ? Call::weight_gradient(step, index)
-                                      : step.temporary(Call::parameter_info(index).size(), dtype::float32);
-}
-/// A gradient that was reduced in float32 becomes that of its weight.
-template <class Call>
-constexpr void append_gradient_of_float32(lowered_step& step, int index, int gradient) {
-  if (int const to = Call::weight_gradient(step, index); to != gradient)
-    append_map(step, map_function::copy, to, {{gradient}});
-}
-
-/// t -> (g - t): what is left of a gradient behind its own means. `t` = normalised * slope + mean, in place.
-constexpr void append_rest_of_gradient(lowered_step& step, int gradient, int deviations, map_operand const& slope,
-                                       map_operand const& mean) {
-  append_map(step, map_function::multiply_add, deviations, {{deviations}, slope, mean});
-  append_map(step, map_function::subtract, deviations, {{gradient}, {deviations}});
-}
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
-template <>
-struct lowering<layers::batch_normalization> {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    using s = shapes<Call>;
-    int const x = Call::input(step), y = Call::output(step);
-    int const deviations = step.temporary(s::elements, Call::type);
-    int mean = -1, reciprocal = -1;
-    if constexpr (Call::trains && Call::layer.trainable) {
-      mean = Call::saved(step, 0, s::channels, dtype::float32);
-      reciprocal = Call::saved(step, detail::saved_array(s::channels), s::channels, dtype::float32);
-      int const variance = s::numbers(step);
-      append_sums<s>(step, reduce_function::sum, {x}, mean, s::per_value, Call::batch);
-      append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
-      append_sums<s>(step, reduce_function::sum_of_squares, {deviations}, variance, s::per_value, Call::batch);
-      append_map(step, map_function::rsqrt, reciprocal, {{variance}}, {Call::layer.options.epsilon});
-      append_move_statistic(step, Call::stored_weight(step, s::moving_mean), mean, Call::layer.options.momentum);
-      append_move_statistic(step, Call::stored_weight(step, s::moving_mean + 1), variance, Call::layer.options.momentum,
-                            Call::layer.moves_unbiased_variance(Call::input_shape()), s::values_per_sample);
-    } else {
-      mean = Call::stored_weight(step, s::moving_mean);
-      reciprocal = s::numbers(step);
-      append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
-      append_map(step, map_function::rsqrt, reciprocal, {{Call::stored_weight(step, s::moving_mean + 1)}},
-                 {Call::layer.options.epsilon});
-    }
-    auto const scale = s::of_channel(append_scale<Call>(step, reciprocal));
-    if constexpr (Call::layer.options.center)
-      append_map(step, map_function::multiply_add, y,
-                 {{deviations}, scale, s::of_channel(Call::stored_weight(step, s::beta))});
-    else
-      append_map(step, map_function::multiply, y, {{deviations}, scale});
-  }
-
-  /// Of samples that only fill the batch, the gradient of the output is 0, and that of the input becomes it.
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    using s = shapes<Call>;
-    if constexpr (!Call::layer.trainable) return backward_of_frozen<Call>(step);
-    int const x = Call::input(step), dy = Call::output_gradient(step);
-    int const mean = Call::saved(step, 0, s::channels, dtype::float32);
-    int const reciprocal = Call::saved(step, detail::saved_array(s::channels), s::channels, dtype::float32);
-    int const deviations = step.temporary(s::elements, Call::type);
-    append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
-    int of_gradient = -1;
-    if constexpr (Call::layer.options.center)
-      of_gradient = detail::float32_gradient<Call>(step, s::beta);
-    else
-      of_gradient = s::numbers(step);
-    int const of_product = s::numbers(step);
-    append_sums<s>(step, reduce_function::sum, {dy}, of_gradient);
-    append_sums<s>(step, reduce_function::sum_of_products, {dy, deviations}, of_product);
-    if constexpr (Call::layer.options.center) detail::append_gradient_of_float32<Call>(step, s::beta, of_gradient);
-    if constexpr (Call::layer.options.scale)
-      append_map(step, map_function::multiply, Call::weight_gradient(step, s::gamma), {{of_product}, {reciprocal}});
-    if constexpr (Call::wants_input_gradient(0)) {
-      int const dx = Call::input_gradient(step), mean_gradient = s::numbers(step), slope = s::numbers(step);
-      append_valid_mean(step, of_gradient, mean_gradient, s::values_per_sample);
-      append_valid_mean(step, of_product, slope, s::values_per_sample);
-      for (int i = 0; i < 2; ++i) append_map(step, map_function::multiply, slope, {{slope}, {reciprocal}});
-      detail::append_rest_of_gradient(step, dy, deviations, s::of_channel(slope), s::of_channel(mean_gradient));
-      append_map(step, map_function::multiply, dx, {{deviations}, s::of_channel(append_scale<Call>(step, reciprocal))});
-      append_clear_filling(step, dx, Call::input_shape().size());
-    }
-  }
-
- private:
-  /// The moving statistics do not depend on the input.
-  template <class Call>
-  static constexpr void backward_of_frozen(lowered_step& step) {
-    using s = shapes<Call>;
-    if (!Call::wants_input_gradient(0)) return;
-    int const dx = Call::input_gradient(step), reciprocal = s::numbers(step);
-    append_map(step, map_function::rsqrt, reciprocal, {{Call::stored_weight(step, s::moving_mean + 1)}},
-               {Call::layer.options.epsilon});
-    append_map(step, map_function::multiply, dx,
-               {{Call::output_gradient(step)}, s::of_channel(append_scale<Call>(step, reciprocal))});
-    append_clear_filling(step, dx, Call::input_shape().size());
-  }
-
-  /// Tensors are (rows, channels, inner).
-  template <class Call>
-  struct shapes {
-    static constexpr int axis = Call::layer.shape_axis(Call::input_shape());
-    static constexpr std::int64_t channels = Call::layer.channels(Call::input_shape());
-    static constexpr std::int64_t inner = Call::input_shape().size(axis + 1, Call::input_shape().rank());
-    static constexpr std::int64_t elements = Call::input_elements();
-    static constexpr std::int64_t rows = elements / (channels * inner);
-    static constexpr std::int64_t values_per_sample = Call::input_shape().size() / channels;
-    static constexpr float per_value = 1.0F / static_cast<float>(rows * inner);
-    static constexpr int gamma = 0, beta = Call::layer.options.scale ? 1 : 0;
-    static constexpr int moving_mean = beta + (Call::layer.options.center ? 1 : 0);
-
-    /// One for each channel, of this step alone.
-    static constexpr int numbers(lowered_step& step) { return step.temporary(channels, dtype::float32); }
-    /// As an operand of an operation on all elements.
-    static constexpr map_operand of_channel(int tensor) { return {tensor, {inner, channels}}; }
-  };
-
-  /// A sum for each channel.
-  template <class Shapes>
-  static constexpr void append_sums(lowered_step& step, reduce_function function, std::initializer_list<int> inputs,
-                                    int result, float scale = 1, std::int64_t samples = 0) {
-    int const of_rows = Shapes::inner > 1 ? step.temporary(Shapes::channels * Shapes::inner, dtype::float32) : result;
-    append_reduce(step, function, inputs, of_rows, 1, Shapes::rows, Shapes::channels * Shapes::inner, scale, samples);
-    if (Shapes::inner > 1)
-      append_reduce(step, reduce_function::sum, {of_rows}, result, Shapes::channels, Shapes::inner, 1);
-  }
-  /// What deviations are multiplied with.
-  template <class Call>
-  static constexpr int append_scale(lowered_step& step, int reciprocal) {
-    if (!Call::layer.options.scale) return reciprocal;
-    int const scale = shapes<Call>::numbers(step);
-    append_map(step, map_function::multiply, scale, {{reciprocal}, {Call::stored_weight(step, shapes<Call>::gamma)}});
-    return scale;
-  }
-};
-
-template <>
-struct lowering<layers::layer_normalization> {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    using s = shapes<Call>;
-    int const x = Call::input(step), y = Call::output(step);
-    int const mean = s::template kept<Call::trains>(step, 0);
-    int const reciprocal = s::template kept<Call::trains>(step, detail::saved_array(s::rows));
-    int const variance = s::numbers(step), deviations = step.temporary(s::elements, Call::type);
-    append_reduce(step, reduce_function::mean, {x}, mean, s::rows, s::columns, 1);
-    append_map(step, map_function::subtract, deviations, {{x}, s::of_row(mean)});
-    append_reduce(step, reduce_function::sum_of_squares, {deviations}, variance, s::rows, s::columns, 1, s::per_column);
-    append_map(step, map_function::rsqrt, reciprocal, {{variance}}, {Call::layer.options.epsilon});
-    bool const changes = Call::layer.options.scale || Call::layer.options.center;
-    int const normalised = changes ? deviations : y;
-    append_map(step, map_function::multiply, normalised, {{deviations}, s::of_row(reciprocal)});
-    if constexpr (Call::layer.options.scale && Call::layer.options.center)
-      append_map(step, map_function::multiply_add, y,
-                 {{normalised}, s::of_weight(step, s::gamma), s::of_weight(step, s::beta)});
-    else if (changes)
-      append_map(step, Call::layer.options.scale ? map_function::multiply : map_function::add, y,
-                 {{normalised}, s::of_weight(step, 0)});
-  }
-
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    using s = shapes<Call>;
-    int const x = Call::input(step), dy = Call::output_gradient(step);
-    int const mean = s::template kept<true>(step, 0);
-    int const reciprocal = s::template kept<true>(step, detail::saved_array(s::rows));
-    int const normalised = step.temporary(s::elements, Call::type);
-    append_map(step, map_function::subtract, normalised, {{x}, s::of_row(mean)});
-    append_map(step, map_function::multiply, normalised, {{normalised}, s::of_row(reciprocal)});
-    if constexpr (Call::layer.options.scale && Call::layer.trainable)
-      append_reduce(step, reduce_function::sum_of_products, {dy, normalised}, Call::weight_gradient(step, s::gamma), 1,
-                    s::rows, s::columns);
-    if constexpr (Call::layer.options.center && Call::layer.trainable)
-      append_reduce(step, reduce_function::sum, {dy}, Call::weight_gradient(step, s::beta), 1, s::rows, s::columns);
-    if constexpr (Call::wants_input_gradient(0)) {
-      int gradient = dy;
-      if constexpr (Call::layer.options.scale) {
-        gradient = step.temporary(s::elements, Call::type);
-        append_map(step, map_function::multiply, gradient, {{dy}, s::of_weight(step, s::gamma)});
-      }
-      int const of_gradient = s::numbers(step), of_product = s::numbers(step);
-      append_reduce(step, reduce_function::mean, {gradient}, of_gradient, s::rows, s::columns, 1);
-      append_reduce(step, reduce_function::sum_of_products, {gradient, normalised}, of_product, s::rows, s::columns, 1,
-                    s::per_column);
-      detail::append_rest_of_gradient(step, gradient, normalised, s::of_row(of_product), s::of_row(of_gradient));
-      append_map(step, map_function::multiply, Call::input_gradient(step), {{normalised}, s::of_row(reciprocal)});
-    }
-  }
-
- private:
-  /// Tensors are (rows, columns).
-  template <class Call>
-  struct shapes {
-    static constexpr std::int64_t columns = Call::layer.normalized_shape(Call::input_shape()).size();
-    static constexpr std::int64_t elements = Call::input_elements();
-    static constexpr std::int64_t rows = elements / columns;
-    static constexpr float per_column = 1.0F / static_cast<float>(columns);
-    static constexpr int gamma = 0, beta = Call::layer.options.scale ? 1 : 0;
-
-    /// One for each row, of this step alone.
-    static constexpr int numbers(lowered_step& step) { return step.temporary(rows, dtype::float32); }
-    /// Likewise, kept for the backward step if there is one.
-    template <bool Keeps>
-    static constexpr int kept(lowered_step& step, int offset) {
-      return Keeps ? Call::saved(step, offset, rows, dtype::float32) : numbers(step);
-    }
-    // As operands of an operation on all elements.
-    static constexpr map_operand of_row(int tensor) { return {tensor, {columns, rows}}; }
-    static constexpr map_operand of_weight(lowered_step& step, int index) {
-      return {Call::stored_weight(step, index), {1, columns}};
-    }
-  };
-};
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/operations/pool_split.hpp
-// Into which boxes a pooled field is cut for the tiles of an IPU.
-
-namespace stagecraft::detail {
-
-/// Looks through ways to cut samples, channels (in vectors of the data path) and rows, and gives the tiles that are
-/// left to the columns; keeps the way with the least estimate of what a tile receives and computes.
-class pool_splitter {
- public:
-  constexpr pool_splitter(pool_work const& work, dtype type, ipu_target const& target) noexcept
-      : best_(work), type_(type), target_(target), width_(target.vector_width(type)) {}
-
-  constexpr pool_work const& split() {
-    std::int64_t const batch = best_.extent(0), least = ceil_div(batch, target_.tiles_per_ipu);
-    std::int64_t before = 0;
-    for (std::int64_t const samples : {least, least + 1, 2 * least, 3 * least}) {
-      std::int64_t const part = smaller(samples, batch);
-      if (part != before) split_channels(part);
-      before = part;
-    }
-    return best_;
-  }
-
- private:
-  constexpr void split_channels(std::int64_t samples) {
-    std::int64_t const free = target_.tiles_per_ipu / ceil_div(best_.extent(0), samples);
-    std::int64_t const vectors = ceil_div(best_.extent(3), width_);
-    std::int64_t before = 0;
-    for (std::int64_t parts = 1; parts < 2 * vectors && parts < 2 * free; parts *= 2)
-      for (std::int64_t const some : {parts, parts + parts / 2}) {
-        std::int64_t const each = ceil_div(vectors, smaller(smaller(some, vectors), free));
-        if (each == before) continue;
-        before = each;
-        split_rows(samples, smaller(each * width_, best_.extent(3)), free / ceil_div(vectors, each));
-      }
-  }
-  constexpr void split_rows(std::int64_t samples, std::int64_t channels, std::int64_t free) {
-    std::int64_t const rows = best_.extent(1), columns = best_.extent(2);
-    for (std::int64_t parts = 1; parts <= free && parts <= rows;) {
-      std::int64_t const each = ceil_div(rows, parts);
-      consider({samples, each, ceil_div(columns, smaller(free / ceil_div(rows, each), columns)), channels});
-      if (each == 1) break;
-      parts = ceil_div(rows, each - 1);  // the next number that makes parts smaller
-    }
-  }
-
-  struct extents {
-    std::int64_t of[4];
-  };
-  constexpr void consider(extents const& part) {
-    std::int64_t const cycles = estimate(part);
-    if (least_ >= 0 && cycles >= least_) return;
-    least_ = cycles;
-    for (int axis = 0; axis < 4; ++axis) best_.part[axis] = part.of[axis];
-  }
-  /// Of a part in the middle of the field, or the last one along the rows, if that takes longer.
-  [[nodiscard]] constexpr std::int64_t estimate(extents const& part) const {
-    std::int64_t const last = best_.extent(1) - (ceil_div(best_.extent(1), part.of[1]) - 1) * part.of[1];
-    std::int64_t const received = part.of[0] * part.of[3] * needed(best_.shape.rows, part.of[1]) *
-                                  needed(best_.shape.columns, part.of[2]) * size_of(type_);
-    std::int64_t const computed = larger(estimate_of_rows(part, part.of[0] * part.of[1]),
-                                         last == part.of[1] ? 0 : estimate_of_rows(part, part.of[0] * last));
-    return computed + received / 4;
-  }
-  /// As popnn's vertices go over windows and rows: a worker has a share of the outputs, in pieces of rows if there is
-  /// not the same number of rows for each.
-  [[nodiscard]] constexpr std::int64_t estimate_of_rows(extents const& part, std::int64_t rows) const {
-    int const workers = target_.num_worker_contexts;
-    std::int64_t const share = ceil_div(rows * part.of[2], workers);
-    std::int64_t const runs = rows % workers == 0 ? rows / workers : (share + part.of[2] - 2) / part.of[2] + 1;
-    std::int64_t const vectors = ceil_div(part.of[3], width_);
-    return workers * best_.visits() * (runs * (25 + 7 * vectors) + 3 * vectors * share);
-  }
-  [[nodiscard]] constexpr std::int64_t needed(pool_axis const& axis, std::int64_t count) const {
-    switch (best_.function) {
-      case pool_function::max_gradient:
-      case pool_function::average_gradient: return smaller((count + axis.window - 2) / axis.stride + 1, axis.output);
-      case pool_function::bilinear: return smaller(count / axis.stride + 2, axis.input);
-      case pool_function::bilinear_gradient: return smaller((count + 1) * axis.stride, axis.output);
-      default: return smaller((count - 1) * axis.stride + axis.window, axis.input);
-    }
-  }
-
-  pool_work best_;
-  dtype type_;
-  ipu_target target_;
-  std::int64_t width_;
-  std::int64_t least_ = -1;
-};
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/ipu/operations/pool.hpp
-// Windows and interpolation over the fields of a batch, and their gradients: popnn's pooling, and what image resizing
-// needs.
-
-namespace stagecraft::tiles {
-
-/// The result is cut into boxes for the tiles of `target`. Each tile receives what it needs for its box, computes it
-/// and sends it to where it lies.
-[[nodiscard]] constexpr pool_work split_pool(pool_function function, pool_shape const& shape, dtype type,
-                                             ipu_target const& target) {
-  return detail::pool_splitter({.function = function, .shape = shape}, type, target).split();
-}
-/// Inputs and outputs, all of one type but the numbers of cells, which have shape.position_bytes() elements of uint8
-/// for each window, the lowest byte first:
-/// - max: x -> y, or y and numbers of cells
-/// - average, sum, bilinear: x -> y
-/// - max_gradient: numbers of cells, dy -> dx
-/// - average_gradient, bilinear_gradient: dy -> dx
-constexpr void append_pool(lowered_step& step, pool_function function, std::initializer_list<int> inputs,
-                           std::initializer_list<int> outputs, pool_shape const& shape, ipu_target const& target) {
-  step.add(split_pool(function, shape, step.tensors[*outputs.begin()].type, target), inputs, outputs);
-}
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
-/// Elements of an operation's input for each element that a tile needs, or of an output for each that it makes.
-[[nodiscard]] constexpr std::int64_t pool_elements_each(tile_tensor const& tensor, pool_work const& work) noexcept {
-  return tensor.type == dtype::uint8 ? work.shape.position_bytes() : 1;
-}
-
-/// Elements for which every tile has room: as many of an input or output as the tile with most needs.
-[[nodiscard]] constexpr std::int64_t pool_input_room(lowered_step const& step, tile_operation const& operation,
-                                                     pool_work const& work, int input) noexcept {
-  return work.most_needed() * pool_elements_each(step.input_of(operation, input), work);
-}
-[[nodiscard]] constexpr std::int64_t pool_output_room(lowered_step const& step, tile_operation const& operation,
-                                                      pool_work const& work, int output) noexcept {
-  return work.result_of(0).elements() * pool_elements_each(step.output_of(operation, output), work);
-}
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               pool_work const& work, ipu_target const& target) {
-  operation_cost cost;
-  std::int64_t received = 0, sent = 0;
-  for (int i = 0; i < operation.input_count; ++i) {
-    std::int64_t const bytes =
-        detail::pool_input_room(step, operation, work, i) * size_of(step.input_of(operation, i).type);
-    received += bytes;
-    cost.temporary_bytes += rounded_bytes(bytes);
-  }
-  for (int i = 0; i < operation.output_count; ++i) {
-    auto const& output = step.output_of(operation, i);
-    sent += tile_mapping(output, target).elements_of(0) * size_of(output.type);
-    cost.temporary_bytes += rounded_bytes(detail::pool_output_room(step, operation, work, i) * size_of(output.type));
-  }
-  cost.add_exchange(target, received);
-  cost.add_compute_set(work.most_cycles(step.output_of(operation).type, target));
-  cost.add_exchange(target, sent);
-  pool_box whole;
-  for (int axis = 0; axis < 4; ++axis) whole.axes[axis] = {0, work.extent(axis)};
-  cost.flops = work.flops(whole);
-  return cost;
-}
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/lowering/pooling.hpp
-// Lowering of the pooling layers with windows: max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d.
-
-namespace stagecraft::detail {
-
-constexpr pool_axis pool_axis_of(sliding_window const& window) {
-  return {.input = window.input,
-          .window = window.window,
-          .stride = window.stride,
-          .before = window.before(),
-          .output = window.output()};
-}
-
-template <class Call>
-inline constexpr pool_shape pool_shape_of{.batch = Call::batch,
-                                          .rows = pool_axis_of(Call::layer.rows(Call::input_shape())),
-                                          .columns = pool_axis_of(Call::layer.columns(Call::input_shape())),
-                                          .channels = Call::input_shape().back()};
-
-/// Keeps, for each output, which cell of its window it came from, in the bytes that the host keeps it in.
-struct max_pooling_lowering {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    int const input = Call::input(step), output = Call::output(step);
-    if (Call::planned.needs.saved > 0)
-      append_pool(step, pool_function::max, {input}, {output, positions<Call>(step)}, pool_shape_of<Call>,
-                  Call::target);
-    else
-      append_pool(step, pool_function::max, {input}, {output}, pool_shape_of<Call>, Call::target);
-  }
-  /// The value of a window's winner is the output: what an activation before the pooling needs for its gradient.
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    if (!Call::wants_input_gradient(0)) return;
-    int const gradient = Call::output_gradient(step);
-    if (auto const function = Call::applied_activation(0); function != linear)
-      append_activation_gradient_map(step, function, gradient, Call::output(step), gradient);
-    append_pool(step, pool_function::max_gradient, {positions<Call>(step), gradient}, {Call::input_gradient(step)},
-                pool_shape_of<Call>, Call::target);
-  }
-
- private:
-  template <class Call>
-  static constexpr int positions(lowered_step& step) {
-    return Call::saved(step, 0, Call::output_elements() * pool_shape_of<Call>.position_bytes(), dtype::uint8);
-  }
-};
-
-struct average_pooling_lowering {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    append_pool(step, pool_function::average, {Call::input(step)}, {Call::output(step)}, pool_shape_of<Call>,
-                Call::target);
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    if (!Call::wants_input_gradient(0)) return;
-    append_pool(step, pool_function::average_gradient, {Call::output_gradient(step)}, {Call::input_gradient(step)},
-                pool_shape_of<Call>, Call::target);
-  }
-};
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
-template <>
-struct lowering<layers::max_pooling2d> : detail::max_pooling_lowering {};
-template <>
-struct lowering<layers::max_pooling1d> : detail::max_pooling_lowering {};
-template <>
-struct lowering<layers::average_pooling2d> : detail::average_pooling_lowering {};
-template <>
-struct lowering<layers::average_pooling1d> : detail::average_pooling_lowering {};
-
-}  // namespace stagecraft::tiles
-
-// ---- stagecraft/ipu/lowering/time_distributed.hpp
-// Lowering of time_distributed: that of its layer, to which all steps of the batch are samples.
-
-namespace stagecraft::detail {
-
-/// What the lowering of the layer inside sees of a call.
-template <class Call>
-struct lowered_call_of_steps : Call {
-  static constexpr auto const& layer = Call::layer.each;
-  static constexpr int steps = Call::input_shape(0)[0];
-  static constexpr int batch = Call::batch * steps;
-
-  [[nodiscard]] static constexpr shape const& input_shape(int = 0) { return shape_of_input; }
-  [[nodiscard]] static constexpr shape const& output_shape() { return shape_of_output; }
-
- private:
-  using outer = std::remove_cvref_t<decltype(Call::layer)>;
-  static constexpr shape shape_of_input = outer::of_step(Call::input_shape(0));
-  static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
-};
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
-template <class Each>
-struct lowering<layers::time_distributed<Each>> {
-  template <class Call>
-  static constexpr weight_mapping const* planned_weight(int index) {
-    return detail::planned_weight<lowering<Each>, detail::lowered_call_of_steps<Call>>(index);
-  }
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    lowering<Each>::template forward<detail::lowered_call_of_steps<Call>>(step);
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    lowering<Each>::template backward<detail::lowered_call_of_steps<Call>>(step);
-  }
-};
-
-}  // namespace stagecraft::tiles
-
 // ---- stagecraft/ipu/lowering/elementwise.hpp
 // Lowering of calls that are one formula of their inputs at each place, an activation, dropout or softmax: each step is
 // one operation.
@@ -44275,6 +43413,288 @@ constexpr void lower_traced(Program& program, operations::concatenate const& wha
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/ipu/cycles/strided_reduce.hpp
+// Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE.
+
+namespace stagecraft::vertices {
+
+/// Reduces the rows of one matrix in memory to one row: output i is the reduction of elements i, i + stride,
+/// i + 2 stride... A vertex of one worker, for add, max, min and log_add; other operations count as max.
+///
+/// Source: poplibs, lib/popops/reduction/CycleEstimationFunctions.cpp, getCyclesEstimateForStridedReduce.
+struct strided_reduce {
+  reduce_operation operation = reduce_operation::add;
+  dtype partials = dtype::float32;  ///< float32 or float16
+  dtype output = dtype::float32;    ///< float32 or float16
+  std::int64_t outputs = 0;
+  std::int64_t depth = 1;          ///< rows
+  std::int64_t stride = 0;         ///< elements from row to row; 0: `outputs`
+  std::int64_t outer_strides = 1;  ///< matrices that are reduced to the same row
+  bool is_update = false;          ///< the result is added to what was there
+
+  /// Cycles of the worker.
+  [[nodiscard]] constexpr std::int64_t worker_cycles(ipu_target const& target) const noexcept {
+    if (outputs == 0) return 16;
+    bool const is_log_add = operation == reduce_operation::log_add;
+    std::int64_t const per_operation = !is_log_add ? 1 : partials == dtype::float16 ? 13 : 23;
+    std::int64_t const per_loop =
+        detail::greatest_common_divisor(detail::smaller(detail::reduction_width(operation, partials, target),
+                                                        target.data_path_width / (8 * size_of(partials))),
+                                        stride == 0 ? outputs : stride);
+    return 16 + detail::ceil_div(outputs, per_loop) *
+                    (3 + store_cycles() + outer_strides * (3 + per_operation * (depth - 1)));
+  }
+
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
+    return outputs * (depth * outer_strides + (is_update ? 1 : 0) - 1) * flops_of(operation);
+  }
+
+ private:
+  [[nodiscard]] constexpr std::int64_t store_cycles() const noexcept {
+    bool const is_add = operation == reduce_operation::add;
+    bool const is_log_add = operation == reduce_operation::log_add;
+    bool const stores_half = output == dtype::float16;
+    if (partials == dtype::float16) {
+      if (!is_update) return 1 + (is_add && !stores_half ? 6 : 7);
+      if (is_log_add) return 1 + (stores_half ? 22 : 56);
+      return 1 + (!is_add ? 10 : stores_half ? 9 : 11);
+    }
+    std::int64_t const end = is_add ? 3 : 2;
+    if (!is_update) return end + 2;
+    if (is_log_add) return end + (stores_half ? 13 : 27);
+    return end + (stores_half ? 4 : 5);
+  }
+};
+
+}  // namespace stagecraft::vertices
+
+// ---- stagecraft/ipu/operations/reduce_cost.hpp
+// What reductions cost: partial results where the elements lie, perhaps on the way, and where the results lie.
+
+namespace stagecraft::detail {
+
+/// How a reduction is done. (outer, reduced, inner) -> (outer, inner):
+/// 1. if `is_local`, each tile reduces what it has to one partial result per column, in each of the outer blocks that
+///    it has a part of; else the partial results are the elements themselves;
+/// 2. if `parts` > 1, all tiles receive equal shares of the partial results, and reduce them to (outer, parts, inner);
+/// 3. the tiles where the results lie receive what there is for them, and reduce it.
+/// A tile receives as many partial results for each result as there are for the one with most.
+struct reduce_plan {
+  std::int64_t outer = 1, reduced = 1, inner = 1;
+  tile_mapping elements;  ///< of the input
+  tile_mapping results;
+  tile_mapping shares;          ///< of (outer, parts, inner)
+  dtype type = dtype::float32;  ///< of the input, and of partial results that are elements of it
+  dtype result_type = dtype::float32;
+  int operands = 1;  ///< of which each partial result consists that is not local
+  bool is_local = false;
+  std::int64_t partials = 1;  ///< for a result, at most
+  std::int64_t parts = 1;
+
+  [[nodiscard]] constexpr std::int64_t block() const noexcept { return reduced * inner; }
+  /// Outer blocks of which a piece of so many elements has a part, at most.
+  [[nodiscard]] constexpr std::int64_t blocks_of(std::int64_t piece) const noexcept {
+    if (elements.elements_per_tile % block() == 0) return ceil_div(piece, block());
+    if (block() % elements.elements_per_tile == 0) return 1;
+    return piece < 2 ? piece : (piece - 2) / block() + 2;
+  }
+  /// Partial results of a tile after its own reduction.
+  [[nodiscard]] constexpr std::int64_t local_partials(std::int64_t piece) const noexcept {
+    return blocks_of(piece) * inner;
+  }
+  /// Partial results of which one of a share is made.
+  [[nodiscard]] constexpr std::int64_t partials_of_part() const noexcept { return ceil_div(partials, parts); }
+  /// What the last reduction finds for each result.
+  [[nodiscard]] constexpr std::int64_t last_partials() const noexcept { return parts > 1 ? parts : partials; }
+  [[nodiscard]] constexpr std::int64_t partial_bytes() const noexcept {
+    return is_local ? size_of(dtype::float32) : operands * size_of(type);
+  }
+  [[nodiscard]] constexpr std::int64_t last_partial_bytes() const noexcept {
+    return parts > 1 ? size_of(dtype::float32) : partial_bytes();
+  }
+};
+
+/// Reduces `depth` rows of `columns` elements to one row. Workers share the columns, or the rows and then the columns
+/// of what they have found.
+[[nodiscard]] constexpr std::int64_t reduced_columns(vertices::reduce_operation operation, dtype from, dtype to,
+                                                     std::int64_t columns, std::int64_t depth,
+                                                     ipu_target const& target) noexcept {
+  int const workers = target.num_worker_contexts;
+  vertices::strided_reduce vertex{operation, from, to, ceil_div(columns, workers), depth, columns};
+  auto const by_columns = workers * vertex.worker_cycles(target);
+  if (depth < 2 * workers) return by_columns;
+  vertex.output = dtype::float32;
+  vertex.outputs = columns;
+  vertex.depth = ceil_div(depth, workers);
+  auto const of_rows = workers * vertex.worker_cycles(target);
+  auto const second = operation == vertices::reduce_operation::square_add ? vertices::reduce_operation::add : operation;
+  vertices::strided_reduce const of_workers{second, dtype::float32, to, ceil_div(columns, workers), workers, columns};
+  return smaller(by_columns, of_rows + workers * of_workers.worker_cycles(target));
+}
+
+/// The first reduction that an element meets.
+[[nodiscard]] constexpr vertex_work first_reduction(reduce_function function, dtype from, dtype to,
+                                                    std::int64_t columns, std::int64_t depth,
+                                                    ipu_target const& target) noexcept {
+  using vertices::reduce_operation;
+  auto const elements = columns * depth;
+  vertex_work work{0, elements};
+  auto operation = reduce_operation::add;
+  if (function == reduce_function::maximum) operation = reduce_operation::max;
+  if (function == reduce_function::sum_of_squares) {
+    operation = reduce_operation::square_add;
+    work.flops += elements;
+  }
+  if (function == reduce_function::sum_of_products)
+    work.add(vertices::binary_op{vertices::binary_operation::multiply, from, elements}, target);
+  work.cycles += reduced_columns(operation, from, to, columns, depth, target);
+  return work;
+}
+/// What the vertices of a later stage do, which reduce partial results.
+[[nodiscard]] constexpr vertex_work next_reduction(reduce_function function, dtype to, std::int64_t columns,
+                                                   std::int64_t depth, ipu_target const& target) noexcept {
+  bool const is_maximum = function == reduce_function::maximum;
+  return {reduced_columns(is_maximum ? vertices::reduce_operation::max : vertices::reduce_operation::add,
+                          dtype::float32, to, columns, depth, target),
+          columns * depth};
+}
+
+/// The factor of the results.
+[[nodiscard]] constexpr float reduce_scale(tile_operation const& operation) noexcept {
+  auto const& what = operation.what.as<axis_reduction>();
+  auto const scale = static_cast<float>(what.scale);
+  return what.function == reduce_function::mean ? scale / static_cast<float>(what.reduced) : scale;
+}
+
+/// What a tile with `piece` elements does with them.
+[[nodiscard]] constexpr vertex_work local_reduction(tile_operation const& operation, reduce_plan const& plan,
+                                                    std::int64_t piece, ipu_target const& target) noexcept {
+  auto const function = operation.what.as<axis_reduction>().function;
+  std::int64_t const blocks = plan.blocks_of(piece);
+  // A block after the other, each with its part of the rows.
+  std::int64_t const depth = ceil_div(ceil_div(piece, plan.inner), blocks);
+  auto const one = first_reduction(function, plan.type, dtype::float32, plan.inner, depth, target);
+  return {blocks * one.cycles, piece * (one.flops / (plan.inner * depth))};
+}
+/// What a tile does for `count` partial results of its share.
+[[nodiscard]] constexpr vertex_work share_reduction(tile_operation const& operation, reduce_plan const& plan,
+                                                    std::int64_t count, ipu_target const& target) noexcept {
+  auto const function = operation.what.as<axis_reduction>().function;
+  return plan.is_local ? next_reduction(function, dtype::float32, count, plan.partials_of_part(), target)
+                       : first_reduction(function, plan.type, dtype::float32, count, plan.partials_of_part(), target);
+}
+/// What a tile does for `count` results.
+[[nodiscard]] constexpr vertex_work last_reduction(tile_operation const& operation, reduce_plan const& plan,
+                                                   std::int64_t count, ipu_target const& target) noexcept {
+  auto const function = operation.what.as<axis_reduction>().function;
+  auto const to = plan.result_type;
+  auto work = plan.is_local || plan.parts > 1
+                  ? next_reduction(function, to, count, plan.last_partials(), target)
+                  : first_reduction(function, plan.type, to, count, plan.last_partials(), target);
+  if (reduce_scale(operation) != 1)
+    work.add(vertices::broadcast_op{vertices::binary_operation::multiply, to, count, true}, target);
+  return work;
+}
+
+[[nodiscard]] constexpr operation_cost cost_of_plan(tile_operation const& operation, reduce_plan const& plan,
+                                                    ipu_target const& target) noexcept {
+  operation_cost cost;
+  auto const tiles_of = [](tile_mapping const& mapping) {
+    return equal_shares{mapping.elements, mapping.elements_per_tile};
+  };
+  auto const receive = [&](std::int64_t count, std::int64_t bytes, int copies) {
+    cost.add_exchange(target, count * bytes);
+    cost.temporary_bytes += copies * rounded_bytes(count * bytes / copies);
+  };
+  if (plan.is_local) {
+    add_compute_set(cost, tiles_of(plan.elements),
+                    [&](std::int64_t piece) { return local_reduction(operation, plan, piece, target); });
+    cost.temporary_bytes += rounded_bytes(plan.local_partials(plan.elements.elements_of(0)) * size_of(dtype::float32));
+  }
+  int const copies = plan.is_local ? 1 : plan.operands;
+  if (plan.parts > 1) {
+    auto const count = plan.shares.elements_of(0);
+    receive(count * plan.partials_of_part(), plan.partial_bytes(), copies);
+    cost.temporary_bytes += rounded_bytes(count * size_of(dtype::float32));
+    add_compute_set(cost, tiles_of(plan.shares),
+                    [&](std::int64_t share) { return share_reduction(operation, plan, share, target); });
+  }
+  receive(plan.results.elements_of(0) * plan.last_partials(), plan.last_partial_bytes(), plan.parts > 1 ? 1 : copies);
+  add_compute_set(cost, tiles_of(plan.results),
+                  [&](std::int64_t results) { return last_reduction(operation, plan, results, target); });
+  return cost;
+}
+
+/// Chooses the way with fewest cycles. Tiles may reduce what they have if it is a row of columns at least, and must if
+/// it is 16 or more; then powers of 4 are tried for the number of parts.
+[[nodiscard]] constexpr reduce_plan plan_reduce(lowered_step const& step, tile_operation const& operation,
+                                                ipu_target const& target) noexcept {
+  auto const& input = step.input_of(operation);
+  auto const& result = step.output_of(operation);
+  auto const& what = operation.what.as<axis_reduction>();
+  reduce_plan plan{.outer = what.outer,
+                   .reduced = what.reduced,
+                   .inner = what.inner,
+                   .elements = {input.elements, input.type, target},
+                   .results = {result.elements, result.type, target},
+                   .shares = {},
+                   .type = input.type,
+                   .result_type = result.type,
+                   .operands = operation.input_count};
+  auto const piece = plan.elements.elements_per_tile;
+  auto best = plan;
+  std::int64_t cycles = -1;
+  auto const try_parts = [&] {
+    for (plan.parts = 1; plan.parts == 1 || plan.parts < plan.partials; plan.parts *= 4) {
+      plan.shares = {plan.outer * plan.parts * plan.inner, dtype::float32, target};
+      auto const these = cost_of_plan(operation, plan, target).cycles();
+      if (cycles >= 0 && these >= cycles) continue;
+      cycles = these;
+      best = plan;
+    }
+  };
+  if (plan.inner <= piece) {
+    auto const bound = plan.block() % piece == 0 ? plan.block() / piece : (plan.block() - 2) / piece + 2;
+    plan.is_local = true;
+    plan.partials = piece % plan.block() == 0 ? 1 : smaller(bound, plan.elements.tiles_used());
+    try_parts();
+  }
+  if (piece < 16 * plan.inner) {
+    plan.is_local = false;
+    plan.partials = plan.reduced;
+    try_parts();
+  }
+  return best;
+}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               axis_reduction const&, ipu_target const& target) noexcept {
+  return detail::cost_of_plan(operation, detail::plan_reduce(step, operation, target), target);
+}
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/operations/reduce.hpp
+// Reductions over an axis, on many tiles: popops::reduceMany.
+
+namespace stagecraft::tiles {
+
+/// (outer, reduced, inner) -> (outer, inner): reduces the middle one of three axes, and multiplies the result with
+/// `scale`. Partial results are float32.
+/// With `samples`, which is possible for an outer of 1, the middle axis is a batch of so many samples, each of several
+/// rows: those of samples that only fill the batch do not count, and a scale for all of them becomes one for the rest.
+constexpr void append_reduce(lowered_step& step, reduce_function function, std::initializer_list<int> inputs,
+                             int result, std::int64_t outer, std::int64_t reduced, std::int64_t inner, float scale = 1,
+                             std::int64_t samples = 0) {
+  step.add(axis_reduction{function, outer, reduced, inner, samples, scale}, inputs, {result});
+}
+
+}  // namespace stagecraft::tiles
+
 // ---- stagecraft/ipu/lowering/traced/elementwise.hpp
 // Traced maps, reductions and numbers that are made where they lie, as operations on tiles.
 
@@ -44652,6 +44072,170 @@ constexpr convolution_shape traced_convolution(operations::windows const& window
 }
 
 }  // namespace stagecraft::detail
+
+// ---- stagecraft/ipu/operations/pool_split.hpp
+// Into which boxes a pooled field is cut for the tiles of an IPU.
+
+namespace stagecraft::detail {
+
+/// Looks through ways to cut samples, channels (in vectors of the data path) and rows, and gives the tiles that are
+/// left to the columns; keeps the way with the least estimate of what a tile receives and computes.
+class pool_splitter {
+ public:
+  constexpr pool_splitter(pool_work const& work, dtype type, ipu_target const& target) noexcept
+      : best_(work), type_(type), target_(target), width_(target.vector_width(type)) {}
+
+  constexpr pool_work const& split() {
+    std::int64_t const batch = best_.extent(0), least = ceil_div(batch, target_.tiles_per_ipu);
+    std::int64_t before = 0;
+    for (std::int64_t const samples : {least, least + 1, 2 * least, 3 * least}) {
+      std::int64_t const part = smaller(samples, batch);
+      if (part != before) split_channels(part);
+      before = part;
+    }
+    return best_;
+  }
+
+ private:
+  constexpr void split_channels(std::int64_t samples) {
+    std::int64_t const free = target_.tiles_per_ipu / ceil_div(best_.extent(0), samples);
+    std::int64_t const vectors = ceil_div(best_.extent(3), width_);
+    std::int64_t before = 0;
+    for (std::int64_t parts = 1; parts < 2 * vectors && parts < 2 * free; parts *= 2)
+      for (std::int64_t const some : {parts, parts + parts / 2}) {
+        std::int64_t const each = ceil_div(vectors, smaller(smaller(some, vectors), free));
+        if (each == before) continue;
+        before = each;
+        split_rows(samples, smaller(each * width_, best_.extent(3)), free / ceil_div(vectors, each));
+      }
+  }
+  constexpr void split_rows(std::int64_t samples, std::int64_t channels, std::int64_t free) {
+    std::int64_t const rows = best_.extent(1), columns = best_.extent(2);
+    for (std::int64_t parts = 1; parts <= free && parts <= rows;) {
+      std::int64_t const each = ceil_div(rows, parts);
+      consider({samples, each, ceil_div(columns, smaller(free / ceil_div(rows, each), columns)), channels});
+      if (each == 1) break;
+      parts = ceil_div(rows, each - 1);  // the next number that makes parts smaller
+    }
+  }
+
+  struct extents {
+    std::int64_t of[4];
+  };
+  constexpr void consider(extents const& part) {
+    std::int64_t const cycles = estimate(part);
+    if (least_ >= 0 && cycles >= least_) return;
+    least_ = cycles;
+    for (int axis = 0; axis < 4; ++axis) best_.part[axis] = part.of[axis];
+  }
+  /// Of a part in the middle of the field, or the last one along the rows, if that takes longer.
+  [[nodiscard]] constexpr std::int64_t estimate(extents const& part) const {
+    std::int64_t const last = best_.extent(1) - (ceil_div(best_.extent(1), part.of[1]) - 1) * part.of[1];
+    std::int64_t const received = part.of[0] * part.of[3] * needed(best_.shape.rows, part.of[1]) *
+                                  needed(best_.shape.columns, part.of[2]) * size_of(type_);
+    std::int64_t const computed = larger(estimate_of_rows(part, part.of[0] * part.of[1]),
+                                         last == part.of[1] ? 0 : estimate_of_rows(part, part.of[0] * last));
+    return computed + received / 4;
+  }
+  /// As popnn's vertices go over windows and rows: a worker has a share of the outputs, in pieces of rows if there is
+  /// not the same number of rows for each.
+  [[nodiscard]] constexpr std::int64_t estimate_of_rows(extents const& part, std::int64_t rows) const {
+    int const workers = target_.num_worker_contexts;
+    std::int64_t const share = ceil_div(rows * part.of[2], workers);
+    std::int64_t const runs = rows % workers == 0 ? rows / workers : (share + part.of[2] - 2) / part.of[2] + 1;
+    std::int64_t const vectors = ceil_div(part.of[3], width_);
+    return workers * best_.visits() * (runs * (25 + 7 * vectors) + 3 * vectors * share);
+  }
+  [[nodiscard]] constexpr std::int64_t needed(pool_axis const& axis, std::int64_t count) const {
+    switch (best_.function) {
+      case pool_function::max_gradient:
+      case pool_function::average_gradient: return smaller((count + axis.window - 2) / axis.stride + 1, axis.output);
+      case pool_function::bilinear: return smaller(count / axis.stride + 2, axis.input);
+      case pool_function::bilinear_gradient: return smaller((count + 1) * axis.stride, axis.output);
+      default: return smaller((count - 1) * axis.stride + axis.window, axis.input);
+    }
+  }
+
+  pool_work best_;
+  dtype type_;
+  ipu_target target_;
+  std::int64_t width_;
+  std::int64_t least_ = -1;
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/ipu/operations/pool.hpp
+// Windows and interpolation over the fields of a batch, and their gradients: popnn's pooling, and what image resizing
+// needs.
+
+namespace stagecraft::tiles {
+
+/// The result is cut into boxes for the tiles of `target`. Each tile receives what it needs for its box, computes it
+/// and sends it to where it lies.
+[[nodiscard]] constexpr pool_work split_pool(pool_function function, pool_shape const& shape, dtype type,
+                                             ipu_target const& target) {
+  return detail::pool_splitter({.function = function, .shape = shape}, type, target).split();
+}
+/// Inputs and outputs, all of one type but the numbers of cells, which have shape.position_bytes() elements of uint8
+/// for each window, the lowest byte first:
+/// - max: x -> y, or y and numbers of cells
+/// - average, sum, bilinear: x -> y
+/// - max_gradient: numbers of cells, dy -> dx
+/// - average_gradient, bilinear_gradient: dy -> dx
+constexpr void append_pool(lowered_step& step, pool_function function, std::initializer_list<int> inputs,
+                           std::initializer_list<int> outputs, pool_shape const& shape, ipu_target const& target) {
+  step.add(split_pool(function, shape, step.tensors[*outputs.begin()].type, target), inputs, outputs);
+}
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
+
+/// Elements of an operation's input for each element that a tile needs, or of an output for each that it makes.
+[[nodiscard]] constexpr std::int64_t pool_elements_each(tile_tensor const& tensor, pool_work const& work) noexcept {
+  return tensor.type == dtype::uint8 ? work.shape.position_bytes() : 1;
+}
+
+/// Elements for which every tile has room: as many of an input or output as the tile with most needs.
+[[nodiscard]] constexpr std::int64_t pool_input_room(lowered_step const& step, tile_operation const& operation,
+                                                     pool_work const& work, int input) noexcept {
+  return work.most_needed() * pool_elements_each(step.input_of(operation, input), work);
+}
+[[nodiscard]] constexpr std::int64_t pool_output_room(lowered_step const& step, tile_operation const& operation,
+                                                      pool_work const& work, int output) noexcept {
+  return work.result_of(0).elements() * pool_elements_each(step.output_of(operation, output), work);
+}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               pool_work const& work, ipu_target const& target) {
+  operation_cost cost;
+  std::int64_t received = 0, sent = 0;
+  for (int i = 0; i < operation.input_count; ++i) {
+    std::int64_t const bytes =
+        detail::pool_input_room(step, operation, work, i) * size_of(step.input_of(operation, i).type);
+    received += bytes;
+    cost.temporary_bytes += rounded_bytes(bytes);
+  }
+  for (int i = 0; i < operation.output_count; ++i) {
+    auto const& output = step.output_of(operation, i);
+    sent += tile_mapping(output, target).elements_of(0) * size_of(output.type);
+    cost.temporary_bytes += rounded_bytes(detail::pool_output_room(step, operation, work, i) * size_of(output.type));
+  }
+  cost.add_exchange(target, received);
+  cost.add_compute_set(work.most_cycles(step.output_of(operation).type, target));
+  cost.add_exchange(target, sent);
+  pool_box whole;
+  for (int axis = 0; axis < 4; ++axis) whole.axes[axis] = {0, work.extent(axis)};
+  cost.flops = work.flops(whole);
+  return cost;
+}
+
+}  // namespace stagecraft::tiles
 
 // ---- stagecraft/ipu/operations/table.hpp
 // Rows of a table whose numbers are data, and sums of rows that go to such places: popops::multiSlice and
@@ -46344,6 +45928,256 @@ constexpr void append_program(lowered_step& step, tile_program_view const& progr
 
 }  // namespace stagecraft::tiles
 
+// ---- stagecraft/ipu/vertices/update_work.hpp
+// What a tile does in the update of a weight.
+
+namespace stagecraft::detail {
+
+/// How many operands have an element for each of the weight's.
+constexpr int weight_operands(tile_operation const& operation) {
+  return operation.input_count - static_cast<int>(operation.what.as<update_operation>().norms);
+}
+/// Whether a norm is that of an operand as it is.
+constexpr bool is_norm_of_operand(tile_operation const& operation) {
+  return operation.formula->steps[operation.formula->results[0]].from == operations::formula_source::place;
+}
+
+/// The vertices for `elements` elements of a tile, one after the other: popops' operations.
+/// - the gradient of l2: scaled_add; of l1: sign, scaled_add. Penalties: absolute values, sums; sums of squares.
+/// - norms: the formula, and sums of its squares.
+/// - moving statistics: scaled_add (a m + b s); means: multiply; zeros: fill, as if all were to be filled.
+class update_vertices {
+ public:
+  constexpr update_vertices(ipu_target const& target, dtype weight, dtype gradient, std::int64_t elements) noexcept
+      : target_(target), weight_(weight), gradient_(gradient), elements_(elements) {}
+
+  constexpr void penalty_gradient(bool l1, bool l2) noexcept {
+    if (l2) scaled(vertices::scaled_operation::add, gradient_, weight_);
+    if (!l1) return;
+    unary(vertices::unary_operation::signum, weight_);
+    scaled(vertices::scaled_operation::add, gradient_, weight_);
+  }
+  constexpr void penalty(bool l1, bool l2) noexcept {
+    using enum vertices::reduce_operation;
+    if (l1) {
+      unary(vertices::unary_operation::absolute, weight_);
+      work += reduced_elements(add, weight_, elements_, target_);
+    }
+    if (l2) work += reduced_elements(square_add, weight_, elements_, target_);
+  }
+  constexpr void norm(dtype type) noexcept {
+    work += reduced_elements(vertices::reduce_operation::square_add, type, elements_, target_);
+  }
+  constexpr void move_statistic() noexcept { scaled(vertices::scaled_operation::ax_plus_by, weight_, gradient_); }
+  constexpr void valid_mean() noexcept { scalar(vertices::binary_operation::multiply); }
+  constexpr void clear_filling() noexcept {
+    int const workers = target_.num_worker_contexts;
+    work.cycles += workers * vertices::fill{weight_, ceil_div(elements_, workers)}.worker_cycles(target_);
+  }
+
+  vertex_work work;
+
+ private:
+  constexpr void scaled(vertices::scaled_operation operation, dtype type, dtype other) noexcept {
+    work.add(vertices::scaled_add{operation, type, other, elements_}, target_);
+  }
+  constexpr void scalar(vertices::binary_operation operation) noexcept {
+    work.add(vertices::broadcast_op{operation, weight_, elements_, true}, target_);
+  }
+  constexpr void unary(vertices::unary_operation operation, dtype type) noexcept {
+    work.add(vertices::unary_op{operation, type, elements_, false}, target_);
+  }
+
+  ipu_target const& target_;
+  dtype weight_, gradient_;
+  std::int64_t elements_;
+};
+
+constexpr vertex_work update_work(lowered_step const& step, tile_operation const& operation, std::int64_t elements,
+                                  ipu_target const& target) {
+  dtype types[tile_operation::most_inputs]{};
+  for (int i = 0; i < operation.input_count; ++i) types[i] = step.input_of(operation, i).type;
+  update_vertices vertices(target, types[0], operation.input_count > 1 ? types[1] : types[0], elements);
+  auto const& what = operation.what.as<update_operation>();
+  bool const l1 = what.l1 != 0, l2 = what.l2 != 0;
+  switch (what.function) {
+    case update_function::penalty: vertices.penalty(l1, l2); break;
+    case update_function::norm:
+      if (is_norm_of_operand(operation)) {
+        vertices.norm(types[operation.formula->steps[operation.formula->results[0]].index]);
+      } else {
+        vertices.work += formula_vertices(*operation.formula, types, elements, target, false).work;
+        vertices.norm(dtype::float32);
+      }
+      break;
+    case update_function::move_statistic: vertices.move_statistic(); break;
+    case update_function::valid_mean: vertices.valid_mean(); break;
+    case update_function::clear_filling: vertices.clear_filling(); break;
+    default:
+      vertices.penalty_gradient(l1, l2);
+      vertices.work += formula_vertices(*operation.formula, types, elements, target).work;
+  }
+  return vertices.work;
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/ipu/operations/update.hpp
+// An optimizer's step on a weight, elementwise on the tiles where the weight lies; the penalty of a weight; and the
+// moving statistics of batch_normalization.
+
+namespace stagecraft::detail {
+
+constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
+  operation.what.as<update_operation>().l1 = penalty.l1;
+  operation.what.as<update_operation>().l2 = penalty.l2;
+}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+/// A norm that an optimizer's step reads: a tensor of one number, and its place among what is given everywhere.
+struct given_norm {
+  int tensor;
+  int number;
+};
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
+
+constexpr void write_norms(tile_operation& operation, tracing::array_view<given_norm const> norms) {
+  auto& what = operation.what.as<update_operation>();
+  what.norms = static_cast<std::int64_t>(norms.size());
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    operation.inputs[operation.input_count++] = norms[i].tensor;
+    what.number_of_norm[i] = norms[i].number;
+  }
+}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+/// An optimizer's step on a weight and its state: `state` names a tensor of the weight's type for each slot. The
+/// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate, number of the update
+/// and norms are those of step_values, but for `norms`.
+constexpr void append_update(lowered_step& step, operations::formula_view const& optimizer, int weight, int gradient,
+                             int const* state, regularizer const& penalty = {},
+                             tracing::array_view<given_norm const> norms = {}) {
+  auto& operation = step.add(update_operation{update_function::optimizer}, {weight, gradient}, {weight});
+  for (std::size_t i = 1; i < optimizer.results.size(); ++i) {
+    operation.inputs[operation.input_count++] = state[i - 1];
+    operation.outputs[operation.output_count++] = state[i - 1];
+  }
+  operation.formula = &optimizer;
+  detail::write_norms(operation, norms);
+  detail::write_penalty(operation, penalty);
+}
+
+/// result = the norm over a weight of what a formula of the same operands says, or its square; one number.
+constexpr void append_norm(lowered_step& step, operations::formula_view const& of, int weight, int gradient,
+                           int const* state, int slots, tracing::array_view<given_norm const> norms, int result,
+                           bool is_square = false) {
+  auto& operation = step.add(update_operation{update_function::norm}, {weight, gradient}, {result});
+  for (int i = 0; i < slots; ++i) operation.inputs[operation.input_count++] = state[i];
+  operation.formula = &of;
+  operation.what.as<update_operation>().is_square = is_square ? 1 : 0;
+  detail::write_norms(operation, norms);
+}
+
+/// result = l1 * sum|w| + l2 * sum w^2, one number.
+constexpr void append_penalty(lowered_step& step, regularizer const& penalty, int weight, int result) {
+  detail::write_penalty(step.add(update_operation{update_function::penalty}, {weight}, {result}), penalty);
+}
+
+/// moving = moving * momentum + statistic * (1 - momentum). If `unbiased`, a statistic that is a variance of n values
+/// becomes that of n - 1 first, where n is `values_per_sample` times the samples that are valid.
+constexpr void append_move_statistic(lowered_step& step, int moving, int statistic, double momentum,
+                                     bool unbiased = false, std::int64_t values_per_sample = 1) {
+  step.add(update_operation{.function = update_function::move_statistic,
+                            .momentum = static_cast<float>(momentum),
+                            .rest = static_cast<float>(1 - momentum),
+                            .unbiased = unbiased ? 1 : 0,
+                            .values_per_sample = values_per_sample},
+           {moving, statistic}, {moving});
+}
+
+/// mean = sum / n, where n is `values_per_sample` times the samples that are valid; both of one type and size.
+constexpr void append_valid_mean(lowered_step& step, int sum, int mean, std::int64_t values_per_sample) {
+  step.add(update_operation{.function = update_function::valid_mean, .values_per_sample = values_per_sample}, {sum},
+           {mean});
+}
+
+/// Elements of samples that only fill the batch become 0.
+constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t values_per_sample) {
+  step.add(update_operation{.function = update_function::clear_filling, .values_per_sample = values_per_sample},
+           {tensor}, {tensor});
+}
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
+
+/// What tile 0 does with the sums of all tiles.
+constexpr vertex_work added_sums(tile_operation const& operation, int tiles, ipu_target const& target) {
+  vertex_work work = added_partials(tiles, target);
+  if (auto const& what = operation.what.as<update_operation>();
+      what.function == update_function::norm && what.is_square == 0)
+    work.add(vertices::unary_op{vertices::unary_operation::sqrt, dtype::float32, 1, true}, target);
+  return work;
+}
+
+/// Whether an operand lies where the first one does; else a tile receives what it needs of it.
+constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation const& operation, int input,
+                                      ipu_target const& target) {
+  return lie_alike(step.input_of(operation), step.input_of(operation, input), target);
+}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+/// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
+/// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
+                                               update_operation const& what, ipu_target const& target) {
+  operation_cost cost;
+  auto const& weight = step.input_of(operation);
+  tile_mapping const mapping(weight, target);
+  detail::equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
+  std::int64_t received = 0;
+  for (int i = 1; i < operation.input_count; ++i) {
+    bool const is_norm = i >= detail::weight_operands(operation);
+    if (is_norm) {
+      received += size_of(dtype::float32);
+      cost.temporary_bytes += rounded_bytes(size_of(dtype::float32));
+      continue;
+    }
+    if (detail::update_reads_own_piece(step, operation, i, target)) continue;
+    auto const bytes = mapping.elements_of(0) * size_of(step.input_of(operation, i).type);
+    received += bytes;
+    cost.temporary_bytes += rounded_bytes(bytes);
+  }
+  cost.add_exchange(target, received);
+  detail::add_compute_set(
+      cost, pieces, [&](std::int64_t elements) { return detail::update_work(step, operation, elements, target); });
+  bool const is_norm = what.function == update_function::norm;
+  if (!is_norm && what.function != update_function::penalty) return cost;
+  if (is_norm && !detail::is_norm_of_operand(operation))
+    cost.temporary_bytes += rounded_bytes(mapping.elements_of(0) * size_of(dtype::float32));
+  int const tiles = pieces.tiles_used();
+  cost.add_exchange(target, tiles * size_of(dtype::float32));
+  auto const sum = detail::added_sums(operation, tiles, target);
+  cost.add_compute_set(sum.cycles);
+  cost.flops += sum.flops;
+  cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));
+  return cost;
+}
+
+}  // namespace stagecraft::tiles
+
 // ---- stagecraft/ipu/operations/operations.hpp
 // What any operation costs on the tiles of an IPU.
 
@@ -47031,6 +46865,383 @@ struct lowering<L> {
   template <class Call>
   static constexpr void backward(lowered_step& step) {
     detail::append_call<Call, true>(step);
+  }
+};
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/lowering/normalization.hpp
+// Lowering of normalizations: statistics in two passes, mean first, in float32.
+
+namespace stagecraft::detail {
+
+/// Where a normalization keeps an array of so many numbers: rows of whole cache lines, as on the host.
+constexpr int saved_array(std::int64_t numbers) { return static_cast<int>((numbers + 15) / 16 * 16); }
+
+/// Where a reduction in float32 may write the gradient of a weight.
+template <class Call>
+constexpr int float32_gradient(lowered_step& step, int index) {
+  return Call::type == dtype::float32 ? Call::weight_gradient(step, index)
+                                      : step.temporary(Call::parameter_info(index).size(), dtype::float32);
+}
+/// A gradient that was reduced in float32 becomes that of its weight.
+template <class Call>
+constexpr void append_gradient_of_float32(lowered_step& step, int index, int gradient) {
+  if (int const to = Call::weight_gradient(step, index); to != gradient)
+    append_map(step, map_function::copy, to, {{gradient}});
+}
+
+/// t -> (g - t): what is left of a gradient behind its own means. `t` = normalised * slope + mean, in place.
+constexpr void append_rest_of_gradient(lowered_step& step, int gradient, int deviations, map_operand const& slope,
+                                       map_operand const& mean) {
+  append_map(step, map_function::multiply_add, deviations, {{deviations}, slope, mean});
+  append_map(step, map_function::subtract, deviations, {{gradient}, {deviations}});
+}
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+template <>
+struct lowering<layers::batch_normalization> {
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    using s = shapes<Call>;
+    int const x = Call::input(step), y = Call::output(step);
+    int const deviations = step.temporary(s::elements, Call::type);
+    int mean = -1, reciprocal = -1;
+    if constexpr (Call::trains && Call::layer.trainable) {
+      mean = Call::saved(step, 0, s::channels, dtype::float32);
+      reciprocal = Call::saved(step, detail::saved_array(s::channels), s::channels, dtype::float32);
+      int const variance = s::numbers(step);
+      append_sums<s>(step, reduce_function::sum, {x}, mean, s::per_value, Call::batch);
+      append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
+      append_sums<s>(step, reduce_function::sum_of_squares, {deviations}, variance, s::per_value, Call::batch);
+      append_map(step, map_function::rsqrt, reciprocal, {{variance}}, {Call::layer.options.epsilon});
+      append_move_statistic(step, Call::stored_weight(step, s::moving_mean), mean, Call::layer.options.momentum);
+      append_move_statistic(step, Call::stored_weight(step, s::moving_mean + 1), variance, Call::layer.options.momentum,
+                            Call::layer.moves_unbiased_variance(Call::input_shape()), s::values_per_sample);
+    } else {
+      mean = Call::stored_weight(step, s::moving_mean);
+      reciprocal = s::numbers(step);
+      append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
+      append_map(step, map_function::rsqrt, reciprocal, {{Call::stored_weight(step, s::moving_mean + 1)}},
+                 {Call::layer.options.epsilon});
+    }
+    auto const scale = s::of_channel(append_scale<Call>(step, reciprocal));
+    if constexpr (Call::layer.options.center)
+      append_map(step, map_function::multiply_add, y,
+                 {{deviations}, scale, s::of_channel(Call::stored_weight(step, s::beta))});
+    else
+      append_map(step, map_function::multiply, y, {{deviations}, scale});
+  }
+
+  /// Of samples that only fill the batch, the gradient of the output is 0, and that of the input becomes it.
+  template <class Call>
+  static constexpr void backward(lowered_step& step) {
+    using s = shapes<Call>;
+    if constexpr (!Call::layer.trainable) return backward_of_frozen<Call>(step);
+    int const x = Call::input(step), dy = Call::output_gradient(step);
+    int const mean = Call::saved(step, 0, s::channels, dtype::float32);
+    int const reciprocal = Call::saved(step, detail::saved_array(s::channels), s::channels, dtype::float32);
+    int const deviations = step.temporary(s::elements, Call::type);
+    append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
+    int of_gradient = -1;
+    if constexpr (Call::layer.options.center)
+      of_gradient = detail::float32_gradient<Call>(step, s::beta);
+    else
+      of_gradient = s::numbers(step);
+    int const of_product = s::numbers(step);
+    append_sums<s>(step, reduce_function::sum, {dy}, of_gradient);
+    append_sums<s>(step, reduce_function::sum_of_products, {dy, deviations}, of_product);
+    if constexpr (Call::layer.options.center) detail::append_gradient_of_float32<Call>(step, s::beta, of_gradient);
+    if constexpr (Call::layer.options.scale)
+      append_map(step, map_function::multiply, Call::weight_gradient(step, s::gamma), {{of_product}, {reciprocal}});
+    if constexpr (Call::wants_input_gradient(0)) {
+      int const dx = Call::input_gradient(step), mean_gradient = s::numbers(step), slope = s::numbers(step);
+      append_valid_mean(step, of_gradient, mean_gradient, s::values_per_sample);
+      append_valid_mean(step, of_product, slope, s::values_per_sample);
+      for (int i = 0; i < 2; ++i) append_map(step, map_function::multiply, slope, {{slope}, {reciprocal}});
+      detail::append_rest_of_gradient(step, dy, deviations, s::of_channel(slope), s::of_channel(mean_gradient));
+      append_map(step, map_function::multiply, dx, {{deviations}, s::of_channel(append_scale<Call>(step, reciprocal))});
+      append_clear_filling(step, dx, Call::input_shape().size());
+    }
+  }
+
+ private:
+  /// The moving statistics do not depend on the input.
+  template <class Call>
+  static constexpr void backward_of_frozen(lowered_step& step) {
+    using s = shapes<Call>;
+    if (!Call::wants_input_gradient(0)) return;
+    int const dx = Call::input_gradient(step), reciprocal = s::numbers(step);
+    append_map(step, map_function::rsqrt, reciprocal, {{Call::stored_weight(step, s::moving_mean + 1)}},
+               {Call::layer.options.epsilon});
+    append_map(step, map_function::multiply, dx,
+               {{Call::output_gradient(step)}, s::of_channel(append_scale<Call>(step, reciprocal))});
+    append_clear_filling(step, dx, Call::input_shape().size());
+  }
+
+  /// Tensors are (rows, channels, inner).
+  template <class Call>
+  struct shapes {
+    static constexpr int axis = Call::layer.shape_axis(Call::input_shape());
+    static constexpr std::int64_t channels = Call::layer.channels(Call::input_shape());
+    static constexpr std::int64_t inner = Call::input_shape().size(axis + 1, Call::input_shape().rank());
+    static constexpr std::int64_t elements = Call::input_elements();
+    static constexpr std::int64_t rows = elements / (channels * inner);
+    static constexpr std::int64_t values_per_sample = Call::input_shape().size() / channels;
+    static constexpr float per_value = 1.0F / static_cast<float>(rows * inner);
+    static constexpr int gamma = 0, beta = Call::layer.options.scale ? 1 : 0;
+    static constexpr int moving_mean = beta + (Call::layer.options.center ? 1 : 0);
+
+    /// One for each channel, of this step alone.
+    static constexpr int numbers(lowered_step& step) { return step.temporary(channels, dtype::float32); }
+    /// As an operand of an operation on all elements.
+    static constexpr map_operand of_channel(int tensor) { return {tensor, {inner, channels}}; }
+  };
+
+  /// A sum for each channel.
+  template <class Shapes>
+  static constexpr void append_sums(lowered_step& step, reduce_function function, std::initializer_list<int> inputs,
+                                    int result, float scale = 1, std::int64_t samples = 0) {
+    int const of_rows = Shapes::inner > 1 ? step.temporary(Shapes::channels * Shapes::inner, dtype::float32) : result;
+    append_reduce(step, function, inputs, of_rows, 1, Shapes::rows, Shapes::channels * Shapes::inner, scale, samples);
+    if (Shapes::inner > 1)
+      append_reduce(step, reduce_function::sum, {of_rows}, result, Shapes::channels, Shapes::inner, 1);
+  }
+  /// What deviations are multiplied with.
+  template <class Call>
+  static constexpr int append_scale(lowered_step& step, int reciprocal) {
+    if (!Call::layer.options.scale) return reciprocal;
+    int const scale = shapes<Call>::numbers(step);
+    append_map(step, map_function::multiply, scale, {{reciprocal}, {Call::stored_weight(step, shapes<Call>::gamma)}});
+    return scale;
+  }
+};
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft::detail {
+
+/// Of the last axes.
+struct row_normalization_lowering {
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    using s = shapes<Call>;
+    int const x = Call::input(step), y = Call::output(step);
+    int const mean = s::template kept<Call::trains>(step, 0);
+    int const reciprocal = s::template kept<Call::trains>(step, detail::saved_array(s::rows));
+    int const variance = s::numbers(step), deviations = step.temporary(s::elements, Call::type);
+    append_reduce(step, reduce_function::mean, {x}, mean, s::rows, s::columns, 1);
+    append_map(step, map_function::subtract, deviations, {{x}, s::of_row(mean)});
+    append_reduce(step, reduce_function::sum_of_squares, {deviations}, variance, s::rows, s::columns, 1, s::per_column);
+    append_map(step, map_function::rsqrt, reciprocal, {{variance}}, {Call::layer.options.epsilon});
+    bool const changes = Call::layer.options.scale || Call::layer.options.center;
+    int const normalised = changes ? deviations : y;
+    append_map(step, map_function::multiply, normalised, {{deviations}, s::of_row(reciprocal)});
+    if constexpr (Call::layer.options.scale && Call::layer.options.center)
+      append_map(step, map_function::multiply_add, y,
+                 {{normalised}, s::of_weight(step, s::gamma), s::of_weight(step, s::beta)});
+    else if (changes)
+      append_map(step, Call::layer.options.scale ? map_function::multiply : map_function::add, y,
+                 {{normalised}, s::of_weight(step, 0)});
+  }
+
+  template <class Call>
+  static constexpr void backward(lowered_step& step) {
+    using s = shapes<Call>;
+    int const x = Call::input(step), dy = Call::output_gradient(step);
+    int const mean = s::template kept<true>(step, 0);
+    int const reciprocal = s::template kept<true>(step, detail::saved_array(s::rows));
+    int const normalised = step.temporary(s::elements, Call::type);
+    append_map(step, map_function::subtract, normalised, {{x}, s::of_row(mean)});
+    append_map(step, map_function::multiply, normalised, {{normalised}, s::of_row(reciprocal)});
+    if constexpr (Call::layer.options.scale && Call::layer.trainable)
+      append_reduce(step, reduce_function::sum_of_products, {dy, normalised}, Call::weight_gradient(step, s::gamma), 1,
+                    s::rows, s::columns);
+    if constexpr (Call::layer.options.center && Call::layer.trainable)
+      append_reduce(step, reduce_function::sum, {dy}, Call::weight_gradient(step, s::beta), 1, s::rows, s::columns);
+    if constexpr (Call::wants_input_gradient(0)) {
+      int gradient = dy;
+      if constexpr (Call::layer.options.scale) {
+        gradient = step.temporary(s::elements, Call::type);
+        append_map(step, map_function::multiply, gradient, {{dy}, s::of_weight(step, s::gamma)});
+      }
+      int const of_gradient = s::numbers(step), of_product = s::numbers(step);
+      append_reduce(step, reduce_function::mean, {gradient}, of_gradient, s::rows, s::columns, 1);
+      append_reduce(step, reduce_function::sum_of_products, {gradient, normalised}, of_product, s::rows, s::columns, 1,
+                    s::per_column);
+      detail::append_rest_of_gradient(step, gradient, normalised, s::of_row(of_product), s::of_row(of_gradient));
+      append_map(step, map_function::multiply, Call::input_gradient(step), {{normalised}, s::of_row(reciprocal)});
+    }
+  }
+
+ private:
+  /// Tensors are (rows, columns).
+  template <class Call>
+  struct shapes {
+    static constexpr std::int64_t columns = Call::layer.normalized_shape(Call::input_shape()).size();
+    static constexpr std::int64_t elements = Call::input_elements();
+    static constexpr std::int64_t rows = elements / columns;
+    static constexpr float per_column = 1.0F / static_cast<float>(columns);
+    static constexpr int gamma = 0, beta = Call::layer.options.scale ? 1 : 0;
+
+    /// One for each row, of this step alone.
+    static constexpr int numbers(lowered_step& step) { return step.temporary(rows, dtype::float32); }
+    /// Likewise, kept for the backward step if there is one.
+    template <bool Keeps>
+    static constexpr int kept(lowered_step& step, int offset) {
+      return Keeps ? Call::saved(step, offset, rows, dtype::float32) : numbers(step);
+    }
+    // As operands of an operation on all elements.
+    static constexpr map_operand of_row(int tensor) { return {tensor, {columns, rows}}; }
+    static constexpr map_operand of_weight(lowered_step& step, int index) {
+      return {Call::stored_weight(step, index), {1, columns}};
+    }
+  };
+};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+/// Along other axes than the last, its call's operations.
+template <>
+struct lowering<layers::layer_normalization> {
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    if constexpr (Call::layer.normalizes_rows(Call::input_shape()))
+      detail::row_normalization_lowering::forward<Call>(step);
+    else
+      detail::append_call<Call, false>(step);
+  }
+  template <class Call>
+  static constexpr void backward(lowered_step& step) {
+    if constexpr (Call::layer.normalizes_rows(Call::input_shape()))
+      detail::row_normalization_lowering::backward<Call>(step);
+    else
+      detail::append_call<Call, true>(step);
+  }
+};
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/lowering/pooling.hpp
+// Lowering of the pooling layers with windows: max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d.
+
+namespace stagecraft::detail {
+
+constexpr pool_axis pool_axis_of(sliding_window const& window) {
+  return {.input = window.input,
+          .window = window.window,
+          .stride = window.stride,
+          .before = window.before(),
+          .output = window.output()};
+}
+
+template <class Call>
+inline constexpr pool_shape pool_shape_of{.batch = Call::batch,
+                                          .rows = pool_axis_of(Call::layer.rows(Call::input_shape())),
+                                          .columns = pool_axis_of(Call::layer.columns(Call::input_shape())),
+                                          .channels = Call::input_shape().back()};
+
+/// Keeps, for each output, which cell of its window it came from, in the bytes that the host keeps it in.
+struct max_pooling_lowering {
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    int const input = Call::input(step), output = Call::output(step);
+    if (Call::planned.needs.saved > 0)
+      append_pool(step, pool_function::max, {input}, {output, positions<Call>(step)}, pool_shape_of<Call>,
+                  Call::target);
+    else
+      append_pool(step, pool_function::max, {input}, {output}, pool_shape_of<Call>, Call::target);
+  }
+  /// The value of a window's winner is the output: what an activation before the pooling needs for its gradient.
+  template <class Call>
+  static constexpr void backward(lowered_step& step) {
+    if (!Call::wants_input_gradient(0)) return;
+    int const gradient = Call::output_gradient(step);
+    if (auto const function = Call::applied_activation(0); function != linear)
+      append_activation_gradient_map(step, function, gradient, Call::output(step), gradient);
+    append_pool(step, pool_function::max_gradient, {positions<Call>(step), gradient}, {Call::input_gradient(step)},
+                pool_shape_of<Call>, Call::target);
+  }
+
+ private:
+  template <class Call>
+  static constexpr int positions(lowered_step& step) {
+    return Call::saved(step, 0, Call::output_elements() * pool_shape_of<Call>.position_bytes(), dtype::uint8);
+  }
+};
+
+struct average_pooling_lowering {
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    append_pool(step, pool_function::average, {Call::input(step)}, {Call::output(step)}, pool_shape_of<Call>,
+                Call::target);
+  }
+  template <class Call>
+  static constexpr void backward(lowered_step& step) {
+    if (!Call::wants_input_gradient(0)) return;
+    append_pool(step, pool_function::average_gradient, {Call::output_gradient(step)}, {Call::input_gradient(step)},
+                pool_shape_of<Call>, Call::target);
+  }
+};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+template <>
+struct lowering<layers::max_pooling2d> : detail::max_pooling_lowering {};
+template <>
+struct lowering<layers::max_pooling1d> : detail::max_pooling_lowering {};
+template <>
+struct lowering<layers::average_pooling2d> : detail::average_pooling_lowering {};
+template <>
+struct lowering<layers::average_pooling1d> : detail::average_pooling_lowering {};
+
+}  // namespace stagecraft::tiles
+
+// ---- stagecraft/ipu/lowering/time_distributed.hpp
+// Lowering of time_distributed: that of its layer, to which all steps of the batch are samples.
+
+namespace stagecraft::detail {
+
+/// What the lowering of the layer inside sees of a call.
+template <class Call>
+struct lowered_call_of_steps : Call {
+  static constexpr auto const& layer = Call::layer.each;
+  static constexpr int steps = Call::input_shape(0)[0];
+  static constexpr int batch = Call::batch * steps;
+
+  [[nodiscard]] static constexpr shape const& input_shape(int = 0) { return shape_of_input; }
+  [[nodiscard]] static constexpr shape const& output_shape() { return shape_of_output; }
+
+ private:
+  using outer = std::remove_cvref_t<decltype(Call::layer)>;
+  static constexpr shape shape_of_input = outer::of_step(Call::input_shape(0));
+  static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
+};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::tiles {
+
+template <class Each>
+struct lowering<layers::time_distributed<Each>> {
+  template <class Call>
+  static constexpr weight_mapping const* planned_weight(int index) {
+    return detail::planned_weight<lowering<Each>, detail::lowered_call_of_steps<Call>>(index);
+  }
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    lowering<Each>::template forward<detail::lowered_call_of_steps<Call>>(step);
+  }
+  template <class Call>
+  static constexpr void backward(lowered_step& step) {
+    lowering<Each>::template backward<detail::lowered_call_of_steps<Call>>(step);
   }
 };
 
@@ -48584,7 +48795,7 @@ struct fans {
 
 /// Keras's rule: the last two axes are inputs and outputs, all axes before them are the receptive field of a
 /// convolution. A vector has its length as both, a scalar has 1.
-[[nodiscard]] constexpr fans compute_fans(std::span<int const> shape) {
+[[nodiscard]] constexpr fans compute_fans(tracing::array_view<int const> shape) {
   if (shape.empty()) return {1, 1};
   if (shape.size() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
   double receptive_field = 1;
@@ -48627,7 +48838,7 @@ inline void fill_normal(float* w, std::int64_t n, float mean, float stddev, bool
   }
 }
 
-[[nodiscard, gnu::cold]] inline double scaled_variance(initializer const& how, std::span<int const> shape) {
+[[nodiscard, gnu::cold]] inline double scaled_variance(initializer const& how, tracing::array_view<int const> shape) {
   fans const fan = compute_fans(shape);
   double divisor = fan.in;
   if (how.mode == fan_mode::fan_out) divisor = fan.out;
@@ -48699,7 +48910,8 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
 
 /// All but `unit_forget_bias`, for an initializer of a general kind.
 template <initializer_kind Kind>
-void fill_with(initializer const& how, std::span<int const> shape, random_key const& key, float* w, std::int64_t n) {
+void fill_with(initializer const& how, tracing::array_view<int const> shape, random_key const& key, float* w,
+               std::int64_t n) {
   if constexpr (Kind == initializer_kind::constant) {
     for (std::int64_t i = 0; i < n; ++i) w[i] = how.a;
   } else if constexpr (Kind == initializer_kind::random_normal || Kind == initializer_kind::truncated_normal) {
@@ -48745,7 +48957,7 @@ void fill_with(initializer const& how, std::span<int const> shape, random_key co
 ///
 /// The initializer's kind is known to the compiler, so that a program has no code of other kinds.
 template <initializer_kind Kind>
-void initialize(initializer const& how, std::span<int const> shape, std::uint64_t seed, std::uint64_t stream,
+void initialize(initializer const& how, tracing::array_view<int const> shape, std::uint64_t seed, std::uint64_t stream,
                 float* w) {
   std::int64_t n = 1;
   for (int const extent : shape) n *= extent;
@@ -48812,7 +49024,7 @@ struct weight_layout {
     constexpr auto const& info = graph.parameters[Parameter];
     if constexpr (info.initializer.rules != nullptr) draw<Parameter>(seed, scratch);
     kernels::initialize<info.initializer.kind>(
-        info.initializer, std::span<int const>(info.shape.begin(), info.shape.end()), seed, Parameter, scratch);
+        info.initializer, array_view<int const>(info.shape.begin(), info.shape.end()), seed, Parameter, scratch);
     write<Parameter>(scratch, weights);
     std::fill_n(scratch, info.size(), 0.0F);
   }
@@ -50225,17 +50437,24 @@ template <class Arch>
   }
 }
 
-/// Room for the pairs of the rows that are worked on.
+/// The panels of b, like `panels_of_right`.
 template <class Arch>
-inline constexpr int pairs_of_rows_floats =
-    product_rows_at_once / product_tile_rows<Arch> * static_cast<int>(packed_tile_floats<Arch>(product_depth));
+[[nodiscard]] inline auto pair_panels_of_right(product_shape const& shape, float const* b, float* workspace) {
+  bool const keeps = shape.rows > product_rows_at_once;
+  return [&shape, b, workspace, keeps](product_panel& panel, int first, int column, int row) {
+    float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
+    if (row == 0) pair_product_panel<Arch>(shape, b, first, column, panel, packed);
+    panel.begin = packed;
+    if (row > 0) panel.next = packed + panel.depth * panel.stride;
+  };
+}
 
 /// y = a b with panels that `fill` says.
 template <class Arch, class Fill>
 inline void product_of_pair_panels(product_shape const& shape, float const* a, float* y, share const& columns,
                                    product_finish const& finish, Fill const& fill) {
   static_assert(multiplies_bfloat16_pairs<Arch>);
-  alignas(64) float left[pairs_of_rows_floats<Arch>];
+  alignas(64) float left[product_left_floats<Arch>];
   product_of_panels<Arch, bfloat16_pair_terms>(
       of_pairs(shape), y, columns, finish,
       [&](int first, int depth, int row, int rows) {
@@ -50274,14 +50493,8 @@ inline void packed_product_of_pairs(product_shape const& shape, float const* a, 
 template <class Arch = default_architecture>
 inline void product_of_pairs(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                              share const& columns = {}, product_finish const& finish = {}) {
-  bool const keeps = shape.rows > detail::product_rows_at_once;
-  detail::product_of_pair_panels<Arch>(
-      shape, a, y, columns, finish, [&](detail::product_panel& panel, int first, int column, int row) {
-        float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
-        if (row == 0) detail::pair_product_panel<Arch>(shape, b, first, column, panel, packed);
-        panel.begin = packed;
-        if (row > 0) panel.next = packed + panel.depth * panel.stride;
-      });
+  detail::product_of_pair_panels<Arch>(shape, a, y, columns, finish,
+                                       detail::pair_panels_of_right<Arch>(shape, b, workspace));
 }
 
 /// Such products, in the place of those of floats.
@@ -50294,6 +50507,305 @@ inline constexpr product_functions<Arch> products_of_pairs{&product_of_pairs<Arc
 }
 
 }  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/convolution/products_of_windows.hpp
+// Convolutions over one to three axes, of any shape, as products of what each window sees with the filter: what
+// `convolve_windows` computes, of floats, or where the processor multiplies pairs of bfloat16, of operands that are
+// rounded to it. Keras counterpart: tf.nn.convolution, also of what tf.cast makes tf.bfloat16.
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// What the windows over images see: a patch of terms for each window, in the order of the filter's.
+class patches {
+ public:
+  /// The window that a patch is of.
+  struct place {
+    int image = 0, at[3]{};
+  };
+
+  patches(operations::windows const& windows, operations::extents const& image, operations::extents const& output)
+      : channels_(image[-1]), count_of_images_(image[0]) {
+    for (int i = 0; i < windows.count; ++i) {
+      int const axis = 3 - windows.count + i;
+      along_[axis] = windows[i];
+      length_[axis] = image[i + 1];
+      count_[axis] = output[i + 1];
+    }
+  }
+  [[nodiscard]] int terms() const { return along_[0].size * along_[1].size * along_[2].size * channels_; }
+  [[nodiscard]] int size() const { return count_of_images_ * count_[0] * count_[1] * count_[2]; }
+
+  [[nodiscard]] place at(int patch) const {
+    place result;
+    for (int axis = 2; axis >= 0; --axis) {
+      result.at[axis] = patch % count_[axis];
+      patch /= count_[axis];
+    }
+    result.image = patch;
+    return result;
+  }
+  void go_on(place& here) const {
+    for (int axis = 2; axis >= 0; --axis) {
+      if (++here.at[axis] < count_[axis]) return;
+      here.at[axis] = 0;
+    }
+    ++here.image;
+  }
+
+  /// Calls `f(from, count)` for terms [first, last) of a patch, one run after the other: `count` numbers of the images
+  /// from number `from` on, or of padding if that is negative.
+  template <class F>
+  void for_each_run(place const& here, int first, int last, F const& f) const {
+    auto const in_image = [&](int axis, int tap) {
+      return here.at[axis] * along_[axis].stride + tap * along_[axis].dilation - along_[axis].before;
+    };
+    int const of_row = along_[2].size * channels_;
+    int const begin_row = first / of_row;
+    int i = begin_row / along_[1].size, j = begin_row % along_[1].size;
+    for (int begin = begin_row * of_row; begin < last; begin += of_row) {
+      int const p = in_image(0, i), q = in_image(1, j);
+      int term = first > begin ? first - begin : 0;
+      int const end = last - begin < of_row ? last - begin : of_row;
+      if (p < 0 || p >= length_[0] || q < 0 || q >= length_[1]) {
+        f(std::int64_t{-1}, end - term);
+      } else {
+        std::int64_t const row = ((std::int64_t{here.image} * length_[0] + p) * length_[1] + q) * length_[2];
+        for (int tap = term == 0 ? 0 : term / channels_; term < end;) {
+          int const r = in_image(2, tap);
+          bool const is_inside = r >= 0 && r < length_[2];
+          int const of_tap = term - tap * channels_;
+          tap += is_inside && along_[2].dilation == 1 ? length_[2] - r : 1;
+          int const stop = tap > along_[2].size || tap * channels_ > end ? end : tap * channels_;
+          f(is_inside ? (row + r) * channels_ + of_tap : std::int64_t{-1}, stop - term);
+          term = stop;
+        }
+      }
+      if (++j == along_[1].size) j = 0, ++i;
+    }
+  }
+
+ private:
+  operations::window along_[3];  // the first ones may be 1 long
+  int length_[3]{1, 1, 1}, count_[3]{1, 1, 1}, channels_, count_of_images_;
+};
+
+/// Patches whose products with the filter are found together, before they are added to the images' gradient.
+[[nodiscard]] constexpr int patches_at_once(int terms) {
+  constexpr int near_floats = 1 << 16;
+  int const fit = near_floats / terms / 8 * 8;
+  return fit < 8 ? 8 : fit > product_rows_at_once ? product_rows_at_once : fit;
+}
+
+/// Numbers of images as terms of products: floats.
+template <class Terms, class Arch>
+struct terms_of_windows {
+  /// The product, and how many terms of a row are added at once.
+  [[nodiscard]] static constexpr product_shape of(product_shape const& shape) { return shape; }
+  static constexpr int at_once = 1;
+  static constexpr product_functions<Arch> products{};
+
+  /// Writes a row's terms from number `first` on; of padding, if there are none. What lies behind them is not kept.
+  [[gnu::always_inline]] static void write(float const* from, float* row, int first, int count) {
+    constexpr int width = lanes<Arch>;
+    float* const to = row + first;
+    for (int i = 0; i < count; i += width) {
+      int const rest = count - i;
+      (from == nullptr ? batch<Arch>(0.0F)
+       : rest < width  ? load_first<Arch>(from + i, rest)
+                       : batch<Arch>::load_unaligned(from + i))
+          .store_unaligned(to + i);
+    }
+  }
+  /// The end of a row of so many terms.
+  static void finish(float* /*row*/, int /*depth*/) {}
+  [[nodiscard]] static auto panels(product_shape const& shape, float const* b, float* workspace) {
+    return panels_of_right<Arch>(shape, b, workspace);
+  }
+};
+/// Pairs of bfloat16.
+template <class Arch>
+struct terms_of_windows<bfloat16_pair_terms, Arch> {
+  [[nodiscard]] static constexpr product_shape of(product_shape const& shape) { return of_pairs(shape); }
+  static constexpr int at_once = 2;
+  static constexpr product_functions<Arch> products = products_of_pairs<Arch>;
+
+  [[gnu::always_inline]] static void write(float const* from, float* row, int first, int count) {
+    auto* const numbers = reinterpret_cast<std::uint16_t*>(row) + first;
+    if (from == nullptr)
+      std::memset(numbers, 0, static_cast<std::size_t>(count) * sizeof *numbers);
+    else
+      narrow<dtype::bfloat16, Arch>(from, numbers, count);
+  }
+  static void finish(float* row, int depth) { row[depth - 1] = 0.0F; }
+  [[nodiscard]] static auto panels(product_shape const& shape, float const* b, float* workspace) {
+    return pair_panels_of_right<Arch>(shape, b, workspace);
+  }
+};
+
+/// y = the products of all patches with the filter.
+template <class Terms, class Arch>
+void multiply_patches(patches const& all, product_shape const& shape, float const* x, float const* w, float* y,
+                      float* workspace) {
+  using terms = terms_of_windows<Terms, Arch>;
+  alignas(64) float left[product_left_floats<Arch>];
+  product_of_panels<Arch, Terms>(
+      terms::of(shape), y, {}, {},
+      [&](int first, int depth, int row, int rows) {
+        int const begin = terms::at_once * first, rest = shape.inner - begin,
+                  last = begin + (rest < terms::at_once * depth ? rest : terms::at_once * depth);
+        auto here = all.at(row);
+        float* to = left;
+        for (int r = 0; r < rows; ++r, all.go_on(here), to += depth) {
+          terms::finish(to, depth);
+          int term = 0;
+          all.for_each_run(here, begin, last, [&](std::int64_t from, int count) {
+            terms::write(from < 0 ? nullptr : x + from, to, term, count);
+            term += count;
+          });
+        }
+        return product_left<Arch>{left, depth, 1, 0};
+      },
+      terms::panels(shape, w, workspace));
+}
+
+/// w = the products of all patches, transposed, with y.
+template <class Terms, class Arch>
+void multiply_transposed_patches(patches const& all, product_shape const& shape, float const* x, float* w,
+                                 float const* y, float* workspace) {
+  using terms = terms_of_windows<Terms, Arch>;
+  using floats = terms_of_windows<float_terms, Arch>;
+  constexpr int width = lanes<Arch>, step = product_rows_at_once;
+  alignas(64) float left[product_left_floats<Arch>];
+  product_of_panels<Arch, Terms>(
+      terms::of(shape), w, {}, {},
+      [&](int first, int depth, int row, int rows) {
+        auto here = all.at(terms::at_once * first);
+        auto const write = [&](float* to) {
+          int term = 0;
+          all.for_each_run(here, row, row + rows, [&](std::int64_t from, int count) {
+            floats::write(from < 0 ? nullptr : x + from, to, term, count);
+            term += count;
+          });
+          all.go_on(here);
+        };
+        for (int k = 0; k < depth; ++k) {
+          float* const to = left + k * step;
+          write(to);
+          if constexpr (terms::at_once == 2) {
+            alignas(64) float other[step + width];
+            bool const is_single = 2 * (first + k) + 1 == shape.inner;
+            if (!is_single) write(other);
+            for (int r = 0; r < rows; r += width)
+              pair_up<Arch>(batch<Arch>::load_aligned(to + r),
+                            is_single ? batch<Arch>(0.0F) : batch<Arch>::load_aligned(other + r))
+                  .store_aligned(to + r);
+          }
+        }
+        return product_left<Arch>{left, 1, step, 0};
+      },
+      terms::panels(shape, y, workspace));
+}
+
+/// x = sums of the products of y with the transposed filter, each where its patch lies.
+template <class Terms, class Arch>
+void add_patches(patches const& all, product_shape shape, float* x, float const* w, float const* y, float* workspace) {
+  using terms = terms_of_windows<Terms, Arch>;
+  int const count = shape.rows, at_once = patches_at_once(shape.columns);
+  float* const sums = workspace + packed_product_floats<Arch>(terms::of(shape));
+  terms::products.pack(shape, w, workspace);
+  auto here = all.at(0);
+  for (int row = 0; row < count; row += at_once) {
+    shape.rows = count - row < at_once ? count - row : at_once;
+    terms::products.packed(shape, y + std::int64_t{row} * shape.inner, workspace, sums, nullptr, {});
+    for (int r = 0; r < shape.rows; ++r, all.go_on(here)) {
+      float const* term = sums + std::int64_t{r} * shape.columns;
+      all.for_each_run(here, 0, shape.columns, [&](std::int64_t to, int terms_of_run) {
+        if (to >= 0) scaled_add<true, Arch>(1.0F, term, x + to, terms_of_run);
+        term += terms_of_run;
+      });
+    }
+  }
+}
+
+}  // namespace detail
+
+/// The product that computes a part of a convolution of so many windows.
+[[nodiscard]] constexpr product_shape product_of_windows(convolution_part part, int windows, int terms, int filters) {
+  switch (part) {
+    case convolution_part::output: return {windows, terms, filters, false, false};
+    case convolution_part::input: return {windows, filters, terms, false, true};
+    default: return {terms, windows, filters, false, false};  // a is transposed where it is written
+  }
+}
+
+/// Floats of workspace for it.
+template <class Terms, class Arch = default_architecture>
+[[nodiscard]] constexpr std::int64_t products_of_windows_workspace(convolution_part part, int windows, int terms,
+                                                                   int filters) {
+  auto const shape = detail::terms_of_windows<Terms, Arch>::of(product_of_windows(part, windows, terms, filters));
+  if (part == convolution_part::input)
+    return packed_product_floats<Arch>(shape) + std::int64_t{terms} * detail::patches_at_once(terms);
+  return product_workspace<Arch>(shape);
+}
+
+/// Sets the tensor that is computed: see `convolve_windows`, of one group.
+template <class Terms, class Arch = default_architecture>
+inline void multiply_windows(convolution_part part, window_walk<Arch> const& walk, float* x, float* w, float* y,
+                             float* workspace) {
+  detail::patches const all(walk.windows, walk.image, walk.output);
+  auto const shape = product_of_windows(part, all.size(), all.terms(), walk.output[-1]);
+  switch (part) {
+    case convolution_part::output: return detail::multiply_patches<Terms, Arch>(all, shape, x, w, y, workspace);
+    case convolution_part::filter:
+      return detail::multiply_transposed_patches<Terms, Arch>(all, shape, x, w, y, workspace);
+    default: set_to_zero<Arch>(x, walk.image.size()); detail::add_patches<Terms, Arch>(all, shape, x, w, y, workspace);
+  }
+}
+
+namespace detail {
+
+/// Whether products are faster than `convolve_windows`: if what is packed serves a few windows. Sums of floats are the
+/// same bits, but for those of an image's gradient, which must not depend on how many images there are.
+template <class Terms>
+[[nodiscard]] constexpr bool gains_by_products(convolution_part part, operations::windows const& windows,
+                                               operations::extents const& image, operations::extents const& output,
+                                               int groups) {
+  constexpr int least_rows = 8;
+  if (groups != 1) return false;
+  auto const terms = static_cast<int>(windows.size()) * image[-1];
+  auto const count = static_cast<int>(output.size() / output[-1]);
+  if (std::is_same_v<Terms, float_terms>)
+    return terms > 1 && (part == convolution_part::input ? count / image[0] : count) >= least_rows;
+  auto const product = product_of_windows(part, count, terms, output[-1]);
+  return product.inner > 1 && product.rows >= least_rows;
+}
+template <class Terms, class Arch>
+inline constexpr window_functions<Arch> products_of_windows{
+    &gains_by_products<Terms>, &products_of_windows_workspace<Terms, Arch>, &multiply_windows<Terms, Arch>};
+
+}  // namespace detail
+
+/// Convolutions as products of floats, and of pairs of bfloat16.
+template <class Arch = default_architecture>
+inline constexpr window_functions<Arch> const& windows_of_floats =
+    detail::products_of_windows<detail::float_terms, Arch>;
+template <class Arch = default_architecture>
+inline constexpr window_functions<Arch> const& windows_of_pairs =
+    detail::products_of_windows<detail::bfloat16_pair_terms, Arch>;
+
+}  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 // ---- stagecraft/kernels/update/row_chains.hpp
 // Updates the rows of a table that indices name, by the sums of their gradients, so that no gradient of the whole table
@@ -50505,22 +51017,52 @@ class traced_layer {
     return ids;
   }();
 
-  static constexpr bool has_large_maps = [] {
-    for (auto const& each : plan.nodes)
+  /// What its operations are like.
+  struct finding {
+    bool large_maps = false, convolutions = false;
+  };
+  static constexpr finding has = [] {
+    finding result;
+    for (auto const& each : plan.nodes) {
       if (each.what.template is<operations::map>() && kernels::row_groups<arch>::is_large(each.shape.size()))
-        return true;
-    return false;
+        result.large_maps = true;
+      if (each.what.template is<operations::convolution>() ||
+          each.what.template is<operations::convolution_input_gradient>() ||
+          each.what.template is<operations::convolution_filter_gradient>())
+        result.convolutions = true;
+    }
+    return result;
   }();
+  /// What carries out its convolutions, compiled where there are any.
+  static constexpr kernels::window_functions<arch> const* windows() {
+    if constexpr (!has.convolutions)
+      return nullptr;
+    else if constexpr (multiplies_bfloat16<Call>)
+      return &kernels::windows_of_pairs<arch>;
+    else
+      return &kernels::windows_of_floats<arch>;
+  }
+  /// Rows of the left operand of a product whose right one all samples share, or of a convolution that is such a
+  /// product; else 0.
+  static constexpr std::int64_t rows_of_product(int id) {
+    auto const& of = plan.nodes[id];
+    if (auto const* what = of.what.template if_is<operations::product>())
+      return what->transpose_a || of.shape.rank != 2 ? 0 : of.shape[0];
+    if constexpr (has.convolutions) {
+      if (auto const* what = of.what.template if_is<operations::convolution>())
+        return what->groups != 1 ? 0 : of.shape.size() / of.shape[-1];
+      if (auto const* what = of.what.template if_is<operations::convolution_input_gradient>())
+        return what->groups != 1 ? 0 : shape_of(id, 0).size() / shape_of(id, 0)[-1];
+    }
+    return 0;
+  }
   /// So many that their rows are worth reading the right operand of each product.
   static constexpr int least_samples = [] {
     constexpr int least_rows = 32;
     int least = 1;
-    for (auto const& each : plan.nodes) {
-      auto const* what = each.what.template if_is<operations::product>();
-      bool const is_of_samples =
-          what != nullptr && !what->transpose_a && each.shape.rank == 2 && each.shape[0] % Call::batch == 0;
-      if (is_of_samples) least = std::max(least, least_rows * Call::batch / each.shape[0]);
-    }
+    for (int id = 0; id < static_cast<int>(plan.nodes.size()); ++id)
+      if (auto const rows = rows_of_product(id); rows > 0 && rows % Call::batch == 0)
+        least = std::max(least, static_cast<int>(least_rows * Call::batch / rows));
     return std::min(least, Call::batch);
   }();
   /// Few enough that what is computed of them stays near the processor, and that each thread has some.
@@ -50548,8 +51090,8 @@ class traced_layer {
   }();
   static constexpr long long workspace() {
     return shared_floats + floats_of_samples +
-           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1),
-                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1));
+           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, windows()),
+                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1, windows()));
   }
 
   static void forward(Call const& call) {
@@ -50664,7 +51206,8 @@ class traced_layer {
     one.leave_out(rows_updates);
     if constexpr (multiplies_bfloat16<Call>)
       one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs);
-    if constexpr (has_large_maps) one.take_rows_together();
+    if constexpr (has.convolutions) one.convolve_by(*windows());
+    if constexpr (has.large_maps) one.take_rows_together();
     use(memory, one);
   }
 
@@ -55688,6 +56231,11 @@ struct ipu_policy : host_policy {
   static constexpr bool devices_have_teams = false;
   static constexpr bool joins_passes = false;
   static constexpr bool joins_epilogues = false;
+  // What an update costs is counted where it is asked for, whoever carries it out.
+  template <class Machine>
+  static constexpr bool joins_updates =
+      !Machine::checked &&
+      !floating_point_watch<Machine::config.floating_point_behaviour, typename Machine::architecture>::is_on;
   /// On tiles, accumulating operations begin.
   template <class Plan>
   static constexpr bool clears_accumulators = !Plan::machine::checked;
@@ -58135,7 +58683,8 @@ class complaint {
       digits[--first] = static_cast<char>('0' + number % 10);
       number /= 10;
     } while (number > 0);
-    return add(std::string_view(digits + first, sizeof digits - first));
+    text_.append(digits + first, sizeof digits - first);
+    return *this;
   }
   /// What says itself what it is.
   template <class Described>
@@ -62758,6 +63307,13 @@ class sample_source {
   void gather(std::ptrdiff_t first, std::ptrdiff_t count, float* destination) const {
     reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
   }
+  /// Where the samples with these numbers lie as floats, one after the other; null if they do not.
+  [[nodiscard]] float const* in_place(tracing::array_view<std::int32_t const> rows) const {
+    if (reader_ != &detail::reader_of<float> || rows.empty()) return nullptr;
+    for (std::size_t i = 1; i < rows.size(); ++i)
+      if (rows[i] != rows[i - 1] + 1) return nullptr;
+    return static_cast<float const*>(numbers_) + offset(rows[0]);
+  }
   /// The same as whole numbers; for class numbers.
   [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, std::int32_t* destination) const {
     for (std::int32_t const row : rows)
@@ -64401,9 +64957,13 @@ class batch_loader {
 
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
 
-  // One per kind of destination, whatever brings batches there.
+  // One per kind of destination, whatever brings batches there. A session's steps may read a whole batch where it is.
   template <class Destination>
   [[gnu::noinline]] void load_inputs(Destination& to, tracing::array_view<std::int32_t const> rows) const {
+    to.set_valid_samples(static_cast<int>(rows.size()));
+    if constexpr (requires { to.takes_loans(); })
+      if (to.takes_loans() && rows.size() == batch)
+        if (float const* const samples = x_[0].in_place(rows)) return to.lend(samples);
     for (int i = 0; i < Session::input_count(); ++i) {
       float* const input = to.input(i);
       x_[i].gather(rows, input);
@@ -64411,7 +64971,6 @@ class batch_loader {
       for (std::size_t row = rows.size(); row < batch; ++row)
         std::memcpy(input + row * size, input, size * sizeof(float));
     }
-    to.set_valid_samples(static_cast<int>(rows.size()));
   }
 
   template <class Destination>
@@ -65806,7 +66365,7 @@ struct loss_scale_memory {
   loss_scale_memory(int devices, float initial)
       : of_device(static_cast<std::size_t>(devices), dynamic_loss_scale{.scale = initial}) {}
 
-  std::vector<dynamic_loss_scale> of_device;
+  tracing::growing_array<dynamic_loss_scale> of_device;
 };
 template <>
 struct loss_scale_memory<false> {
@@ -66007,6 +66566,16 @@ struct pipeline_memory {
     }
   }
 
+  /// Where steps read samples: where they are, or in `copy`, if they are none (null) or lie where steps write, such as
+  /// a prediction that a program gives back to the model.
+  void place_samples(float const* lent, float* copy, long long floats) {
+    if (lent != nullptr && blocks[0].holds(lent)) {
+      std::memmove(copy, lent, static_cast<std::size_t>(floats) * sizeof(float));
+      lent = nullptr;
+    }
+    samples_in_place.store(lent != nullptr ? lent : copy, std::memory_order_relaxed);
+  }
+
   int replica;
   aligned_block weights, gradients, halves, state;
   /// What a pass works on where these stand in remote memory.
@@ -66014,6 +66583,7 @@ struct pipeline_memory {
   aligned_block targets, scales;  ///< rings
   // Their sizes are known: arrays cost compilers less than vectors.
   std::atomic<int> samples[Sizes::most_samples]{};  ///< a ring: samples of a micro-batch
+  std::atomic<float const*> samples_in_place{};     ///< see host_memory::samples
   aligned_block blocks[Sizes::devices], workspaces[Sizes::devices], widened[Sizes::devices];  ///< of each device
   aligned_block remote[Sizes::stages];  ///< activations of each stage
   /// The weight update that each stage's copies of weights are for; 0: none are there.
@@ -66596,11 +67166,14 @@ class pipeline_feed {
  public:
   pipeline_feed(std::array<float*, static_cast<std::size_t>(Session::input_count())> const& inputs,
                 std::array<float*, Session::end_count> const& targets,
-                std::array<float*, Session::end_count> const& scales, int& samples)
-      : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples) {}
+                std::array<float*, Session::end_count> const& scales, int& samples, float const** lent)
+      : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples), lent_(lent) {}
 
   /// (batch, shape...) of an input.
   [[nodiscard]] float* input(int index) const { return inputs_[index]; }
+  /// Whether samples need not be copied: `lend` says where all of the only input's lie until the step is over.
+  [[nodiscard]] bool takes_loans() const { return lent_ != nullptr; }
+  void lend(float const* samples) const { *lent_ = samples; }
   template <std::size_t Output>
   [[nodiscard]] auto* target() const {
     return reinterpret_cast<typename Session::template target_type<Output>*>(targets_[Output]);
@@ -66614,6 +67187,7 @@ class pipeline_feed {
   std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs_;
   std::array<float*, Session::end_count> targets_, scales_;
   int& samples_;
+  float const** lent_;
 };
 
 /// What all passes of an execution share. Each thread has a copy, which it may look at when the execution is over.
@@ -69457,6 +70031,49 @@ struct update_in_registers {
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/host/steps/gradients_of_pairs.hpp
+// The gradients of a product of matrices in pairs of bfloat16, and where its factors lie meanwhile.
+
+namespace stagecraft::detail {
+
+/// Of y (Rows x Units) = x (Rows x Inputs) w. Its functions take room for `floats`, where what is made of factors lies
+/// behind each other, with room to read on: rows of dy that may end with a zero, pairs of rows of dy and x, and w's
+/// pairs of columns. `make_factors` and `turn` come first, and all threads must have ended them.
+template <int Rows, int Inputs, int Units, class Arch>
+struct gradients_of_pairs {
+  static constexpr long long gradient_pairs = behind_factor(1LL * Rows * kernels::pairs_of(Units)),
+                             input_pairs = gradient_pairs + behind_factor(1LL * kernels::pairs_of(Rows) * Units),
+                             column_pairs = input_pairs + behind_factor(1LL * kernels::pairs_of(Rows) * Inputs),
+                             floats =
+                                 column_pairs + kernels::packed_matrix<kernels::pairs_of(Units), Inputs, Arch>::size;
+
+  /// x: floats, or as std::uint16_t bfloat16.
+  template <bool OfInput, bool OfWeight, class Number>
+  static void make_factors(Number const* x, float const* dy, float* room, kernels::share part) {
+    if constexpr (OfInput) kernels::narrow_rows<Rows, Units, Arch>(dy, reinterpret_cast<std::uint16_t*>(room), part);
+    if constexpr (OfWeight) {
+      kernels::pair_rows<Rows, Inputs, Arch>(x, room + input_pairs, part);
+      kernels::pair_rows<Rows, Units, Arch>(dy, room + gradient_pairs, part);
+    }
+  }
+  /// w: pairs of rows.
+  static void turn(float const* w, float* room, kernels::share part) {
+    kernels::transpose_row_pairs<Inputs, Units, Arch>(w, room + column_pairs, part);
+  }
+  template <class Epilogue>
+  static void find_input_gradient(float const* room, float* dx, Epilogue const& epilogue, kernels::share part) {
+    kernels::matmul_of_pairs<Rows, Units, Inputs, Arch>(reinterpret_cast<std::uint16_t const*>(room),
+                                                        room + column_pairs, dx, epilogue, part);
+  }
+  template <bool Adds>
+  static void find_weight_gradient(float const* room, float* dw, kernels::share part) {
+    kernels::weight_gradient_of_pairs<Rows, Inputs, Units, Adds, Arch>(room + input_pairs, room + gradient_pairs, dw,
+                                                                       part);
+  }
+};
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/host/operations/dense.hpp
 // The steps of dense on the host.
 
@@ -69473,19 +70090,13 @@ struct operation<layers::dense> {
     static constexpr int rows = Call::batch * (Call::input_shape(0).size() / inputs);
     using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
                                                  typename Call::architecture>;
-    /// Products of pairs of bfloat16. What is made of factors lies behind each other in the workspace, with room to
-    /// read on: rows that may end with a zero, pairs of rows, and the kernel's pairs of columns.
+    /// Products of pairs of bfloat16.
     static constexpr bool multiplies_pairs =
         detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && inputs % 2 != 0;
-    static constexpr long long pairs_of_rows = kernels::pairs_of(rows);
-    static constexpr long long
-        forward_floats = pads_inputs ? detail::behind_factor(1LL * rows * kernels::pairs_of(inputs)) : 0,
-        gradient_pairs = detail::behind_factor(1LL * rows * kernels::pairs_of(units)),
-        input_pairs = gradient_pairs + detail::behind_factor(pairs_of_rows * units),
-        column_pairs = input_pairs + detail::behind_factor(pairs_of_rows * inputs),
-        backward_floats =
-            column_pairs + kernels::packed_matrix<kernels::pairs_of(units), inputs, typename Call::architecture>::size;
+    static constexpr long long forward_floats =
+        pads_inputs ? detail::behind_factor(1LL * rows * kernels::pairs_of(inputs)) : 0;
+    using gradients = detail::gradients_of_pairs<rows, inputs, units, typename Call::architecture>;
   };
   template <class Call, bool Backward>
   static constexpr bool widens_inputs =
@@ -69496,7 +70107,7 @@ struct operation<layers::dense> {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
     if constexpr (s::multiplies_pairs)
-      return Call::plan::trains ? std::max(s::backward_floats, s::forward_floats) : s::forward_floats;
+      return Call::plan::trains ? std::max(s::gradients::floats, s::forward_floats) : s::forward_floats;
     else if constexpr (!Call::plan::trains)
       return 0;
     else
@@ -69569,30 +70180,22 @@ struct operation<layers::dense> {
   template <class Call>
   static void backward_in_pairs(Call const& call) {
     using s = shapes<Call>;
-    using arch = typename Call::architecture;
+    using gradients = typename s::gradients;
     float* const room = call.memory.shared_workspace();
-    auto* const narrow = reinterpret_cast<std::uint16_t*>(room);
-    float *const gradient_pairs = room + s::gradient_pairs, *const input_pairs = room + s::input_pairs,
-                 *const column_pairs = room + s::column_pairs;
     call.divide([=](Call const& part) {
-      if constexpr (Call::wants_input_gradient(0))
-        kernels::transpose_row_pairs<s::inputs, s::units, arch>(part.weight(0), column_pairs, part.share());
-      if constexpr (Call::wants_input_gradient(0))
-        kernels::narrow_rows<s::rows, s::units, arch>(part.output_gradient(), narrow, part.share());
-      if constexpr (Call::layer.trainable) {
-        kernels::pair_rows<s::rows, s::inputs, arch>(part.stored_input(0), input_pairs, part.share());
-        kernels::pair_rows<s::rows, s::units, arch>(part.output_gradient(), gradient_pairs, part.share());
-      }
+      if constexpr (Call::wants_input_gradient(0)) gradients::turn(part.weight(0), room, part.share());
+      gradients::template make_factors<Call::wants_input_gradient(0), Call::layer.trainable>(
+          part.stored_input(0), part.output_gradient(), room, part.share());
     });
     call.divide([=](Call const& part) {
       if constexpr (Call::wants_input_gradient(0))
-        kernels::matmul_of_pairs<s::rows, s::units, s::inputs, arch>(
-            narrow, column_pairs, part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
+        gradients::find_input_gradient(room, part.input_gradient(0), detail::input_gradient_epilogue(part),
+                                       part.share());
       if constexpr (Call::layer.trainable)
-        kernels::weight_gradient_of_pairs<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
-            input_pairs, gradient_pairs, part.parameter_gradient(0), part.share());
+        gradients::template find_weight_gradient<Call::adds_parameter_gradient>(room, part.parameter_gradient(0),
+                                                                                part.share());
       if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
-        kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(
+        kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, typename Call::architecture>(
             part.output_gradient(), part.parameter_gradient(1), part.share());
     });
   }
@@ -70902,12 +71505,12 @@ inline void layer_normalization_gradient(float const* x, float const* dy, float 
 }  // namespace stagecraft::kernels
 
 // ---- stagecraft/host/operations/layer_normalization.hpp
-// The steps of layer_normalization on the host: rows are divided among threads.
+// The steps of layer_normalization on the host: rows, divided among threads, or the operations of its call.
 
-namespace stagecraft::cpu {
+namespace stagecraft::detail {
 
-template <>
-struct operation<layers::layer_normalization> {
+/// By kernels, where the last axes are normalized.
+struct row_normalization {
   static constexpr bool has_phases = true;
 
   template <class Call>
@@ -70978,6 +71581,37 @@ struct operation<layers::layer_normalization> {
       kernels::scaled_add<add, arch>(1.0F, sums, call.parameter_gradient(s::beta), s::columns);
     if constexpr (Call::layer.options.scale)
       kernels::scaled_add<add, arch>(1.0F, sums + s::array, call.parameter_gradient(s::gamma), s::columns);
+  }
+};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::cpu {
+
+/// Along other axes than the last, its call's operations.
+template <>
+struct operation<layers::layer_normalization> {
+  static constexpr bool has_phases = true;
+
+  template <class Call>
+  using steps = std::conditional_t<Call::layer.normalizes_rows(Call::input_shape(0)), detail::row_normalization,
+                                   detail::call_operation>;
+
+  template <class Call>
+  static constexpr long long workspace() {
+    return steps<Call>::template workspace<Call>();
+  }
+  template <class Call>
+  static constexpr long long shared_workspace() {
+    return detail::shared_floats<steps<Call>, Call>;
+  }
+  template <class Call>
+  static void forward(Call const& call) {
+    steps<Call>::forward(call);
+  }
+  template <class Call>
+  static void backward(Call const& call) {
+    steps<Call>::backward(call);
   }
 };
 
@@ -71083,7 +71717,7 @@ struct operation<layers::average_pooling1d> : detail::average_pooling_operation 
 
 // ---- stagecraft/host/operations/separable_convolution.hpp
 // The steps of separable_conv1d and separable_conv2d on the host: a depthwise convolution, and a product with the
-// pointwise kernel.
+// pointwise kernel. Where the processor multiplies pairs of bfloat16, those of the product are pairs.
 
 namespace stagecraft::detail {
 
@@ -71102,6 +71736,21 @@ struct separable_convolution_operation {
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
 
+    /// Products of pairs of bfloat16, if they are faster. What is made of factors lies where threads share it: the
+    /// pointwise kernel's pairs of rows, and behind them the rows of the forward step, or what the gradients need.
+    static constexpr bool multiplies_pairs =
+        multiplies_bfloat16<Call> && kernels::gains_by_pairs({rows, between, filters}, false);
+    using gradients = gradients_of_pairs<rows, between, filters, arch>;
+    static constexpr long long kernel_pairs =
+        behind_factor(kernels::packed_matrix<kernels::pairs_of(between), filters, arch>::size);
+    static constexpr long long shared_floats = [] {
+      if constexpr (!multiplies_pairs)
+        return 0LL;
+      else
+        return kernel_pairs + std::max(behind_factor(1LL * rows * kernels::pairs_of(between)),
+                                       Call::plan::trains ? gradients::floats : 0LL);
+    }();
+
     /// What the first step gives; sums + bias stand before it, if they are kept.
     static float* depthwise_output(Call const& call) {
       return call.saved() + Call::layer.kept_sums(in, Call::batch, keeps_sums<Call>);
@@ -71112,10 +71761,15 @@ struct separable_convolution_operation {
   static constexpr long long workspace() {
     using s = shapes<Call>;
     using arch = typename s::arch;
-    return std::max<long long>({kernels::depthwise_convolution_workspace<s::convolution, arch>,
+    return s::shared_floats +
+           std::max<long long>({kernels::depthwise_convolution_workspace<s::convolution, arch>,
                                 kernels::depthwise_convolution_input_gradient_workspace<s::convolution, arch>,
                                 kernels::depthwise_convolution_filter_gradient_workspace<s::convolution, arch>,
                                 kernels::input_gradient_workspace<s::between, s::filters, arch>});
+  }
+  template <class Call>
+  static constexpr long long shared_workspace() {
+    return shapes<Call>::shared_floats;
   }
 
   template <class Call>
@@ -71125,12 +71779,22 @@ struct separable_convolution_operation {
     float* const between = s::depthwise_output(call);
     call.divide([&](Call const& part) {
       kernels::depthwise_convolution<Call::batch, s::convolution, arch>(
-          part.input(0), part.weight(0), part.memory.workspace, between, {}, part.share());
+          part.input(0), part.weight(0), part.memory.workspace + s::shared_floats, between, {}, part.share());
     });
+    float* const kernel = call.memory.shared_workspace();
+    auto* const narrow = reinterpret_cast<std::uint16_t*>(kernel + s::kernel_pairs);
+    if constexpr (s::multiplies_pairs)
+      call.divide([=](Call const& part) {
+        kernels::pack_row_pairs<s::between, s::filters, arch>(part.weight(1), kernel, part.share());
+        kernels::narrow_rows<s::rows, s::between, arch>(between, narrow, part.share());
+      });
     float const* const bias = Call::layer.options.use_bias ? call.weight(2) : nullptr;
     float* const before = keeps_sums<Call> ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [&](Call const& part, float* y, auto const& epilogue) {
-      kernels::matmul<s::rows, s::between, s::filters, arch>(between, part.weight(1), y, epilogue, part.share());
+      if constexpr (s::multiplies_pairs)
+        kernels::matmul_of_pairs<s::rows, s::between, s::filters, arch>(narrow, kernel, y, epilogue, part.share());
+      else
+        kernels::matmul<s::rows, s::between, s::filters, arch>(between, part.weight(1), y, epilogue, part.share());
     });
   }
 
@@ -71142,8 +71806,18 @@ struct separable_convolution_operation {
     float* const dy = call.output_gradient();
     float* const between = s::depthwise_output(call);
     s::epilogue::backward(call);
+    using gradients = typename s::gradients;
+    float *const kernel = call.memory.shared_workspace(), *const room = kernel + s::kernel_pairs;
+    if constexpr (s::multiplies_pairs)
+      call.divide([=](Call const& part) {
+        kernels::pack_row_pairs<s::between, s::filters, arch>(part.weight(1), kernel, part.share());
+        gradients::template make_factors<true, Call::layer.trainable>(between, dy, room, part.share());
+      });
     call.divide([&](Call const& part) {
-      if constexpr (Call::layer.trainable)
+      if constexpr (s::multiplies_pairs) gradients::turn(kernel, room, part.share());
+      if constexpr (Call::layer.trainable && s::multiplies_pairs)
+        gradients::template find_weight_gradient<adds>(room, part.parameter_gradient(1), part.share());
+      else if constexpr (Call::layer.trainable)
         kernels::matmul_weight_gradient<s::rows, s::between, s::filters, adds, arch>(
             between, dy, part.parameter_gradient(1), part.share());
       if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
@@ -71151,11 +71825,14 @@ struct separable_convolution_operation {
     });
     // Its gradient takes the place of the first step's output.
     call.divide([&](Call const& part) {
-      kernels::matmul_input_gradient<s::rows, s::between, s::filters, false, arch>(
-          dy, part.weight(1), part.memory.workspace, between, part.share());
+      if constexpr (s::multiplies_pairs)
+        gradients::find_input_gradient(room, between, kernels::no_epilogue{}, part.share());
+      else
+        kernels::matmul_input_gradient<s::rows, s::between, s::filters, false, arch>(
+            dy, part.weight(1), part.memory.workspace, between, part.share());
     });
     call.divide([&](Call const& part) {
-      float* const workspace = part.memory.workspace;
+      float* const workspace = part.memory.workspace + s::shared_floats;
       if constexpr (Call::wants_input_gradient(0))
         kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
             between, part.weight(0), workspace, part.input_gradient(0), part.share());
@@ -71464,6 +72141,7 @@ class pipeline_pass {
   static constexpr bool trains = plan::trains;
   static constexpr bool is_last_forward = !backward && stage + 1 == sizes::stages;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
+  static constexpr bool reads_in_place = Pass == 0 && plan::stays_in_place(static_cast<int>(sizes::input_call(0)));
   static constexpr bool waits = sizes::workers > 1 && pass.waits.size() > 0;
   using output_indices = std::make_index_sequence<Session::output_count>;
   using end_indices = std::make_index_sequence<Session::end_count>;
@@ -71489,6 +72167,7 @@ class pipeline_pass {
       begin = record.now();
     }
     memory.valid_samples = samples.load(std::memory_order_relaxed);
+    if constexpr (reads_in_place) memory.samples = own.samples_in_place.load(std::memory_order_relaxed);
     if constexpr (backward && weights::begins_gradients) team::divide(memory, weights::begin_gradients);
     if constexpr (recomputed_first > 0) {
       if (!run_steps<0, recomputed_first>(memory)) return false;
@@ -71656,11 +72335,14 @@ class pipeline_pass {
         inputs[i] = plan::address(memory, plan::value(call));
     }
     int valid = Session::batch;
-    all.call_feed(
-        all.feed,
-        pipeline_feed<Session>(inputs, targets_of(own, memory.micro_batch), scales_of(own, memory.micro_batch), valid),
-        own.replica, static_cast<int>(memory.micro_batch));
+    float const* lent = nullptr;
+    all.call_feed(all.feed,
+                  pipeline_feed<Session>(inputs, targets_of(own, memory.micro_batch),
+                                         scales_of(own, memory.micro_batch), valid, reads_in_place ? &lent : nullptr),
+                  own.replica, static_cast<int>(memory.micro_batch));
     samples.store(valid, std::memory_order_relaxed);
+    if constexpr (reads_in_place)
+      own.place_samples(lent, inputs[0], 1LL * Session::batch * Session::input_shape(0).size());
     if constexpr (Session::has_losses && Session::end_count > Session::output_count) {
       auto const scales = scales_of(own, memory.micro_batch);
       for (std::size_t end = Session::output_count; end < Session::end_count; ++end)
@@ -72422,12 +73104,17 @@ class pipeline_update {
                  ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()}
                  : 0));
   }(parameters{});
-  /// Whether its update has not been carried out with its gradient.
+  /// Whether its update is carried out with its gradient.
   template <std::size_t Parameter>
-  static constexpr bool is_updated() {
+  static constexpr bool is_joined() {
     constexpr int call = call_of(Parameter);
     constexpr int index = static_cast<int>(Parameter) - Plan::graph.layer_of(call).first_parameter;
-    return is_trained<Parameter>() && !Plan::fuses_update(call, index) && !Plan::updates_rows(call, index);
+    return Plan::fuses_update(call, index) || Plan::updates_rows(call, index);
+  }
+  /// Whether the policy is asked for it behind the backward steps.
+  template <std::size_t Parameter>
+  static constexpr bool is_updated() {
+    return is_trained<Parameter>() && !(policy::joins_passes && is_joined<Parameter>());
   }
 
   /// each<Parameter>() for the weights of a device: those to be updated, or all that are trained.
@@ -72473,8 +73160,9 @@ class pipeline_update {
   }
   template <std::size_t Parameter>
   static void change(host_memory const& memory, detail::optimizer_state const& optimizer, range elements) {
-    policy::template update<Plan, Parameter>(memory, optimizer, elements,
-                                             [&] { update<Parameter>::apply(memory, optimizer, elements); });
+    policy::template update<Plan, Parameter>(memory, optimizer, elements, [&] {
+      if constexpr (!is_joined<Parameter>()) update<Parameter>::apply(memory, optimizer, elements);
+    });
   }
 
   /// All-gather: the other replicas get this one's shard, which none of them reads or writes meanwhile.
