@@ -32799,7 +32799,7 @@ class list_workspace {
       node const& of = nodes[id];
       if (of.operand_count == 0) continue;
       auto const& first = nodes[operands[of.first_operand]].shape;
-      auto const floats = of_node(of, first) + (by == nullptr ? 0 : of_windows(*by, of, first));
+      auto const floats = of_node(of, first) + (by == nullptr ? 0 : of_windows(*by, of, nodes, operands));
       if (floats > largest) largest = floats;
     }
     return largest;
@@ -32813,8 +32813,10 @@ class list_workspace {
   }
   /// The same of a convolution that `by` carries out.
   [[nodiscard]] static constexpr std::int64_t of_windows(window_functions const& by, node const& of,
-                                                         extents const& first) {
+                                                         tracing::array_view<node const> nodes,
+                                                         tracing::array_view<int const> operands) {
     using kernels::convolution_part;
+    auto const operand = [&](int i) -> extents const& { return nodes[operands[of.first_operand + i]].shape; };
     auto const floats = [&](convolution_part part, operations::windows const& windows, int groups, extents const& image,
                             extents const& output) -> std::int64_t {
       if (!by.gains(part, windows, image, output, groups)) return 0;
@@ -32822,11 +32824,11 @@ class list_workspace {
       return by.workspace(part, 2 * kernels::detail::product_depth, terms, output[-1]);
     };
     if (auto const* what = of.what.template if_is<operations::convolution>())
-      return floats(convolution_part::output, what->windows, what->groups, first, of.shape);
+      return floats(convolution_part::output, what->windows, what->groups, operand(0), of.shape);
     if (auto const* what = of.what.template if_is<operations::convolution_input_gradient>())
-      return floats(convolution_part::input, what->windows, what->groups, of.shape, first);
+      return floats(convolution_part::input, what->windows, what->groups, of.shape, operand(0));
     if (auto const* what = of.what.template if_is<operations::convolution_filter_gradient>())
-      return floats(convolution_part::filter, what->windows, what->groups, first, of.shape);
+      return floats(convolution_part::filter, what->windows, what->groups, operand(0), operand(1));
     return 0;
   }
   [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {
