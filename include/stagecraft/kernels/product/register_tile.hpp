@@ -117,25 +117,28 @@ inline void for_each_panel(share part, Panel const& panel) {
   constexpr int each = panel_tiles<Arch>(Rows, PanelColumns);
   constexpr int whole_tiles = whole * each;
   constexpr int tiles_of_rest = rest > 0 ? panel_tiles<Arch>(Rows, rest > 0 ? rest : 1) : 0;
-  bool const by_rows = ByRows && !part.is_whole() && part.count * rows_of_share <= Rows;
-  share const of_panel = by_rows ? part : share{};
-  auto const range = (by_rows ? share{} : part).of(whole_tiles + tiles_of_rest);
+  if constexpr (ByRows && Rows >= 4 * rows_of_share) {
+    if (!part.is_whole() && part.count * rows_of_share <= Rows) {
+      auto const own = part.of(each);
+      for (int p = 0; p < whole; ++p)
+        panel.template operator()<PanelColumns>(p, static_cast<int>(own.first), static_cast<int>(own.last));
+      if constexpr (rest > 0) {
+        auto const last_panel = part.of(tiles_of_rest);
+        panel.template operator()<rest>(whole, static_cast<int>(last_panel.first), static_cast<int>(last_panel.last));
+      }
+      return;
+    }
+  }
+  auto const range = part.of(whole_tiles + tiles_of_rest);
   auto const first = static_cast<int>(range.first);
   auto const last = static_cast<int>(range.last);
-  if constexpr (whole > 0) {
-    auto const own = of_panel.of(each);
-    auto const from = static_cast<int>(own.first), to = static_cast<int>(own.last);
-    for (int p = first / each, before = p * each; p < whole && before < last; ++p, before += each)
-      panel.template operator()<PanelColumns>(p, first > before + from ? first - before : from,
-                                              last < before + to ? last - before : to);
-  }
-  if constexpr (rest > 0) {
-    auto const own = of_panel.of(tiles_of_rest);
-    auto const from = static_cast<int>(own.first), to = static_cast<int>(own.last);
+  if constexpr (whole > 0)
+    for (int p = first / each; p < whole && p * each < last; ++p)
+      panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
+                                              last < (p + 1) * each ? last - p * each : each);
+  if constexpr (rest > 0)
     if (last > whole_tiles)
-      panel.template operator()<rest>(whole, first > whole_tiles + from ? first - whole_tiles : from,
-                                      last < whole_tiles + to ? last - whole_tiles : to);
-  }
+      panel.template operator()<rest>(whole, first > whole_tiles ? first - whole_tiles : 0, last - whole_tiles);
 }
 
 /// Independent sums per element of the tile, each over every so manieth step: as many as hide the latency of the
@@ -281,10 +284,10 @@ template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead
 }
 
 /// Whether a tile is such a function: one of many sums, which leave registers for its strides, and of so many steps
-/// (ten of sixteen sums) that a call is little beside them.
+/// that a call is little beside them; with ten steps it costs a twentieth.
 template <class Arch>
 [[nodiscard]] consteval bool is_shared_tile(int rows, int vectors, int steps) {
-  return vector_registers<Arch>() == 32 && rows * vectors >= 16 && rows * vectors * steps >= 160;
+  return vector_registers<Arch>() == 32 && rows * vectors >= 16 && rows * vectors * steps >= 1024;
 }
 
 }  // namespace stagecraft::kernels::detail
