@@ -22343,13 +22343,13 @@ class timetable {
                       recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
       : timetable(schedule, device_of_stage.size(), micro_batches, trains, batch_serialization, recomputation,
                   overlaps_io, [&](std::size_t stage) { return pipeline::placed_stage{device_of_stage[stage]}; }) {}
-  /// Likewise, of `{0, 1}`.
+  /// The timetable of stages whose devices are listed in braces: `{sc::grouped, {0, 1}, 8, true}`.
   constexpr timetable(stagecraft::schedule schedule, std::initializer_list<int> device_of_stage, int micro_batches,
                       bool trains, int batch_serialization = 1,
                       recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
       : timetable(schedule, tracing::array_view<int const>(device_of_stage.begin(), device_of_stage.end()),
                   micro_batches, trains, batch_serialization, recomputation, overlaps_io) {}
-  /// And of stages that may be beside each other.
+  /// The timetable of stages that may be beside each other.
   template <class Stages>
     requires requires(Stages const& stages) { stages[0].is_beside; }
   constexpr timetable(stagecraft::schedule schedule, Stages const& stages, int micro_batches, bool trains,
@@ -23478,16 +23478,14 @@ namespace stagecraft::engine {
 ///
 /// Allocate a device's memory:
 /// - `replica_memory<Sizes>`: what one replica needs besides the host's memory; made once, never copied.
-/// - `memory_problem<Job>()`: why a model does not fit, if it does not; shown where a trainer is
-/// named.
+/// - `memory_problem<Job>()`: why a model does not fit, if it does not; shown where a trainer is named.
 /// - `begin_pass<Sizes>(own, trains, pass, device, memory)`: tells the steps of a pass where that is.
 /// - `begin_update<Sizes>(own, device, memory, first)`: the same for a weight update, which consists of several parts.
 ///
 /// Carry out an operation:
 /// - `step<Plan, Call, Backward>(memory, on_host)`: a layer's step; `on_host(memory)`.
 /// - `devices_have_teams`: whether several threads may carry out the same step together. Then `on_host` divides it
-/// among
-///   them, and each of them asks the policy for it; else one thread does.
+///   among them, and each of them asks the policy for it; else one thread does.
 /// - `joins_passes`: whether what the passes of a model without stages hold may lie in one block (whole_pass), and
 ///   samples may be read where the caller has them.
 /// - `joins_updates<Machine>`: whether the weights of such a model may be updated by the backward steps that find their
@@ -47029,7 +47027,7 @@ struct lowering<layers::batch_normalization> {
 
 namespace stagecraft::detail {
 
-/// Of the last axes.
+/// Lowers the steps of a layer normalization along the last axes of its input: each row is normalized by itself.
 struct row_normalization_lowering {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
@@ -71514,7 +71512,7 @@ inline void layer_normalization_gradient(float const* x, float const* dy, float 
 
 namespace stagecraft::detail {
 
-/// By kernels, where the last axes are normalized.
+/// The steps of a layer normalization along the last axes, carried out by kernels of rows.
 struct row_normalization {
   static constexpr bool has_phases = true;
 

@@ -52,16 +52,14 @@ namespace stagecraft::engine {
 ///
 /// Allocate a device's memory:
 /// - `replica_memory<Sizes>`: what one replica needs besides the host's memory; made once, never copied.
-/// - `memory_problem<Job>()`: why a model does not fit, if it does not; shown where a trainer is
-/// named.
+/// - `memory_problem<Job>()`: why a model does not fit, if it does not; shown where a trainer is named.
 /// - `begin_pass<Sizes>(own, trains, pass, device, memory)`: tells the steps of a pass where that is.
 /// - `begin_update<Sizes>(own, device, memory, first)`: the same for a weight update, which consists of several parts.
 ///
 /// Carry out an operation:
 /// - `step<Plan, Call, Backward>(memory, on_host)`: a layer's step; `on_host(memory)`.
 /// - `devices_have_teams`: whether several threads may carry out the same step together. Then `on_host` divides it
-/// among
-///   them, and each of them asks the policy for it; else one thread does.
+///   among them, and each of them asks the policy for it; else one thread does.
 /// - `joins_passes`: whether what the passes of a model without stages hold may lie in one block (whole_pass), and
 ///   samples may be read where the caller has them.
 /// - `joins_updates<Machine>`: whether the weights of such a model may be updated by the backward steps that find their

@@ -13,7 +13,7 @@
 
 namespace stagecraft::detail {
 
-/// By kernels, where the last axes are normalized.
+/// The steps of a layer normalization along the last axes, carried out by kernels of rows.
 struct row_normalization {
   static constexpr bool has_phases = true;
 

@@ -163,7 +163,7 @@ struct lowering<layers::batch_normalization> {
 
 namespace stagecraft::detail {
 
-/// Of the last axes.
+/// Lowers the steps of a layer normalization along the last axes of its input: each row is normalized by itself.
 struct row_normalization_lowering {
   template <class Call>
   static constexpr void forward(lowered_step& step) {

@@ -96,13 +96,13 @@ class timetable {
                       recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
       : timetable(schedule, device_of_stage.size(), micro_batches, trains, batch_serialization, recomputation,
                   overlaps_io, [&](std::size_t stage) { return pipeline::placed_stage{device_of_stage[stage]}; }) {}
-  /// Likewise, of `{0, 1}`.
+  /// The timetable of stages whose devices are listed in braces: `{sc::grouped, {0, 1}, 8, true}`.
   constexpr timetable(stagecraft::schedule schedule, std::initializer_list<int> device_of_stage, int micro_batches,
                       bool trains, int batch_serialization = 1,
                       recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
       : timetable(schedule, tracing::array_view<int const>(device_of_stage.begin(), device_of_stage.end()),
                   micro_batches, trains, batch_serialization, recomputation, overlaps_io) {}
-  /// And of stages that may be beside each other.
+  /// The timetable of stages that may be beside each other.
   template <class Stages>
     requires requires(Stages const& stages) { stages[0].is_beside; }
   constexpr timetable(stagecraft::schedule schedule, Stages const& stages, int micro_batches, bool trains,
