@@ -209,7 +209,7 @@ void model_converters::convert_precision() {
   if (options_.precision_mode != "FP16") return;
   name_search excluded(options_.precision_conversion_excluded_nodes);
   for_each_layer(model_, "", [&](model_layer& layer, std::string const& path) {
-    if (!excluded.finds(path)) layer.layer->dtype = "float16";
+    if (!excluded.finds(path)) layer.layer->dtype = dtype::float16;
   });
   excluded.report("precision_conversion_excluded_nodes");
 }
