@@ -82,8 +82,8 @@ source_text machine_type(application_machine const& machine) {
 /// A name in application.json that the source has as it is: `text`, which is none if the key has no such name.
 source_text name_in(std::optional<source_text> text, char const* key) {
   if (!text)
-    throw file_error("E5030", "application.json: '" + std::string(key) +
-                                  "' has a character or a word that is in no such name");
+    throw file_error("E5030",
+                     "application.json: '" + std::string(key) + "' has a character or a word that is in no such name");
   return *std::move(text);
 }
 
@@ -129,8 +129,8 @@ io::json read_json_file(std::string const& path) { return read_json<io::json>(pa
 
 source_text ipu_config_text(application_machine const& machine) {
   auto const options = [](double amp, std::string const& type) {
-    return "{.available_memory_proportion = "_cpp + proportion_text(amp) + ", .partials_type = " +
-           dtype_text(type == "half" ? dtype::float16 : dtype::float32) + "}";
+    return "{.available_memory_proportion = "_cpp + proportion_text(amp) +
+           ", .partials_type = " + dtype_text(type == "half" ? dtype::float16 : dtype::float32) + "}";
   };
   return "sc::ipu_config{.auto_select_ipus = "_cpp + number_text(machine.num_ipus) +
          ",\n                                     .matmuls = " +
@@ -158,8 +158,7 @@ void write_application_source(std::string const& folder, application_machine con
       text += "#include " + name_in(file_in_quotes(header), "processing_header") + "\n";
     text += machine.init_ipu ? "\n#include <stagecraft/ipu.hpp>\n"_cpp : "\n#include <stagecraft/host/host.hpp>\n"_cpp;
     text += "#include <stagecraft/serving/application.hpp>\n\nnamespace sc = stagecraft;\n\n";
-    if (is_sharded(how))
-      text += "inline constexpr char solution[] = " + lines_literal(how["solution"].dump(1)) + ";\n";
+    if (is_sharded(how)) text += "inline constexpr char solution[] = " + lines_literal(how["solution"].dump(1)) + ";\n";
     text += "using model_type = " + staged_type(read_json_file(folder + "/model.json").at("config"), how, type) + ";\n";
     text += "using machine_type = " + machine_type(machine) + ";\n\n";
     text += "inline constexpr auto inference = sc::inference{.batch_size = " +

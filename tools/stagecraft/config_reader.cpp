@@ -193,7 +193,8 @@ class reader {
     auto const found = dtype_named(name);
     if (found == dtype::float32) return std::nullopt;
     if (!found || !is_half(*found))
-      throw unsupported("has options that are not here: 'dtype' (" + json(name).dump().substr(0, 60) + ")");
+      throw unsupported("has options that are not here: 'dtype' (" + json(name).dump(-1, ' ', true).substr(0, 60) +
+                        ")");
     return found;
   }
 

@@ -123,9 +123,8 @@ pipeline_answer ask_library(pipeline_job const& job, pipeline_question const& qu
   if (!found.is_number_integer())
     throw file_error("E5030", job.folder + "/application.json: has no 'batch_size' that is a whole number");
   int const batch_size = found.get<int>();
-  io::replace_file(scratch / "pipeline.cpp", [&](io::file_writer& to) {
-    to.write(program_text(type, job, question, batch_size).view());
-  });
+  io::replace_file(scratch / "pipeline.cpp",
+                   [&](io::file_writer& to) { to.write(program_text(type, job, question, batch_size).view()); });
   pipeline_answer answer;
   answer.problem =
       job.compiler.try_run({"-O0", "-w"}, {scratch / "pipeline.cpp", "-o", scratch / "pipeline"}, job.folder);

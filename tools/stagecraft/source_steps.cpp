@@ -127,7 +127,8 @@ void add_name(source_step& step, std::string const& name) {
     bool const is_one_letter = i > 0 && part.size() == 1 && is_letter(part.front());
     if (is_counter) {
       auto const number = std::stoll(part);
-      step.cells.push_back({cell::kinds::integer, {}, number_text(number), number, role_of_part(parts, i), false, true});
+      step.cells.push_back(
+          {cell::kinds::integer, {}, number_text(number), number, role_of_part(parts, i), false, true});
     } else if ((i == 0 && part != "_") || is_one_letter) {
       step.cells.push_back({cell::kinds::text, part, {}, 0, i == 0 ? "prefix" : "letter", false, true});
     } else {

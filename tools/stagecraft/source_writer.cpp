@@ -125,8 +125,8 @@ class header_writer {
     for (auto const& step : steps) {
       auto const& layer = model.layers[static_cast<std::size_t>(step.layer)];
       if (layer.nested)
-        entries.push_back((is_outermost ? *parts_name_ + "::"_cpp : source_text()) +
-                          types_[&model].at(step.layer) + "{}");
+        entries.push_back((is_outermost ? *parts_name_ + "::"_cpp : source_text()) + types_[&model].at(step.layer) +
+                          "{}");
       else
         entries.push_back(text_of(*layer.layer) +
                           (step.has_name ? ".named("_cpp + string_literal(layer.name) + ")" : source_text()));

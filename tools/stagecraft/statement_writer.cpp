@@ -125,7 +125,8 @@ std::optional<dtype> input_type(model_layer const& input) {
   auto const given = input.config.value("dtype", json("int32"));
   auto const found = given.is_string() ? dtype_named(given.get<std::string>()) : std::nullopt;
   if (!found)
-    throw file_error("E5064", "input '" + input.name + "' is of " + given.dump().substr(0, 60) +
+    throw file_error("E5064", "input '" + input.name + "' is of " +
+                                  given.dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 60) +
                                   ", which is no type of the library");
   return found;
 }
@@ -253,8 +254,7 @@ std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, 
   auto const text = call_text(first, cells, {}, to);
   if (name != source) bind(first.inputs[0], source);
   to += wrap(indent_ + "for (int " + variable + " = " + number_text(start) + "; " + variable + " < " +
-             number_text(start + static_cast<long long>(times)) + "; ++" + variable + ") " + name + " = " + text +
-             ";");
+             number_text(start + static_cast<long long>(times)) + "; ++" + variable + ") " + name + " = " + text + ";");
   for (std::size_t i = begin; i < end; ++i) bind(steps[i].outputs[0], name);
   return times;
 }

@@ -121,15 +121,16 @@ source_text write_test(source_model const& model, identifier const& type, std::s
           "\n\n#include <stagecraft/stagecraft.hpp>\n#include <stagecraft/io/weights.hpp>\n";
   text += has_values ? "#include <stagecraft/io/safetensors.hpp>\n#include <algorithm>\n"_cpp : ""_cpp;
   text += "#include <array>\n#include <cmath>\n#include <cstdio>\n#include <string>\n#include <vector>\n\n";
-  text += "namespace sc = stagecraft;\n\ninline constexpr auto run = sc::inference{.batch_size = " +
-          number_text(samples) + "};\n\n";
+  text +=
+      "namespace sc = stagecraft;\n\ninline constexpr auto run = sc::inference{.batch_size = " + number_text(samples) +
+      "};\n\n";
   if (has_values) text += helpers_text;
   text += "int main(int argc, char** argv) {\n  std::string const folder = argc > 1 ? argv[1] : \".\";\n";
   text += "  sc::predictor<models::" + type + ", run> net;\n  net.load_weights(folder + " +
           string_literal("/" + stem + ".safetensors") + ");\n";
   if (has_values)
-    text += "  auto const values = sc::read_safetensors(folder + " +
-            string_literal("/" + stem + "_test.safetensors") + ");\n";
+    text += "  auto const values = sc::read_safetensors(folder + " + string_literal("/" + stem + "_test.safetensors") +
+            ");\n";
   for (std::size_t i = 0; i < inputs; ++i) {
     auto const shape = shape_of(model, {model.inputs[i], 0});
     auto const rank = number_text(shape.rank() + 1);
