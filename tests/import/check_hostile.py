@@ -345,6 +345,18 @@ def check_headers():
     print(f"{count} files, {accepted} of them imported as {len(own)} headers")
 
 
+def check_types():
+    """No text that is read converts to source: each way is an error of the compiler's."""
+    source = '#include "source_text.hpp"\nusing namespace stagecraft::tool;\nsource_text made(std::string const& read) {{ {} }}\n'
+    made = ['return "a"_cpp + string_literal(read) + number_text(1);', "return read;", "return source_text(read);", "return source_text(std::string(read));",
+            "return source_text(read.c_str());", "return own_text(read.c_str());", "return own_text(std::string_view(read));", 'return "a"_cpp + read;',
+            "source_text text; text += read; return text;", "source_text text; text += read.c_str(); return text;"]
+    for each in made:
+        (FOLDER / "types.cpp").write_text(source.format(each))
+        done = subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", "-I", HERE.parent.parent / "tools" / "stagecraft", FOLDER / "types.cpp"], capture_output=True, text=True)
+        check((done.returncode == 0) == (each is made[0]), f"{each}: the compiler's exit code is {done.returncode}: {done.stderr[:1000]}")
+
+
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
@@ -357,6 +369,7 @@ def main():
     check_onnx()
     check_bundles()
     check_file_names()
+    check_types()
     check_headers()
     end()
 
