@@ -119,6 +119,12 @@ def check_tfjs():
         for new in values_for(number):
             path.write_text(json.dumps(with_text(whole, old, new)))
             attempt(path, f"tfjs: {old!r} is {new[:80]!r}")
+    # Blocks that are alike but for a number in their names, and one whose name has what could stand for a number.
+    odd = whole
+    for kind in "conv", "bn", "out":
+        odd = with_text(odd, f"stage1_block2_{kind}", f"stage1_block#_{kind}")
+    path.write_text(json.dumps(odd))
+    check(attempt(path, "tfjs: a '#' in the place of a number") == 0, "names with '#' are not imported")
     # Keywords of a call have the names of options, and hide them: the type of the layer must not pass unseen.
     call = copy.deepcopy(whole)
     dense = next(each for each in call["modelTopology"]["model_config"]["config"]["layers"] if each["name"] == "result")

@@ -96,7 +96,11 @@ source_text options_text(json const& how, application_machine const& machine) {
   if (!sizes.empty() && !machine.init_ipu) parts.push_back(".allowed_batch_sizes = {"_cpp + list_of(sizes) + "}");
   if (auto const& names = how.at("output_names"); !names.empty()) {
     std::vector<source_text> list;
-    for (auto const& name : names) list.push_back(string_literal(name.get<std::string>()));
+    for (auto const& each : names) {
+      auto const name = each.get<std::string>();
+      check_name(name, "an output", "application.json");
+      list.push_back(string_literal(name));
+    }
     parts.push_back(".output_names = {"_cpp + comma_list(list) + "}");
   }
   auto const add_step = [&](char const* key, own_text option) {

@@ -102,6 +102,7 @@ class type_reader {
 }  // namespace
 
 source_text whole_number_text(long long number) { return source_text(std::to_string(number)); }
+source_text whole_number_text(unsigned long long number) { return source_text(std::to_string(number)); }
 source_text number_text(double number) { return source_text(shortest_text(number)); }
 source_text number_text(float number) { return source_text(shortest_text(number) + "F"); }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ class source_text {
   // All that makes source of something else. Whoever adds a function here says in its comment why no text gets out.
   friend class identifier;
   friend source_text whole_number_text(long long number);
+  friend source_text whole_number_text(unsigned long long number);
   friend source_text number_text(double number);
   friend source_text number_text(float number);
   friend source_text string_literal(std::string_view text);
@@ -76,10 +78,12 @@ inline source_text operator+(own_text a, own_text b) { return std::move(source_t
 
 /// A whole number: digits, and '-' in front of them.
 [[nodiscard]] source_text whole_number_text(long long number);
+[[nodiscard]] source_text whole_number_text(unsigned long long number);
 template <std::integral Number>
   requires(!std::same_as<Number, bool> && !std::same_as<Number, char>)
 [[nodiscard]] source_text number_text(Number number) {
-  return whole_number_text(static_cast<long long>(number));
+  using widest = std::conditional_t<std::is_signed_v<Number>, long long, unsigned long long>;
+  return whole_number_text(static_cast<widest>(number));
 }
 /// The shortest text that is this number, with a point: "0.1", "1e-06", "2.0". Throws std::invalid_argument for what is
 /// no number, or infinite, as C++ has no literal of it.

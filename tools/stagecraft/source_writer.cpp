@@ -15,21 +15,10 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// Names that the library would cut, or take for none: E5191.
-void check_name(std::string_view name, std::string_view of, std::string const& origin) {
-  auto const wrong = [&](std::string const& what) {
-    throw file_error("E5191", origin + ": the name of a " + std::string(of) + " " + what);
-  };
-  if (name.empty()) wrong("is empty; each needs one");
-  if (name.find('\0') != std::string_view::npos) wrong("has a NUL: '" + comment_text(name).str() + "'");
-  if (name.size() > fixed_name::capacity)
-    wrong("has " + std::to_string(name.size()) + " bytes, at most " + std::to_string(fixed_name::capacity) +
-          " can be: '" + comment_text(name).str() + "'");
-}
 void check_names(source_model const& model, std::string const& origin) {
-  check_name(model.name, "model", origin);
+  check_name(model.name, "a model", origin);
   for (auto const& layer : model.layers) {
-    check_name(layer.name, layer.is_input ? "input" : "layer", origin);
+    check_name(layer.name, layer.is_input ? "an input" : "a layer", origin);
     if (layer.nested) check_names(*layer.nested, origin);
   }
 }
@@ -152,6 +141,17 @@ class header_writer {
 };
 
 }  // namespace
+
+void check_name(std::string_view name, std::string_view of, std::string const& origin) {
+  auto const wrong = [&](std::string const& what) {
+    throw file_error("E5191", origin + ": the name of " + std::string(of) + " " + what);
+  };
+  if (name.empty()) wrong("is empty; each needs one");
+  if (name.find('\0') != std::string_view::npos) wrong("has a NUL: '" + comment_text(name).str() + "'");
+  if (name.size() > fixed_name::capacity)
+    wrong("has " + std::to_string(name.size()) + " bytes, at most " + std::to_string(fixed_name::capacity) +
+          " can be: '" + comment_text(name).str() + "'");
+}
 
 source_text write_source(source_model const& model, source_options const& options) {
   return header_writer(model, options).write();
