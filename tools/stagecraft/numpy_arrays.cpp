@@ -134,8 +134,9 @@ std::size_t axis_of(python_value const& value, std::size_t rank) {
 }
 
 python_value sequence_of(std::vector<python_value> items) {
-  bool const are_arrays =
-      std::all_of(items.begin(), items.end(), [](auto const& item) { return item.what == kind::array; });
+  bool const are_arrays = std::all_of(items.begin(), items.end(), [&](auto const& item) {
+    return item.what == kind::array && item.shape == items[0].shape;
+  });
   python_value result;
   if (!are_arrays) {
     result.what = kind::list;
@@ -146,7 +147,6 @@ python_value sequence_of(std::vector<python_value> items) {
   result.shape.push_back(static_cast<std::int64_t>(items.size()));
   if (!items.empty()) result.shape.insert(result.shape.end(), items[0].shape.begin(), items[0].shape.end());
   for (auto const& item : items) {
-    if (item.shape != items[0].shape) fail();
     if (item.numbers.size() > static_cast<std::size_t>(most_numbers) - result.numbers.size()) fail();
     result.numbers.insert(result.numbers.end(), item.numbers.begin(), item.numbers.end());
   }
