@@ -195,6 +195,11 @@ with tempfile.TemporaryDirectory() as scratch:
         refused(option, *ok, option, value, text=option)
     refused("ipu", *ok, "--init_ipu", text="only exported models are compiled for another machine")
 
+    # Options that have no effect without others.
+    for option, value in ("--num_ipus", "4"), ("--matmul_amp", "0.5"), ("--conv_amp", "0.6"), ("--matmul_partial_type", "half"), ("--conv_partial_type", "float"):
+        refused(option, *ok, option, value, text=f"{option} requires --init_ipu", folder="exported/1")
+    refused("overwrite", *ok, "--overwrite", text="--overwrite requires --outdir")
+
     # Emulated IPUs: compiled once, and then found in the cache; each option makes another application.
     given = ["--input_exprs", "image=np.arange(12).reshape(2, 2, 3) / 12;size=[[1, 2], [3, 4]]"]
     _, on_host, err = run(*given, folder="exported/1")
@@ -218,6 +223,26 @@ with tempfile.TemporaryDirectory() as scratch:
                                  ("a compiler", ipu, {"CXX": "/none/c++"}), ("headers", ipu, {"STAGECRAFT_INCLUDE": "/none"})):
         code, _, err = run(*given, *options, **{**cached, **other})
         expect(what, err, f"the compiler '{other.get('CXX', compiler)}' cannot be started", "[E5094]")
+
+    # Of a converted model: the machine that it is for, unless an option says something else.
+    converted = scratch / "converted"
+    shutil.copytree(FOLDER / "exported/1", converted)
+    how = json.loads((converted / "application.json").read_text())
+    how["machine"] = {"num_ipus": 2, "matmul_amp": 0.4, "conv_amp": 0.3, "matmul_partial_type": "half", "conv_partial_type": "half"}
+    (converted / "application.json").write_text(json.dumps(how))
+    for options, parts in (([], ["auto_select_ipus = 2", "0.4F", "0.3F", "sc::dtype::float16"]),
+                           (["--num_ipus", "4", "--conv_amp", "0.5", "--matmul_partial_type", "float"], ["auto_select_ipus = 4", "0.4F", "0.5F", "sc::dtype::float32"])):
+        before = set((scratch / "stagecraft").glob("*/application.cpp"))
+        _, _, err = run(*given, "--init_ipu", *options, folder=converted, XDG_CACHE_HOME=str(scratch), CXX="/none/c++")
+        expect("a converted model", err, "cannot be started")
+        for source in set((scratch / "stagecraft").glob("*/application.cpp")) - before:
+            expect("a converted model", source.read_text(), *parts)
+    refused("IPUs of a converted model", *given, "--num_ipus", "4", folder=converted, text="--num_ipus requires --init_ipu")
+    for folder, arguments, text in ((converted, ["--threads", "2"], "threads are the host's [E5209]"),
+                                    (scratch, ["--threads", "2"], f"{scratch}: --threads is for exported models"), (scratch, ["--allowed_batch_sizes", "1"], "--allowed_batch_sizes is for")):
+        (scratch / "application.cpp").write_text("")
+        result = subprocess.run([TOOL, "compile", folder, "--compiler", "/none/c++", *arguments], capture_output=True, text=True)
+        expect("compile", result.stderr, text, "[E5209]")
 
     # Its steps go with it, and nothing else does.
     stepped = scratch / "stepped"
@@ -285,6 +310,14 @@ for command, folder, arguments, expected in (
     found = said(command, folder, *arguments)
     if found != expected:
         failures.append(f"{command} {folder} {arguments}:\n{found}\ninstead of\n{expected}")
+
+for arguments in (["show", "x.h5", "--tag_set", "serve"], ["show", "x.h5", "--all"], ["show", "x.h5", "--list_ops"], ["show", "--dir", "x", "--signature_def", "serving_default"],
+                  ["show", "--dir", "x", "--all", "--tag_set", "serve"], ["show", "--dir", "x", "--input-shape", "3"]):
+    result = subprocess.run([TOOL, *arguments], capture_output=True, text=True)
+    if result.returncode != 2 or ("requires" not in result.stderr and "excludes" not in result.stderr):
+        failures.append(f"{arguments}: {result}")
+result = subprocess.run([TOOL, "import", "x.keras", "--architecture", "x.json"], capture_output=True, text=True)
+expect("architecture", result.stderr, "x.keras: --architecture is for .h5 files of weights alone", "[E5209]")
 
 for failure in failures:
     print(failure)
