@@ -27,9 +27,9 @@ namespace stagecraft::io {
   };
   switch (type) {
     case element_type::float64: return true;
-    case element_type::float32: return below(end_of_numbers(dtype::float32));
-    case element_type::float16: return below(end_of_numbers(dtype::float16));
-    case element_type::bfloat16: return below(end_of_numbers(dtype::bfloat16));
+    case element_type::float32: return below(tracing::end_of_numbers(dtype::float32));
+    case element_type::float16: return below(tracing::end_of_numbers(dtype::float16));
+    case element_type::bfloat16: return below(tracing::end_of_numbers(dtype::bfloat16));
     case element_type::int64: return whole(-0x1p63, 0x1p63);
     case element_type::uint64:  // whole numbers of this size have no fraction
       return whole(0, 0x1p63) || (value >= 0x1p63 && value < 0x1p64);

@@ -141,7 +141,7 @@ template <class M, auto const& Weights, class Session>
 /// E5206: a finite value that would be an infinity in the half-precision type in which its weight is kept.
 [[gnu::cold, gnu::noinline]] inline void check_half_values(weight_array const& found, std::string const& name,
                                                            dtype type) {
-  double const end = end_of_numbers(type);
+  double const end = tracing::end_of_numbers(type);
   for (std::size_t i = 0; i < found.values.size(); ++i) {
     auto const value = static_cast<double>(found.values[i]);
     if ((value < end && value > -end) || value - value != 0) continue;
