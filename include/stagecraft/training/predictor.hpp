@@ -44,7 +44,7 @@ inline constexpr diagnostic lone_call_problem = [] {
   diagnostic problem;
   if (!Session::calls_alone)
     problem.report(4151, "call(x, y) runs models with one input and one output on one thread of the host, in float32, ",
-                   "without stages, replicas and weights in remote memory; call this predictor with tensors: model(x)");
+                   "without stages and weights in remote memory; call this predictor with tensors: model(x)");
   return problem;
 }();
 

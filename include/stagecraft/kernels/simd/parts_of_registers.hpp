@@ -4,6 +4,13 @@
 
 #include <stagecraft/kernels/simd/simd.hpp>
 
+// GCC 12 warns of the undefined operand inside its own AVX-512 intrinsics, where they are inlined (see simd.hpp).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 namespace stagecraft::kernels {
 
 #if defined(__AVX512F__)
@@ -57,3 +64,7 @@ template <int Lanes, class Arch>
 }
 
 }  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
