@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // expect-error: call(x, y) runs models with one input and one output on one thread of the host, in float32, without stages and weights in remote memory; call this predictor with tensors: model(x) [E4151]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/description/inference.hpp>
