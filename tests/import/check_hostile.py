@@ -4,7 +4,7 @@
     python3 tests/import/check_hostile.py <the program stagecraft> <folder> <C++ compiler> [--thorough]
 
 Each file is refused with a code, or its header has the shape of a model (tests/fuzz/source_shape.hpp) and compiles. The
-quick form puts into each text a few of the values, in turn; the thorough one puts in all of them, and has the compiler
+quick form puts into each text a few of the values, in turn; the thorough one puts in all attacks and more of the others, and has the compiler
 look at what the models compute."""
 import copy
 import json
@@ -60,9 +60,9 @@ def with_text(value, old, new):
 
 
 def values_for(number, most=3):
-    """All values, or an attack and those whose turn it is."""
+    """All attacks and some others, or an attack and those whose turn it is."""
     if THOROUGH:
-        return VALUES
+        return [*ATTACKS, *turn.sample(ODD + WORDS, 12)]
     return [ATTACKS[number % len(ATTACKS)], *turn.sample(ODD + WORDS, most - 1)]
 
 
