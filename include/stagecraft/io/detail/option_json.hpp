@@ -85,6 +85,7 @@ inline constexpr std::size_t most_enumerators = 16;
   json const seed = value.seed == 0 ? json() : json(value.seed);
   json config = json::object();
   switch (value.kind) {
+    case unsaid: return {};
     case zeros:
     case ones: break;
     case constant: config["value"] = json_of_float(value.a); break;
