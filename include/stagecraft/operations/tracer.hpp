@@ -33,7 +33,6 @@ class tracer {
   [[nodiscard]] constexpr bool training() const noexcept { return training_; }
 
   // Leaves.
-
   /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Both compilers evaluate a sum from left to
   /// right in constant evaluation; C++ does not say so, and a statement for each weight does.
   constexpr tensor weight(parameter const& described) {
@@ -78,7 +77,6 @@ class tracer {
   }
 
   // Movement.
-
   constexpr tensor reshape(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
     if (x.shape().size() != shape.size()) return failed(x, "cannot be reshaped to ", shape);
@@ -175,7 +173,6 @@ class tracer {
   }
 
   // Reductions. The axes stay, with length 1.
-
   constexpr tensor sum(tensor x, axis_list const& axes) { return reduced(x, reduction::sum, axes); }
   constexpr tensor max(tensor x, axis_list const& axes) { return reduced(x, reduction::max, axes); }
   constexpr tensor min(tensor x, axis_list const& axes) { return -reduced(-x, reduction::max, axes); }
@@ -188,7 +185,6 @@ class tracer {
   constexpr tensor var(tensor x, axis_list const& axes) { return mean(square(x - mean(x, axes)), axes); }
 
   // Products and windows.
-
   constexpr tensor matmul(tensor a, tensor b, matmul_options const& options = {}) {
     product const what{options.transpose_a, options.transpose_b};
     extents shape;
@@ -270,8 +266,11 @@ class tracer {
     return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
   }
 
-  // Weights that change.
+  /// Losses of labels that have no places in time, (batch, 1): see operations/ctc_loss.hpp.
+  constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
+                            int mask_index = 0);
 
+  // Weights that change.
   /// The weight has this value when the step of training has ended; a `state` when any step has.
   constexpr void update(tensor written, tensor value) {
     if (!written.node().what.is<operations::weight>())
@@ -284,7 +283,6 @@ class tracer {
   }
 
   // Loops.
-
   /// One tensor of a loop: x at this trip, without the axis.
   constexpr tensor at(tensor loop, tensor x, operations::at const& where) {
     extents shape = x.shape();
@@ -320,7 +318,6 @@ class tracer {
     return append(operations::last{}, state.shape(), {loop.id, state.id});
   }
   [[nodiscard]] static constexpr int trips_of(tensor loop) { return loop.node().what.as<operations::loop>().trips; }
-
   /// Runs along an axis of x: `step(x_t, states)` gives the states after one place, from x at it and the states before.
   /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too. Where
   /// `counts`, which has the axis, too, is 0 at a place, the states stay as they are.
@@ -397,3 +394,4 @@ class tracer {
 }  // namespace stagecraft::operations
 
 #include <stagecraft/operations/composite_gradient.hpp>
+#include <stagecraft/operations/ctc_loss.hpp>
