@@ -26,7 +26,7 @@ struct layer_base {
   /// What all layers' options have.
   constexpr void take_base_options(auto const& options) {
     layer_name = options.name;
-    trainable = options.trainable;
+    if constexpr (requires { options.trainable; }) trainable = options.trainable;
     if constexpr (requires { options.dtype; }) layer_dtype = options.dtype;
   }
 };

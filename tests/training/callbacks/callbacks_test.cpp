@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/io/tensor_board.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
+#include <stagecraft/training/callbacks/callback_pointers.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
 #include <stagecraft/training/callbacks/history.hpp>
 
@@ -146,6 +147,8 @@ TEST_CASE("lambda_callback calls what it was given") {
   };
   sc::callbacks::lambda_callback all({.on_epoch_begin = numbered("epoch"),
                                       .on_epoch_end = numbered(")"),
+                                      .on_train_batch_begin = numbered("t"),
+                                      .on_train_batch_end = numbered("t"),
                                       .on_batch_begin = numbered("b"),
                                       .on_batch_end = numbered("e"),
                                       .on_train_begin = plain("train("),
@@ -160,10 +163,45 @@ TEST_CASE("lambda_callback calls what it was given") {
                                       .on_predict_batch_end = numbered("e")});
   sc::trainers::callback_list list({&all});
   call_all(list);
-  CHECK(text == "train(epoch0b1e2test(b3e4))0)predict(b5e6)");
+  CHECK(text == "train(epoch0t1b1t2e2test(b3e4))0)predict(b5e6)");
   sc::callbacks::lambda_callback nothing({.on_epoch_end = [](int, sc::logs& values) { values["x"] = 1; }});
   sc::trainers::callback_list other({&nothing});
   call_all(other);
+}
+
+TEST_CASE("members that look like hooks and are none are found where callbacks are given") {
+  struct right : sc::callback {
+    void on_test_batch_end(int, sc::logs&) override {}
+    void on_message(int) {}  // no hook, and not meant as one
+  };
+// The very mistake, of which compilers may warn.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverloaded-virtual"
+  struct other_parameters : sc::callback {
+    void on_train_batch_end(int) {}
+  };
+  struct by_value : sc::callback {
+    void on_train_end(sc::logs) {}
+  };
+#pragma GCC diagnostic pop
+  struct misnamed : sc::callback {
+    void on_validation_end(sc::logs&) {}
+  };
+  class hidden : public sc::callback {
+    void on_epoch_end(int, sc::logs&) override {}
+  };
+  using sc::detail::hook_problem;
+  static_assert(!hook_problem<right>.failed() && !hook_problem<hidden>.failed() &&
+                !hook_problem<sc::callback>.failed());
+  static_assert(!hook_problem<sc::callbacks::lambda_callback>.failed() &&
+                !hook_problem<sc::callbacks::csv_logger>.failed());
+  static_assert(hook_problem<other_parameters>.failed() && hook_problem<by_value>.failed());
+  static_assert(hook_problem<misnamed>.failed());
+  right one;
+  hidden other;
+  sc::callback* const known = &one;
+  CHECK(sc::trainers::callback_pointers{&one, &other, known}.size() == 3);
+  CHECK(sc::trainers::callback_pointers{std::vector<sc::callback*>{known}}.size() == 1);
 }
 
 TEST_CASE("the history has one series per name") {
