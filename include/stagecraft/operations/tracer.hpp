@@ -76,7 +76,7 @@ class tracer {
     return drawn({random_distribution::normal, seed}, shape);
   }
 
-  // Movement.
+  /// The same elements in another shape.
   constexpr tensor reshape(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
     if (x.shape().size() != shape.size()) return failed(x, "cannot be reshaped to ", shape);
@@ -144,6 +144,7 @@ class tracer {
     if (x.shape() == shape && where.step == 1) return x;
     return append(where, shape, {x.id});
   }
+  /// Tensors one after the other along an axis, whose other lengths are the same.
   constexpr tensor concatenate(tracing::array_view<tensor const> parts, int axis = -1) {
     tensor const first = parts[0];
     if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
@@ -172,10 +173,13 @@ class tracer {
     return append(gather{}, shape, {table.id, indices.id});
   }
 
-  // Reductions. The axes stay, with length 1.
+  /// The sum over axes, which stay with length 1, as in all reductions.
   constexpr tensor sum(tensor x, axis_list const& axes) { return reduced(x, reduction::sum, axes); }
+  /// The largest element along axes.
   constexpr tensor max(tensor x, axis_list const& axes) { return reduced(x, reduction::max, axes); }
+  /// The smallest element along axes.
   constexpr tensor min(tensor x, axis_list const& axes) { return -reduced(-x, reduction::max, axes); }
+  /// The sum over axes, divided by the number of elements.
   constexpr tensor mean(tensor x, axis_list const& axes) {
     tensor const total = sum(x, axes);
     long long const count = x.shape().size() / total.shape().size();
@@ -184,7 +188,7 @@ class tracer {
   /// The variance, divided by the number of elements: Keras's `var`.
   constexpr tensor var(tensor x, axis_list const& axes) { return mean(square(x - mean(x, axes)), axes); }
 
-  // Products and windows.
+  /// The matrix products of the last two axes; axes before them are broadcast.
   constexpr tensor matmul(tensor a, tensor b, matmul_options const& options = {}) {
     product const what{options.transpose_a, options.transpose_b};
     extents shape;
@@ -205,7 +209,9 @@ class tracer {
       return failed(x, "does not fit a transposed filter of ", filter.shape(), " that gives ", shape);
     return append(convolution_input_gradient{over, groups}, shape, {x.id, filter.id});
   }
+  /// The largest element of each window of x (batch, places..., channels).
   constexpr tensor max_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::max, over}); }
+  /// The mean of each window of x, without places outside of it.
   constexpr tensor average_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::average, over}); }
 
   /// Several results of a layer as one, the rows of which stand side by side: `return ops.outputs({y, state})`, where
@@ -223,7 +229,6 @@ class tracer {
     }
     return concatenate(rows);
   }
-
   /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a layer. Its first
   /// axis is the batch.
   constexpr void add_loss(tensor value) {
@@ -270,7 +275,6 @@ class tracer {
   constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
                             int mask_index = 0);
 
-  // Weights that change.
   /// The weight has this value when the step of training has ended; a `state` when any step has.
   constexpr void update(tensor written, tensor value) {
     if (!written.node().what.is<operations::weight>())
@@ -282,7 +286,6 @@ class tracer {
              {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
   }
 
-  // Loops.
   /// One tensor of a loop: x at this trip, without the axis.
   constexpr tensor at(tensor loop, tensor x, operations::at const& where) {
     extents shape = x.shape();

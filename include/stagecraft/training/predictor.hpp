@@ -51,7 +51,7 @@ class model_predictor
   using typename base::session_type;
   /// How the model is run.
   static constexpr auto inference = Inference;
-  static constexpr int replicas = session_type::replicas;
+  static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
 
   /// Weights get their initial values; all memory is taken here.
   explicit model_predictor(std::uint64_t seed = inference.seed) : base(seed) {}

@@ -31,12 +31,14 @@ class trained_model : public trainable {
 
   [[gnu::cold]] explicit trained_model(std::uint64_t seed) : session_(new session_type(seed)) {}
 
+  /// The model's name, as in its summary.
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
 
+  /// The optimizer's learning rate at this time.
   [[nodiscard]] float learning_rate() const override {
     return beside_steps_ ? std::atomic_ref(next_rate_).load() : session_->learning_rate();
   }
-  /// From asynchronous batch callbacks: for the executions that follow.
+  /// Sets the rate of the steps that follow; in asynchronous batch callbacks that of the executions that follow.
   void set_learning_rate(float rate) override {
     if (beside_steps_)
       std::atomic_ref(next_rate_).store(rate);
@@ -146,6 +148,7 @@ class trained_model : public trainable {
     result.epochs = epochs_;
     return result;
   }
+  /// Goes on from where `progress` was; weights and the optimizer's numbers are set beside it.
   void set_progress(training_progress const& from) {
     check_at_rest("set_progress");
     session_->set_progress(from);

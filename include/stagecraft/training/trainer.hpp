@@ -46,7 +46,7 @@ class model_trainer
   using results = replica_results<session_type, Kind>;
   /// What the model is trained with.
   static constexpr auto training = Training;
-  static constexpr int replicas = session_type::replicas;
+  static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
   /// What `evaluate` gives: the loss and the metrics, `auto [loss, accuracy] = model.evaluate(x, y);` If the values of
   /// all replicas are listed, an array of numbers for each.
   using evaluation = typename results<run_kind::evaluation>::report_type;
