@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 
+#include <stagecraft/data/ctc_decode.hpp>
+
 #include "golden_trainer.hpp"
 
 namespace {
@@ -107,4 +109,35 @@ TEST_CASE("the loss of a batch in a layer of one's own: ctc_batch_cost") {
     x.emplace_back(array(name));
   CHECK(std::abs(model.evaluate(sc::sample_set(std::move(x)), rows, {.verbose = 0})[0] -
                  static_cast<double>(file["batch_cost/loss"].scalar())) < 1e-5);
+}
+
+// docs/keras.md, "Sequences of labels: CTC".
+namespace {
+
+using reader = sc::sequential<input{20, 8}, bidirectional{lstm{32, {.return_sequences = true}}}, dense{27}>;
+inline constexpr auto reading =
+    sc::training{.optimizer = sc::optimizers::adam{}, .loss = sc::losses::ctc{.max_label_length = 6}, .batch_size = 16};
+
+}  // namespace
+
+TEST_CASE("a reader of lines, as docs/keras.md has it, learns them") {
+  xt::xtensor<float, 3> lines = xt::zeros<float>({std::size_t{16}, std::size_t{20}, std::size_t{8}});
+  xt::xtensor<int, 2> letters = xt::zeros<int>({std::size_t{16}, std::size_t{6}});
+  for (std::size_t line = 0; line < 16; ++line)  // three strokes, and a letter for each
+    for (std::size_t i = 0; i < 3; ++i) {
+      std::size_t const letter = (line * 5 + i * 3) % 8;
+      letters(line, i) = static_cast<int>(letter) + 1;
+      for (std::size_t step = 0; step < 3; ++step) lines(line, 6 * i + line % 3 + step, letter) = 1;
+    }
+  sc::trainer<reader, reading> model;
+  model.set_learning_rate(0.02F);
+  model.fit(lines, letters, {.epochs = 60, .verbose = 0});
+  auto const [best, scores] = sc::ctc_decode(model.predict(lines, {.verbose = 0}));
+  auto const beams = sc::ctc_decode(model.predict(lines, {.verbose = 0}),
+                                    {.strategy = sc::ctc_strategy::beam_search, .beam_width = 20, .top_paths = 3});
+  int right = 0;
+  for (std::size_t line = 0; line < 16; ++line)
+    for (std::size_t i = 0; i < 3; ++i)
+      right += best(0, line, i) == letters(line, i) && beams.labels(0, line, i) == letters(line, i);
+  CHECK(right == 48);
 }
