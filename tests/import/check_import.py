@@ -104,6 +104,24 @@ def check_command_line():
     check("\x1b" not in run("import", model, "--output", out)[1], "progress without a terminal")
 
 
+def check_options_without_initializer():
+    """Keras's None is the default of its add_weight: glorot_uniform, for biases, too."""
+    path = FOLDER / "no_initializer.keras"
+    with zipfile.ZipFile(FOLDER / "mlp_3.keras") as members, zipfile.ZipFile(path, "w") as changed:
+        for name in members.namelist():
+            data = members.read(name)
+            if name == "config.json":
+                config = json.loads(data)
+                dense = next(each for each in config["config"]["layers"] if each["class_name"] == "Dense")
+                dense["config"].update(kernel_initializer=None, bias_initializer=None)
+                data = json.dumps(config)
+            changed.writestr(name, data)
+    code, text = run("import", path, "--output", FOLDER / "no_initializer")
+    check(code == 0, f"{path.name}: {text}")
+    header = (FOLDER / "no_initializer.hpp").read_text()
+    check(header.count("initializer = sc::initializers::glorot_uniform{}") == 1, f"{path.name}: {header}")
+
+
 def check_wrapped_lines():
     """However many lines a layer takes, all but the first are indented alike."""
     with zipfile.ZipFile(FOLDER / "mlp_3.keras") as members:
@@ -454,6 +472,7 @@ def main():
     code, text = run("show", FOLDER / "resnet.h5")
     check(code == 0 and "inputs['input_1'] shape: (None, 16, 16, 3)" in text and "kernel (3, 3, 3, 4)" in text, text)
     check_wrapped_lines()
+    check_options_without_initializer()
     check_refusals()
     check_changed_hdf5()
     check_command_line()

@@ -40,7 +40,7 @@ struct ctc_of_sample {
   static constexpr std::string_view name = ctc::name;
   static constexpr bool sparse_targets = true;
 
-  losses::reduction reduction;
+  losses::reduction reduction;  ///< that of the loss
   int steps, classes, labels;
   int length;  ///< values that one loss is of: all of the sample
 
