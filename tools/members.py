@@ -6,7 +6,7 @@ docs/own_layers.md.
     python3 tools/members.py --check    fails if they are stale, or if a member has no docstring
 
 A part begins with `<!-- made by tools/members.py from <header>: <type> -->` and ends with `<!-- until here -->`; after the type
-may stand ` without a, b`, members that are none of a user's. Members are what is public in the type's body, but for constructors, operators and friends.
+may stand ` without a, b`, members that are none of a user's. Members are what is public in the type's body, but for constructors, friends and operators other than () and [].
 A docstring is the one above a member, or behind it; overloads without one have the first one's. What every container has needs none."""
 import pathlib
 import re
@@ -101,6 +101,9 @@ def declared(text):
     rest = re.sub(r"\) const$", ")", rest)
     if not is_function:
         rest = re.sub(r" ?= ?(?:\{[^}]*\}|[^,{]+(?:\{[^}]*\})?)|\{[^}]*\}", "", rest)
+    called = re.search(r"operator(?:\(\)|\[\])", rest)
+    if called:
+        return template, rest, called[0]
     name = re.search(r"(\w+) ?\(", rest) if is_function else re.search(r"(\w+)(?:\[.*\])?$", rest)
     return template, rest, name[1] if name else ""
 
@@ -112,7 +115,7 @@ def members_of(text, type_name, without):
         if declaration.endswith(":"):
             is_private = declaration != "public:"
             continue
-        if is_private or re.match(r"(friend|using|static_assert|typedef|struct|class|enum)\b|~", declaration.lstrip("[")) or "operator" in declaration:
+        if is_private or re.match(r"(friend|using|static_assert|typedef|struct|class|enum)\b|~", declaration.lstrip("[")) or re.search(r"operator(?!\(\)|\[\])", declaration):
             continue
         template, what, name = declared(declaration)
         if not name or name in (type_name, "requires") or name in without or "any_argument" in what or "= delete" in declaration:

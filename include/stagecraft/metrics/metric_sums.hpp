@@ -14,6 +14,7 @@ struct metric_sums {
   tracing::array_view<double const> values;  ///< one for each column; `sums[1]` is that of the second
   double weight = 0;                         ///< the sum of the rows' weights: their number, where they have none
 
+  /// The sum of a column.
   [[nodiscard]] constexpr double operator[](int column) const { return values[column]; }
   /// The mean over the rows; 0 if there are none.
   [[nodiscard]] constexpr double mean(int column) const { return weight != 0 ? (*this)[column] / weight : 0; }

@@ -82,6 +82,7 @@ struct profile_tile {
 
   friend bool operator==(profile_tile const&, profile_tile const&) = default;
 
+  /// The bytes of a category.
   [[nodiscard]] std::int64_t operator[](memory_category category) const {
     return bytes[static_cast<std::size_t>(category)];
   }
