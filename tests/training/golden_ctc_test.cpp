@@ -131,7 +131,7 @@ TEST_CASE("a reader of lines, as docs/keras.md has it, learns them") {
     }
   sc::trainer<reader, reading> model;
   model.set_learning_rate(0.02F);
-  model.fit(lines, letters, {.epochs = 60, .verbose = 0});
+  model.fit(lines, letters, {.epochs = 150, .verbose = 0});
   auto const [best, scores] = sc::ctc_decode(model.predict(lines, {.verbose = 0}));
   auto const beams = sc::ctc_decode(model.predict(lines, {.verbose = 0}),
                                     {.strategy = sc::ctc_strategy::beam_search, .beam_width = 20, .top_paths = 3});
