@@ -79,7 +79,9 @@ class read_layer : public source_layer {
     if (name == "seed") return result;  // Keras draws other numbers from a seed
     if (name == "stateful" && found == true)
       throw unsupported("option 'stateful' is true; write it and the batch size of the input behind the import");
-    if (found.is_null()) {
+    // An initializer that is None is another one than that of a layer whose option is not written.
+    bool const is_none = std::same_as<Field, initializer> && config.contains(std::string(name));
+    if (found.is_null() && !is_none) {
       if (is_required) throw unsupported("has no option '" + result.name + "'");
       return result;
     }
