@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.callbacks.LearningRateScheduler.
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/python_number.hpp>
@@ -42,7 +43,8 @@ class learning_rate_scheduler : public callback {
     double const rate = schedule_(epoch, static_cast<double>(model().learning_rate()));
     if (rate - rate != 0) {
       stagecraft::detail::throw_data_error(
-          "E4014", "learning_rate_scheduler: expected a finite learning rate for epoch %d, found %g", epoch, rate);
+          "E4014", "learning_rate_scheduler: expected a finite learning rate for epoch %d, found %s", epoch,
+          diagnostics::general_digits(rate, 6).c_str());
     }
     model().set_learning_rate(static_cast<float>(rate));
     if (options_.verbose == 0) return;

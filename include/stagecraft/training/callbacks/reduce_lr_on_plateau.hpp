@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.callbacks.ReduceLROnPlateau.
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
@@ -40,8 +41,8 @@ class reduce_lr_on_plateau : public callback {
  public:
   explicit reduce_lr_on_plateau(reduce_lr_on_plateau_options options = {}) : options_(std::move(options)) {
     if (!(options_.factor < 1)) {
-      stagecraft::detail::throw_data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found %.15g",
-                                           options_.factor);
+      stagecraft::detail::throw_data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found %s",
+                                           diagnostics::general_digits(options_.factor, 15).c_str());
     }
     larger_is_better_ = options_.mode == monitor_mode::max ||
                         (options_.mode == monitor_mode::automatic &&
