@@ -123,11 +123,25 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
-    policy::template given_weights<first_plan>(replicas_[0]->weights.data());
+    // Of shared weights, the machine has been given those of the session that had them first.
+    if (!replicas_[0]->weights.is_shared())
+      policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 1; i < replicas; ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
     for (auto& replica : replicas_) replica->copied.fill(0);
     if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
+  }
+  /// Takes the weights of another session, in the same memory; copies of them, if the model keeps states among them.
+  void share_weights_of(host_pipeline& other)
+    requires(!sizes::trains)
+  {
+    other.begin_run();
+    if constexpr (graph.is_stateful())
+      std::copy_n(other.replicas_[0]->weights.data(), layout::storage.floats, replicas_[0]->weights.data());
+    else
+      replicas_[0]->weights = other.replicas_[0]->weights.share();
+    weights_changed_ = true;
+    begin_run();
   }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
@@ -147,7 +161,7 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
-    weights_changed_ = true;
+    change_weights();
     return replicas_[0]->weights.data() + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
@@ -160,7 +174,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   }
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
-    weights_changed_ = true;
+    change_weights();
     layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
   }
   template <std::size_t Parameter>
@@ -260,6 +274,13 @@ class host_pipeline : public session_shape<typename Job::described> {
   }();
 
  private:
+  void change_weights() {
+    if constexpr (!sizes::trains)
+      if (replicas_[0]->weights.is_shared())
+        detail::throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
+    weights_changed_ = true;
+  }
+
   using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<host_pipeline>;
   static constexpr int workers = sizes::workers;

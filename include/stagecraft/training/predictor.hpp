@@ -58,6 +58,17 @@ class model_predictor
   model_predictor(model_predictor&&) noexcept = default;
   model_predictor& operator=(model_predictor&&) noexcept = default;
 
+  /// Another predictor of the same weights, for another thread: it has the memory that a run needs to itself, but no
+  /// weights of its own. From then on nobody may change them (E4108), until all predictors but one are gone; that one
+  /// may be any of them. States between batches are not shared, so that the weights of a stateful model are copied.
+  /// Allocates as the constructor does. Errors: E4107.
+  [[nodiscard]] model_predictor sharing_weights() {
+    auto const calling = this->begin_call("sharing_weights");
+    model_predictor other;
+    other.session().share_weights_of(this->session());
+    return other;
+  }
+
   /// The name of the model, and its weights: those of a trainer of the same model can be given.
   using base::adapt, base::get_weights, base::name, base::session, base::set_weights;
   /// What stateful layers keep from batch to batch.
@@ -79,12 +90,14 @@ class model_predictor
   /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011, E4019.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
+    auto const calling = this->begin_call("predict");
     return detail::run_prediction<base>(*this, x, options);
   }
   /// The same of a dataset, <stagecraft/data/data.hpp>. Of elements (x, y) it takes x. Errors: E4063 to E4066, too.
   template <class Data>
     requires requires { typename Data::predict_options; }
   auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    auto const calling = this->begin_call("predict");
     return detail::run_streamed_prediction<base>(*this, dataset, options);
   }
 
@@ -94,7 +107,10 @@ class model_predictor
   /// returned is an xtensor adaptor (samples, shape...) of the model's own memory, or a std::tuple of them, valid until
   /// the model runs again. Errors as `predict`.
   /// Definition: tf.keras.Model.__call__.
-  auto operator()(sample_set const& x) { return detail::call_model(this->session(), x); }
+  auto operator()(sample_set const& x) {
+    auto const calling = this->begin_call("a call of the model");
+    return detail::call_model(this->session(), x);
+  }
 
   /// The same, copied to a tensor, or a std::tuple of tensors. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
@@ -102,6 +118,7 @@ class model_predictor
       using view_type = std::remove_cvref_t<decltype(view)>;
       return xt::xtensor<float, xt::get_rank<view_type>::value>(view);
     };
+    auto const calling = this->begin_call("predict_on_batch");
     if constexpr (session_type::output_count == 1)
       return copy((*this)(x));
     else
@@ -156,6 +173,9 @@ namespace stagecraft {
 ///     model.set_weights(trained.get_weights());
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///     auto const one = model(digit);                        // at once, without allocation
+///
+/// A predictor is one thread's: a call during a call of another thread is E4107. `model.sharing_weights()` makes one
+/// for another thread, and <stagecraft/serving/serving.hpp> has what any number of threads may call.
 ///
 /// It has no gradients, no optimizer's state and no losses, in memory or anywhere else: `evaluate` is a trainer's.
 ///
