@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <doctest/doctest.h>
 #include <functional>
+#include <limits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -169,5 +170,11 @@ TEST_CASE("a trainer is one thread's as well, and its callbacks may call it") {
   });
   model.fit(train.x, train.y, {.verbose = 0, .callbacks = {&during}});
   CHECK(codes == std::vector<std::string>(9, "E4107"));
+  for (float const rate : {-0.1F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    CHECK(error_elsewhere([&] { model.set_learning_rate(rate); }) == "E4109");
+    CHECK(error_elsewhere([&] { model.set_progress({.learning_rate = rate}); }) == "E4109");
+  }
+  model.set_learning_rate(0);  // as in Keras: nothing moves
+  CHECK(model.learning_rate() == 0);
   CHECK(error_elsewhere([&] { model.fit(train.x, train.y, {.verbose = 0}); }).empty());
 }

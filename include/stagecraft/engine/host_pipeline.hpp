@@ -124,8 +124,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
     // Of shared weights, the machine has been given those of the session that had them first.
-    if (!replicas_[0]->weights.is_shared())
-      policy::template given_weights<first_plan>(replicas_[0]->weights.data());
+    if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 1; i < replicas; ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
     for (auto& replica : replicas_) replica->copied.fill(0);

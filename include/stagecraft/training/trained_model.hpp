@@ -2,6 +2,7 @@
 // The weights and the learning rate of a model in training, as its user and its callbacks see them.
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/training_progress.hpp>
@@ -39,8 +40,10 @@ class trained_model : public trainable {
   [[nodiscard]] float learning_rate() const override {
     return beside_steps_ ? std::atomic_ref(next_rate_).load() : session_->learning_rate();
   }
-  /// From asynchronous batch callbacks: for the executions that follow.
+  /// From asynchronous batch callbacks: for the executions that follow. Errors: E4109 a rate that is negative or not
+  /// finite, E4107 from another thread while a call runs.
   void set_learning_rate(float rate) override {
+    check_rate("set_learning_rate", rate);
     if (beside_steps_)
       std::atomic_ref(next_rate_).store(rate);
     else {
@@ -153,6 +156,7 @@ class trained_model : public trainable {
   }
   void set_progress(training_progress const& from) {
     auto const calling = begin_call("set_progress");
+    check_rate("set_progress", from.learning_rate);
     session_->set_progress(from);
     fits_ = from.fits;
     epochs_ = from.epochs;
@@ -274,6 +278,11 @@ class trained_model : public trainable {
   void end_epoch(int epoch) { epochs_ = epoch + 1; }
 
  private:
+  static void check_rate(char const* what, float rate) {
+    if (!(rate >= 0 && rate - rate == 0))
+      detail::throw_data_error("E4109", "%s: expected a finite learning rate of at least 0, found %s", what,
+                               diagnostics::general_digits(static_cast<double>(rate), 6).c_str());
+  }
   void check_at_rest(char const* what) const {
     if (beside_steps_)
       detail::throw_data_error("E4042",

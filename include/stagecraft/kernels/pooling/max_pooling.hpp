@@ -22,7 +22,8 @@ namespace detail {
 /// those of the first row in `rows` and `columns`, `count` channels of them.
 template <pooling_shape Shape>
 [[gnu::cold, gnu::noinline]] void find_nan_of_window(float const* x, std::int64_t begin, index_range rows,
-                                                     index_range columns, int count, pooling_position<Shape>* positions) {
+                                                     index_range columns, int count,
+                                                     pooling_position<Shape>* positions) {
   for (int channel = 0; channel < count; ++channel) {
     bool found = false;
     for (int row = rows.first; row < rows.last && !found; ++row)
@@ -112,9 +113,8 @@ inline void max_pooling_row(float const* x, int output_row, float* y,
 /// y = the largest value of each window, channel by channel. If `positions` is not null, the number of the winning cell
 /// in its window is written there, for `max_pooling_gradient`.
 ///
-/// A window with a NaN gives NaN, whose gradient its first NaN gets, so that no number that went wrong is lost; of equal
-/// values the first gets it.
-/// Items of `part`: rows of the output, of all samples.
+/// A window with a NaN gives NaN, whose gradient its first NaN gets, so that no number that went wrong is lost; of
+/// equal values the first gets it. Items of `part`: rows of the output, of all samples.
 template <int Batch, pooling_shape Shape, class Arch = default_architecture>
 inline void max_pooling(float const* x, float* y, pooling_position<Shape>* positions = nullptr, share part = {}) {
   constexpr int rows = Shape.output_height();
