@@ -12,7 +12,7 @@ namespace stagecraft::detail {
 
 /// Reports an option of an optimizer that is NaN, or not from 0 to `most`.
 struct optimizer_option_check {
-  diagnostic& problem;
+  diagnostic& problem;  ///< where it is reported
   static constexpr float finite = std::numeric_limits<float>::max();
 
   constexpr void operator()(std::string_view option, float value, float most = finite) const {
