@@ -5,6 +5,7 @@
 #include "source_model.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -80,9 +81,8 @@ void describe_training(io::bundle_contents const& contents, source_model& model)
   for (auto const& tensor : contents.tensors.tensors)
     for (char const* const counter : {"iterations", "epochs", "learning_rate"})
       if (tensor.name == std::string(io::counter_prefix) + counter && tensor.size() == 1) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%g", static_cast<double>(io::to_floats(tensor)[0]));
-        model.training.push_back(std::string(counter) + ": " + text);
+        auto const text = diagnostics::general_digits(static_cast<double>(io::to_floats(tensor)[0]), 6);
+        model.training.push_back(std::string(counter) + ": " + text.c_str());
       }
 }
 

@@ -21,6 +21,7 @@
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -121,6 +122,9 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
     problem.report(4025, "the training has ", weights, weights == 1 ? " loss weight" : " loss weights", ", but model '",
                    Job::graph.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    sizeof...(Output) == 1 ? " output" : " outputs", "; give one weight for each output, or none");
+  for (float const weight : Job::training.loss_weights.values)
+    if (!(weight >= -std::numeric_limits<float>::max() && weight <= std::numeric_limits<float>::max()))
+      problem.report(4025, "the training has a loss weight that is not a finite number");
   if (sizeof...(Output) > output_weights::capacity)
     problem.report(4024, "model '", Job::graph.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);

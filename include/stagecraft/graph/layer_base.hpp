@@ -32,3 +32,15 @@ struct layer_base {
 };
 
 }  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
+
+/// layers::input, of which only the layers know: what a model's input is, as one value.
+template <class T>
+concept DescribedInput = requires(T const& given) {
+  given.dimensions;
+  given.batch_size;
+  given.of_batch_size(1);
+};
+
+}  // namespace stagecraft::detail

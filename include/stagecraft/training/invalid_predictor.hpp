@@ -36,6 +36,7 @@ struct invalid_predictor : Base {
   tensor predict_on_batch(sample_set const&) { return {}; }
   tensor operator()(sample_set const&) { return {}; }
 
+  [[nodiscard]] invalid_predictor sharing_weights() { return invalid_predictor(); }
   [[nodiscard]] std::string_view name() const { return {}; }
   [[nodiscard]] std::vector<weight_array> get_weights() const { return {}; }
   void set_weights(std::vector<weight_array> const&) {}

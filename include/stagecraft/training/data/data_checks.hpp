@@ -25,6 +25,7 @@
 //   E4042  weights asked for while steps run (trainer)
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
@@ -162,8 +163,8 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
     for (int i = 0; i < width; ++i) {
       double const label = labels.at(row, i);
       if (label >= 0 && label < rule.classes && label == static_cast<double>(static_cast<int>(label))) continue;
-      detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %.15g at sample %td", argument,
-                               rule.classes - 1, label, first + row);
+      detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %s at sample %td", argument,
+                               rule.classes - 1, diagnostics::general_digits(label, 15).c_str(), first + row);
     }
     if (rule.steps > 0) check_sequence(argument, labels, row, rule.steps, first + row);
   }
@@ -210,11 +211,12 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
 [[nodiscard]] inline std::ptrdiff_t training_count(std::ptrdiff_t samples, double split) {
   if (split == 0) return samples;
   if (!(split > 0 && split < 1))
-    detail::throw_data_error("E4007", "validation_split: expected a number from 0 to below 1, found %.15g", split);
+    detail::throw_data_error("E4007", "validation_split: expected a number from 0 to below 1, found %s",
+                             diagnostics::general_digits(split, 15).c_str());
   auto const left = static_cast<std::ptrdiff_t>(static_cast<double>(samples) * (1.0 - split));
   if (left == 0 || left == samples) {
-    detail::throw_data_error("E4007", "validation_split: %.15g of %td samples leaves none to %s with", split, samples,
-                             left == 0 ? "train" : "validate");
+    detail::throw_data_error("E4007", "validation_split: %s of %td samples leaves none to %s with",
+                             diagnostics::general_digits(split, 15).c_str(), samples, left == 0 ? "train" : "validate");
   }
   return left;
 }
