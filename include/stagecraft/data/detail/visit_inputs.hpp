@@ -17,25 +17,15 @@ namespace stagecraft::data::detail {
 /// Samples of one shape, one after the other.
 class input_group {
  public:
-  /// Takes x of a sample, or, with `is_batch`, of all samples of a batch. E4010, E4118.
+  /// Takes x of a sample. E4010, E4118.
   template <class Sample>
-  void add(Sample const& sample, bool is_batch) {
-    int arrays = 0;
-    visit_parts(sample, [&](int set, auto const& array) {
-      if (set > 0) return;
-      if (++arrays > 1) return;
-      std::size_t const rows = is_batch ? count_of_rows(array) : 1;
-      shape const found = is_batch ? shape_of_row(array) : shape_of_part(array);
-      if (count_ == 0)
-        shape_ = found;
-      else if (!(shape_ == found))
-        refuse_unequal_samples(shape_, found, count_);
-      auto const first = numbers_.size();
-      numbers_.resize(first + rows * static_cast<std::size_t>(found.size()));
-      write_part(array, numbers_.data() + first);
-      count_ += rows;
-    });
-    if (arrays != 1) stagecraft::detail::throw_data_error("E4010", "data: expected 1 array, found %d", arrays);
+  void add(Sample const& sample) {
+    add_parts(sample, [this](auto const& array) { this->write(array, shape_of_part(array), 1); });
+  }
+  /// Takes x of all samples of a batch.
+  template <class Arrays>
+  void add_batch(Arrays const& arrays) {
+    add_parts(arrays, [this](auto const& array) { this->write(array, shape_of_row(array), count_of_rows(array)); });
   }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   template <class Visit>
@@ -46,6 +36,26 @@ class input_group {
   }
 
  private:
+  template <class Sample, class Add>
+  static void add_parts(Sample const& sample, Add const& add_array) {
+    int arrays = 0;
+    visit_parts(sample, [&](int set, auto const& array) {
+      if (set == 0 && ++arrays == 1) add_array(array);
+    });
+    if (arrays != 1) stagecraft::detail::throw_data_error("E4010", "data: expected 1 array, found %d", arrays);
+  }
+  template <class Array>
+  void write(Array const& array, shape const& found, std::size_t rows) {
+    if (count_ == 0)
+      shape_ = found;
+    else if (!(shape_ == found))
+      refuse_unequal_samples(shape_, found, count_);
+    auto const first = numbers_.size();
+    numbers_.resize(first + rows * static_cast<std::size_t>(found.size()));
+    write_part(array, numbers_.data() + first);
+    count_ += rows;
+  }
+
   shape shape_;
   std::vector<float> numbers_;
   std::size_t count_ = 0;
@@ -64,11 +74,11 @@ void visit_inputs(Data const& data, std::int64_t steps, Visit const& visit) {
     auto next = from->next();
     if (!next) break;
     if constexpr (is_array_batch<element>)
-      group.add(next->arrays(), true);
+      group.add_batch(next->arrays());
     else if constexpr (sample_of_element<element>::is_batch)
-      for (auto const& sample : *next) group.add(sample, false);
+      for (auto const& sample : *next) group.add(sample);
     else
-      group.add(*next, false);
+      group.add(*next);
     if (!sample_of_element<element>::is_batch && group.count() < at_once) continue;
     group.give(visit);
     ++given;
