@@ -328,9 +328,13 @@ class dataset {
   }
   template <class Function>
   [[nodiscard]] dataset chosen(Function function, bool stops) const {
-    return derived(unknown_cardinality, [from = *this, function, stops](std::uint64_t pass) {
-      return std::make_unique<detail::filtered_stream<Element, Function>>(from.begin_pass(pass), function, stops);
-    });
+    static_assert(stagecraft::detail::report<detail::condition_problem<Function, Element>>());
+    if constexpr (detail::condition_problem<Function, Element>.failed())
+      return *this;
+    else
+      return derived(unknown_cardinality, [from = *this, function, stops](std::uint64_t pass) {
+        return std::make_unique<detail::filtered_stream<Element, Function>>(from.begin_pass(pass), function, stops);
+      });
   }
   template <class Begin>
   [[nodiscard]] static dataset derived(std::int64_t cardinality, Begin begin) {

@@ -11,30 +11,21 @@
 #include <mutex>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace stagecraft::data::detail {
 
-/// E4120: a function that does not say yes or no.
+/// E4119, E4120: a function that does not take the elements, or does not say yes or no.
 template <class Function, class Element>
 inline constexpr diagnostics::diagnostic condition_problem = [] {
-  diagnostics::diagnostic problem;
-  if constexpr (function_problem<Function, Element>.failed())
-    problem.already_reported();
-  else if constexpr (!std::is_convertible_v<result_type<Function, Element>, bool>)
-    problem.report(4120, "the function of filter or take_while returns no bool, but something that is none");
+  diagnostics::diagnostic problem = function_problem<Function, Element>;
+  if constexpr (!function_problem<Function, Element>.failed())
+    if constexpr (!std::is_convertible_v<result_type<Function, Element>, bool>)
+      problem.report(4120, "the function of filter or take_while returns no bool, but something that is none");
   return problem;
 }();
-
-template <class Function, class Element>
-[[nodiscard]] bool holds(Function& function, Element& element) {
-  static_assert(stagecraft::detail::report<condition_problem<Function, Element>>());
-  if constexpr (condition_problem<Function, Element>.failed())
-    return true;
-  else
-    return static_cast<bool>(call_with(function, element));
-}
 
 /// Elements of which the function says yes; with `stops`, those before the first of which it says no.
 template <class Element, class Function>
@@ -45,7 +36,7 @@ class filtered_stream final : public stream<Element> {
   std::optional<Element> next() override {
     while (!is_over_) {
       auto element = from_->next();
-      if (!element || holds(function_, *element)) return element;
+      if (!element || static_cast<bool>(call_with(function_, *element))) return element;
       is_over_ = stops_;
     }
     return std::nullopt;

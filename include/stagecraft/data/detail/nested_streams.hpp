@@ -30,14 +30,13 @@ inline constexpr bool is_dataset = false;
 template <class Element>
 inline constexpr bool is_dataset<dataset<Element>> = true;
 
-/// E4120: a function that returns no dataset.
+/// E4119, E4120: a function that does not take the elements, or returns no dataset.
 template <class Function, class Element>
 inline constexpr diagnostics::diagnostic nested_problem = [] {
-  diagnostics::diagnostic problem;
-  if constexpr (function_problem<Function, Element>.failed())
-    problem.already_reported();
-  else if constexpr (!is_dataset<result_type<Function, Element>>)
-    problem.report(4120, "the function of interleave or flat_map returns no sc::data::dataset");
+  diagnostics::diagnostic problem = function_problem<Function, Element>;
+  if constexpr (!function_problem<Function, Element>.failed())
+    if constexpr (!is_dataset<result_type<Function, Element>>)
+      problem.report(4120, "the function of interleave or flat_map returns no sc::data::dataset");
   return problem;
 }();
 
