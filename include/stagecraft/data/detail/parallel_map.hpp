@@ -64,7 +64,7 @@ class parallel_mapped_stream final : public stream<mapped_type<Function, Element
   }
 
  private:
-  struct place {
+  struct result_place {
     bool is_ready = false;
     std::optional<result> value;  // none: the end
     std::exception_ptr error;
@@ -87,8 +87,8 @@ class parallel_mapped_stream final : public stream<mapped_type<Function, Element
   }
 
   /// Makes the next element of its source's next one and returns its place; null if there is nothing more to do.
-  place* run_next(Function& function) noexcept {
-    place* to = nullptr;
+  result_place* run_next(Function& function) noexcept {
+    result_place* to = nullptr;
     try {
       std::optional<Element> element;
       {
@@ -138,7 +138,7 @@ class parallel_mapped_stream final : public stream<mapped_type<Function, Element
   std::mutex source_mutex_;  // held while an element is read; taken before the other one
   std::mutex mutex_;
   std::condition_variable ready_, freed_;
-  std::vector<place> places_;
+  std::vector<result_place> places_;
   std::int64_t begun_ = 0, taken_ = 0;
   bool is_read_ = false, is_stopped_ = false, is_over_ = false;
   std::vector<std::unique_ptr<work>> workers_;
