@@ -30,8 +30,8 @@ struct pad_sequences_options {
 /// Errors: E4003 no sequence, E4011 maxlen, E4118 tensors whose other axes differ.
 template <class Sequences>
 [[nodiscard]] auto pad_sequences(Sequences const& sequences, pad_sequences_options const& options = {}) {
-  using sequence = std::remove_cvref_t<decltype(*sequences.begin())>;
-  using number = typename detail::stacked_part<sequence>::number;
+  using item = std::remove_cvref_t<decltype(*sequences.begin())>;
+  using number = typename detail::stacked_part<item>::number;
   if (options.maxlen < 0)
     stagecraft::detail::throw_data_error("E4011", "pad_sequences: maxlen: expected at least 0, found %d",
                                          options.maxlen);
@@ -65,7 +65,7 @@ template <class Sequences>
     stagecraft::detail::throw_data_error("E4003", "pad_sequences: expected at least 1 sequence, found 0");
   auto const length = options.maxlen > 0 ? static_cast<std::size_t>(options.maxlen) : longest;
   extents[1] = length;
-  auto result = detail::stacked_type<sequence>::from_shape(extents);
+  auto result = detail::stacked_type<item>::from_shape(extents);
   std::fill(result.begin(), result.end(), static_cast<number>(options.value));
   std::vector<std::conditional_t<std::is_same_v<number, bool>, char, number>> numbers;
   auto* row = result.data();
