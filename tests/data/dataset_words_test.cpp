@@ -126,6 +126,8 @@ TEST_CASE("cache reads once, whatever passes follow") {
   CHECK(elements_of(counted.repeat(2)).size() == 8);
   CHECK(elements_of(counted.shuffle(4), 1) != elements_of(counted.shuffle(4), 2));
   CHECK(calls == 8);
+  fails("cache: expected a dataset with an end, found one without; repeat() comes after cache() [E4122]",
+        [] { static_cast<void>(data::range(3).repeat().cache()); });
   // Two passes at once, one of them on a thread.
   auto const both = data::range(100).cache();
   auto const first = both.prefetch().begin_pass(0), second = both.begin_pass(0);
@@ -230,6 +232,9 @@ TEST_CASE("padded_batch pads as tf.data does") {
   fails("E4121", pad({.padded_shapes = {{5, 5}}}));
   fails("E4121", pad({.padded_shapes = {{5}, {5}}}));
   fails("E4121", pad({.padding_values = {1, 2}}));
+  fails("padded_batch: padding_values: expected a whole number that the arrays' type has, found 0.5 [E4121]",
+        pad({.padding_values = {0.5}}));
+  fails("E4121", pad({.padding_values = {9.3e18}}));
   fails("E4011", [&] { static_cast<void>(lists.padded_batch(0)); });
 }
 
@@ -248,9 +253,14 @@ TEST_CASE("map on several threads gives the same elements in the same order") {
     CHECK(elements_of(mapped.prefetch(2).shuffle(9).repeat(2)) ==
           elements_of(hundred.map(square).shuffle(9).repeat(2)));
   }
-  // Each thread has a copy of the function.
-  auto const counting = [calls = std::int64_t{0}](std::int64_t x) mutable { return ++calls > 0 ? x : calls; };
-  CHECK(elements_of(hundred.map(counting, {.num_parallel_calls = 4})) == elements_of(hundred));
+  // A function whose results may depend on the calls before is called in order.
+  auto const counting = [calls = std::int64_t{0}](std::int64_t x) mutable { return x + calls++; };
+  CHECK(elements_of(hundred.map(counting, {.num_parallel_calls = data::autotune})) ==
+        elements_of(hundred.map(counting)));
+  fails(
+      "map: num_parallel_calls: expected 1 for a function that changes itself, such as a mutable lambda, found 4 "
+      "[E4126]",
+      [&] { static_cast<void>(hundred.map(counting, {.num_parallel_calls = 4})); });
   // What is thrown comes where its element would come, also from the dataset itself; then the pass is over.
   auto const failing = [](std::int64_t x) {
     if (x == 30 || x == 33) throw std::runtime_error("no " + std::to_string(x));

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -177,6 +178,13 @@ TEST_CASE("Batches that functions have changed, kept or chosen are trained on as
   chosen.fit(kept.assert_cardinality(24), {.verbose = 0, .validation_data = kept.batch(8).assert_cardinality(3)});
   fails("dataset: expected steps_per_epoch, since the dataset does not know how many elements it has",
         [&] { chosen.fit(kept, {.verbose = 0}); });
+  auto const failing = sc::data::from(x, y).batch(8).map(
+      [](auto const& images, auto const& labels) {
+        if (labels.size() < 8) throw std::runtime_error("the last batch");
+        return std::tuple(images * 1.0F, labels * 1);
+      },
+      {.num_parallel_calls = 3});
+  CHECK_THROWS_WITH_AS(chosen.fit(failing, {.verbose = 0}), "the last batch", std::runtime_error);
   auto const ragged = sc::data::from(x, y).batch(8).map([](auto const& images, auto const& labels) {
     return std::tuple(images * 1.0F, xt::view(labels, xt::range(0, 4)));
   });

@@ -5,7 +5,9 @@
 
 #include <stagecraft/data/data.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -62,6 +64,9 @@ TEST_CASE("pad_sequences") {
       [&] { static_cast<void>(data::pad_sequences(unequal)); });
   fails("E4003", [] { static_cast<void>(data::pad_sequences(lists{})); });
   fails("E4011", [&] { static_cast<void>(data::pad_sequences(sequences, {.maxlen = -1})); });
+  for (double const wrong : {0.5, 2147483648.0, -2147483649.0, std::nan("")})
+    fails("E4121", [&] { static_cast<void>(data::pad_sequences(sequences, {.value = wrong})); });
+  CHECK(data::pad_sequences(sequences, {.value = -2147483648.0})(0, 0) == std::numeric_limits<int>::min());
 }
 
 TEST_CASE("split_dataset") {

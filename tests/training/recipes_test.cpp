@@ -121,8 +121,7 @@ inline constexpr auto distilling = sc::training{
 template <class Teacher>
 auto distil(Teacher& teacher, xt::xtensor<float, 2> const& x, std::vector<int> const& labels) {
   xt::xtensor<float, 2> const powers = xt::exp(teacher.predict(x) / temperature);
-  xt::xtensor<float, 2> const sums = xt::sum(powers, {1}, xt::keep_dims);
-  xt::xtensor<float, 2> const soft = powers / sums;
+  xt::xtensor<float, 2> const soft = powers / xt::sum(powers, {1}, xt::keep_dims | xt::evaluation_strategy::immediate);
   sc::trainer<student, distilling> learner;
   return learner.fit(x, sc::targets(labels, soft), {.epochs = 10, .verbose = 0, .validation_split = 0});
 }

@@ -85,11 +85,14 @@ class dataset {
   /// Lazy expressions of xtensor that it returns are computed; they must not refer to variables of the function: take
   /// images by reference. A copy of the function begins each pass, in each of `num_parallel_calls` threads; it throws
   /// where its element would come. Errors: E4119 a function that does not take the elements; E4118 a batch whose
-  /// samples have several shapes; E4011.
+  /// samples have several shapes; E4011; E4126 several threads for a function that changes itself, as a mutable lambda
+  /// does.
   template <class Function>
   [[nodiscard]] auto map(Function function, map_options const& options = {}) const {
     using mapped = detail::mapped_type<Function, Element>;
-    auto const calls = threads_of("map: num_parallel_calls", options.num_parallel_calls);
+    auto const calls = detail::changes_itself<Function, Element>
+                           ? detail::one_thread_for_own_state(options.num_parallel_calls)
+                           : threads_of("map: num_parallel_calls", options.num_parallel_calls);
     return dataset<mapped>(cardinality_, [from = *this, function, calls](std::uint64_t pass) {
       using detail::mapped_stream, detail::parallel_mapped_stream;
       auto input = from.begin_pass(pass);
@@ -125,8 +128,12 @@ class dataset {
     });
   }
   /// Keeps a copy of each element in memory while a first pass comes to its end; later passes have those. All passes
-  /// are the one numbered 0 of what stands before `cache`: `shuffle` and random functions come after it.
+  /// are the one numbered 0 of what stands before `cache`: `shuffle` and random functions come after it. E4122 a
+  /// dataset without an end.
   [[nodiscard]] dataset cache() const {
+    if (cardinality_ == infinite_cardinality)
+      stagecraft::detail::throw_data_error(
+          "E4122", "cache: expected a dataset with an end, found one without; repeat() comes after cache()");
     return derived(cardinality_,
                    [from = *this, memory = std::make_shared<detail::cache_memory<Element>>()](
                        std::uint64_t) -> std::unique_ptr<stream<Element>> {

@@ -4,6 +4,7 @@
 
 #include <stagecraft/data/detail/element.hpp>
 #include <stagecraft/data/detail/parts.hpp>
+#include <stagecraft/data/detail/stack.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
 #include <algorithm>
@@ -27,7 +28,8 @@ struct pad_sequences_options {
 
 /// Numbers of several sequences as an array (sequences, steps, ...), whose numbers are of the sequences' type.
 /// `sequences` is a range, such as a std::vector, of vectors of numbers, or of tensors whose first axis counts steps.
-/// Errors: E4003 no sequence, E4011 maxlen, E4118 tensors whose other axes differ.
+/// Errors: E4003 no sequence, E4011 maxlen, E4118 tensors whose other axes differ, E4121 a value that the
+/// numbers' type does not have.
 template <class Sequences>
 [[nodiscard]] auto pad_sequences(Sequences const& sequences, pad_sequences_options const& options = {}) {
   using item = std::remove_cvref_t<decltype(*sequences.begin())>;
@@ -66,7 +68,7 @@ template <class Sequences>
   auto const length = options.maxlen > 0 ? static_cast<std::size_t>(options.maxlen) : longest;
   extents[1] = length;
   auto result = detail::stacked_type<item>::from_shape(extents);
-  std::fill(result.begin(), result.end(), static_cast<number>(options.value));
+  std::fill(result.begin(), result.end(), detail::padding_as<number>(options.value, "pad_sequences: value"));
   std::vector<std::conditional_t<std::is_same_v<number, bool>, char, number>> numbers;
   auto* row = result.data();
   for (auto const& each : sequences) {

@@ -71,6 +71,22 @@ inline constexpr call_form form_of_call = [] {
     return call_form::none;
 }();
 
+/// True for a function that cannot be called while it is const, such as a mutable lambda: what it returns may depend on
+/// the calls before.
+template <class Function, class Element>
+inline constexpr bool changes_itself =
+    form_of_call<Function, Element> != call_form::none && form_of_call<Function const, Element> == call_form::none;
+
+/// Threads for such a function: one, as results would depend on which thread takes which element. E4126.
+[[nodiscard]] inline int one_thread_for_own_state(int asked) {
+  if (asked != 1 && asked != autotune)
+    stagecraft::detail::throw_data_error("E4126",
+                                         "map: num_parallel_calls: expected 1 for a function that changes itself, such "
+                                         "as a mutable lambda, found %d",
+                                         asked);
+  return 1;
+}
+
 /// E4119: a function that does not take the elements.
 template <class Function, class Element>
 inline constexpr diagnostics::diagnostic function_problem = [] {

@@ -11,7 +11,9 @@
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -63,6 +65,19 @@ struct padding_of_batch {
   return values[array];
 }
 
+/// A number that fills up arrays of another type. E4121 if that type does not have it.
+template <class Number>
+[[nodiscard]] Number padding_as(double value, char const* what) {
+  if constexpr (std::is_integral_v<Number>) {
+    constexpr auto above = 2.0 * static_cast<double>(std::numeric_limits<Number>::max() / 2 + 1);
+    constexpr auto least = static_cast<double>(std::numeric_limits<Number>::min());
+    if (!(value >= least && value < above) || value != std::floor(value))
+      stagecraft::detail::throw_data_error("E4121", "%s: expected a whole number that the arrays' type has, found %g",
+                                           what, value);
+  }
+  return static_cast<Number>(value);
+}
+
 /// Copies a sample into the corner of a larger one.
 template <class From, class To>
 void place_corner(From const* from, shape const& from_shape, To* to, shape const& to_shape, int axis = 0) {
@@ -112,7 +127,8 @@ template <ArrayPart Part, class At>
   auto const size = static_cast<std::size_t>(own.size());
   auto* to = result.data();
   if (padding.options != nullptr) {
-    std::fill_n(to, count * size, static_cast<number>(padding_value(*padding.options, padding.array)));
+    std::fill_n(to, count * size,
+                padding_as<number>(padding_value(*padding.options, padding.array), "padded_batch: padding_values"));
     std::vector<std::conditional_t<std::is_same_v<number, bool>, char, number>> sample;
     for (std::size_t i = 0; i < count; ++i, to += size) {
       shape const from = shape_of_part(at(i));
