@@ -117,7 +117,7 @@ class dataset {
   /// Every `num_shards`-th element, from the one numbered `index` on. E4011 below 1, E4125 another index than 0 to
   /// num_shards - 1.
   [[nodiscard]] dataset shard(std::int64_t num_shards, std::int64_t index) const {
-    check("shard: num_shards", num_shards, 1);
+    check_least("shard: num_shards", num_shards, 1);
     if (index < 0 || index >= num_shards)
       stagecraft::detail::throw_data_error("E4125", "shard: index: expected a number from 0 to %lld, found %lld",
                                            static_cast<long long>(num_shards - 1), static_cast<long long>(index));
@@ -164,8 +164,8 @@ class dataset {
   [[nodiscard]] auto interleave(Function function, interleave_options options) const {
     static_assert(stagecraft::detail::report<detail::nested_problem<Function, Element>>());
     using result = typename detail::interleaved<Function, Element>::type;
-    check("interleave: cycle_length", options.cycle_length, 1);
-    check("interleave: block_length", options.block_length, 1);
+    check_least("interleave: cycle_length", options.cycle_length, 1);
+    check_least("interleave: block_length", options.block_length, 1);
     options.num_parallel_calls = threads_of("interleave: num_parallel_calls", options.num_parallel_calls);
     return dataset<result>(unknown_cardinality, [from = *this, function, options](std::uint64_t pass) {
       if constexpr (detail::nested_problem<Function, Element>.failed())
@@ -184,10 +184,10 @@ class dataset {
   /// `.window(5, {.shift = 1, .drop_remainder = true}).flat_map([](auto const& window) { return window.batch(5); })`.
   /// Windows share their elements. E4011 below 1.
   [[nodiscard]] dataset<dataset> window(std::int64_t size, window_options options = {}) const {
-    check("window: size", size, 1);
+    check_least("window: size", size, 1);
     if (options.shift == 0) options.shift = size;
-    check("window: shift", options.shift, 1);
-    check("window: stride", options.stride, 1);
+    check_least("window: shift", options.shift, 1);
+    check_least("window: stride", options.stride, 1);
     return {detail::count_of_windows(cardinality_, size, options.shift, options.stride, options.drop_remainder),
             [from = *this, size, options](std::uint64_t pass) {
               return std::make_unique<detail::windowed_stream<Element>>(from.begin_pass(pass),
@@ -196,7 +196,7 @@ class dataset {
   }
   /// Another order: each element is drawn from the next `buffer_size` that have not been drawn. E4011 below 1.
   [[nodiscard]] dataset shuffle(std::int64_t buffer_size, shuffle_options const& options = {}) const {
-    check("shuffle: buffer_size", buffer_size, 1);
+    check_least("shuffle: buffer_size", buffer_size, 1);
     auto const size = std::min<std::int64_t>(buffer_size, std::numeric_limits<std::uint32_t>::max());
     return derived(cardinality_, [from = *this, size, options](std::uint64_t pass) {
       return std::make_unique<detail::shuffled_stream<Element>>(from.begin_pass(pass), static_cast<std::size_t>(size),
@@ -206,7 +206,7 @@ class dataset {
   }
   /// All elements, `count` times; without end if it is -1.
   [[nodiscard]] dataset repeat(std::int64_t count = -1) const {
-    check("repeat: count", count, -1);
+    check_least("repeat: count", count, -1);
     auto const total = count < 0 && cardinality_ != 0 ? infinite_cardinality
                        : count == 0                   ? 0
                        : cardinality_ < 0             ? cardinality_
@@ -220,18 +220,18 @@ class dataset {
   }
   /// The first `count` elements; all if it is -1.
   [[nodiscard]] dataset take(std::int64_t count) const {
-    check("take: count", count, -1);
+    check_least("take: count", count, -1);
     return part(0, count, count < 0 ? cardinality_ : detail::smaller_count(cardinality_, count));
   }
   /// All but the first `count` elements; none if it is -1.
   [[nodiscard]] dataset skip(std::int64_t count) const {
-    check("skip: count", count, -1);
+    check_least("skip: count", count, -1);
     if (count < 0) return part(0, 0, 0);
     return part(count, -1, cardinality_ < 0 ? cardinality_ : std::max<std::int64_t>(0, cardinality_ - count));
   }
   /// Groups of `size` elements, which are batches for `fit` and its like; at most the training's batch_size (E4066).
   [[nodiscard]] dataset<batch_of<Element>> batch(std::int64_t size, bool drop_remainder = false) const {
-    check("batch: batch_size", size, 1);
+    check_least("batch: batch_size", size, 1);
     auto const count = detail::count_of_groups(cardinality_, size, drop_remainder);
     return {count, [from = *this, size, drop_remainder](std::uint64_t pass) {
               return std::make_unique<detail::batched_stream<Element>>(from.begin_pass(pass),
@@ -259,7 +259,7 @@ class dataset {
   /// The same elements, which a thread of its own makes ready, so many ahead; `autotune`: 3.
   [[nodiscard]] dataset prefetch(std::int64_t buffer_size = 3) const {
     if (buffer_size == autotune) buffer_size = 3;
-    check("prefetch: buffer_size", buffer_size, 1);
+    check_least("prefetch: buffer_size", buffer_size, 1);
     auto depth = static_cast<int>(std::min<std::int64_t>(buffer_size, std::numeric_limits<int>::max()));
     if (cardinality_ >= 0 && cardinality_ < depth) depth = static_cast<int>(cardinality_) + 1;  // one for the end
     return derived(cardinality_, [from = *this, depth](std::uint64_t pass) {
@@ -323,14 +323,14 @@ class dataset {
   }
 
  private:
-  static void check(char const* what, std::int64_t found, std::int64_t least) {
+  static void check_least(char const* what, std::int64_t found, std::int64_t least) {
     if (found < least)
       stagecraft::detail::throw_data_error("E4011", "%s: expected at least %lld, found %lld", what,
                                            static_cast<long long>(least), static_cast<long long>(found));
   }
   [[nodiscard]] int threads_of(char const* what, int asked) const {
     if (asked == autotune) asked = std::max(1, stagecraft::detail::processors_of_process());
-    check(what, asked, 1);
+    check_least(what, asked, 1);
     return cardinality_ < 0 ? asked : static_cast<int>(std::clamp<std::int64_t>(cardinality_, 1, asked));
   }
   template <class Function>

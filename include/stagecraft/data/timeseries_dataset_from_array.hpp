@@ -44,7 +44,7 @@ struct windows_of_series {
 /// E4011, E4124.
 [[nodiscard]] inline windows_of_series windows_of(std::int64_t steps, std::int64_t targets, std::int64_t length,
                                                   timeseries_options const& options) {
-  auto const check = [](char const* what, std::int64_t found, std::int64_t least, std::int64_t most) {
+  auto const require = [](char const* what, std::int64_t found, std::int64_t least, std::int64_t most) {
     if (found < least)
       stagecraft::detail::throw_data_error("E4011",
                                            "timeseries_dataset_from_array: %s: expected at least %lld, found %lld",
@@ -55,12 +55,12 @@ struct windows_of_series {
                                            static_cast<long long>(most), static_cast<long long>(found));
   };
   auto const end = options.end_index == 0 ? steps : options.end_index;
-  check("end_index", end, 1, steps);
-  check("start_index", options.start_index, 0, end - 1);
+  require("end_index", end, 1, steps);
+  require("start_index", options.start_index, 0, end - 1);
   auto const found = end - options.start_index;
-  check("sequence_stride", options.sequence_stride, 1, found);
-  check("sampling_rate", options.sampling_rate, 1, found);
-  check("sequence_length", length, 1, (found - 1) / options.sampling_rate + 1);
+  require("sequence_stride", options.sequence_stride, 1, found);
+  require("sampling_rate", options.sampling_rate, 1, found);
+  require("sequence_length", length, 1, (found - 1) / options.sampling_rate + 1);
   auto starts = found - (length - 1) * options.sampling_rate;
   if (targets >= 0) starts = std::min(starts, targets - options.start_index);  // the windows that have a target
   if (starts < 1)
