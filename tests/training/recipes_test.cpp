@@ -252,19 +252,18 @@ class effect {
   explicit effect(std::vector<sc::weight_array> const& weights) {  // allocates: not on the audio thread
     model_.set_weights(weights);
     std::array<float, block> silence{};
-    process(silence);  // the first call touches all memory
+    process(silence);  // the first call prepares the weights
     model_.reset_states();
   }
   /// Allocates nothing, takes no lock and makes no system call: it may run in the callback of the sound card.
   void process(std::span<float, block> samples) noexcept {
-    std::copy(samples.begin(), samples.end(), block_.data());
-    auto const out = model_(block_);
-    std::copy_n(out.data(), block, samples.begin());
+    sc::kernels::flush_denormals const flush;  // a decaying sound is full of denormal numbers
+    auto const out = model_.call(samples);
+    std::copy(out.begin(), out.end(), samples.begin());
   }
 
  private:
   sc::predictor<amplifier_live, sc::inference{.batch_size = 1}> model_;
-  xt::xtensor<float, 3> block_{{std::size_t{1}, std::size_t{block}, std::size_t{1}}, 0.0F};
 };
 
 // -------------------------------------------------------------------------------------------------------------------

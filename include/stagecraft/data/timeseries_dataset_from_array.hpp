@@ -75,7 +75,9 @@ template <class Element, class Make>
 class series_stream final : public stream<Element> {
  public:
   series_stream(std::shared_ptr<Make const> make, windows_of_series const& windows, std::uint64_t pass)
-      : make_(std::move(make)), windows_(windows), order_(windows.options.shuffle ? static_cast<std::size_t>(windows.count) : 0) {
+      : make_(std::move(make)),
+        windows_(windows),
+        order_(windows.options.shuffle ? static_cast<std::size_t>(windows.count) : 0) {
     std::iota(order_.begin(), order_.end(), std::int64_t{0});
     stagecraft::detail::order_generator generator(windows.options.seed, pass);
     for (std::size_t i = order_.size(); i > 1; --i)
