@@ -54,8 +54,8 @@ bool same(std::vector<sc::weight_array> const& a, std::vector<sc::weight_array> 
 }
 
 struct preprocessing : sc::functional<preprocessing> {
-  static constexpr auto build(auto& model) {
-    auto x = model.input(6);
+  static constexpr auto build(auto& network) {
+    auto x = network.input(6);
     return sc::outputs(normalization({.name = "features"})(x), discretization({.num_bins = 4, .name = "bins"})(x));
   }
 };
