@@ -53,6 +53,9 @@ struct invalid_predictor : Base {
   void set_weights(std::vector<weight_array> const&) {}
   template <fixed_name Name>
   void adapt(sample_set const&) {}
+  template <fixed_name Name, class Data>
+    requires requires { typename Data::adapt_options; }
+  void adapt(Data const&, typename Data::adapt_options const& = {}) {}
   template <fixed_name Name>
   [[nodiscard]] tensor weight() const {
     return {};

@@ -104,6 +104,16 @@ class trained_model : public trainable {
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
       set_weights<Name>(detail::adapted_weights<M, call>(data));
   }
+  /// The same of a dataset, <stagecraft/data/data.hpp>, which is read batch by batch, or in groups of 32 samples: of
+  /// elements (x, y) it takes x. Options: `.steps`, how many of these are read, needed if the dataset has no end
+  /// (E4063).
+  template <fixed_name Name, class Data>
+    requires requires { typename Data::adapt_options; }
+  void adapt(Data const& dataset, typename Data::adapt_options const& options = {}) {
+    static_assert(detail::report<detail::part_name_problem<M, Name>>());
+    if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
+      set_weights<Name>(detail::weights_adapted_to_stream<M, call>(dataset, options));
+  }
 
   /// Sets to zeros what stateful layers keep from batch to batch; nothing, if there are none. Definition:
   /// tf.keras.Model.reset_states. Errors: E4042 as get_weights.
