@@ -88,7 +88,7 @@ void describe_training(io::bundle_contents const& contents, source_model& model)
 
 /// A folder that save_model has written.
 source_model read_bundle(std::string const& path, import_options const& options) {
-  auto const folder = io::place_of_bundle(io::without_slash(path));
+  auto const folder = io::without_slash(path);
   auto const contents = io::read_contents(folder);
   auto model = read_config(json(contents.model), folder, options);
   read_bundle_weights(contents.tensors, folder, model);

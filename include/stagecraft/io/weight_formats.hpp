@@ -2,6 +2,7 @@
 // Which format a file of weights has: its name's ending says it.
 #pragma once
 
+#include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/npz.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <string>
@@ -50,7 +51,8 @@ inline constexpr std::string_view optimizer_prefix = "optimizer_weights/", count
 
 /// The weights of a file, or of a bundle.
 [[nodiscard]] inline tensor_file read_weights(std::string const& path) {
-  auto const file_path = is_folder(path) ? path + weights_of_bundle : path;
+  auto const place = place_of_bundle(path);
+  auto const file_path = is_folder(place) ? place + weights_of_bundle : path;
   auto file = format_of(file_path).read(file_path);
   if (file.find_metadata(bundle_metadata) != nullptr)
     std::erase_if(file.tensors, [](stored_tensor const& tensor) {
