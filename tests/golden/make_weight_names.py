@@ -96,6 +96,9 @@ def imitations(folder):
     imitate(folder / "scopes.h5", {"a": dense("tower/c", 1), "n": normalization("tower/n", 3), "c": dense("tower/a", 7)})
     keras_1 = [(f"n_{part}:0", 3 + i, VECTOR) for i, part in enumerate(["gamma", "beta", "running_mean", "running_std"])]
     imitate(folder / "keras_1.h5", {"a": dense("a", 1, "{}_W:0", "{}_b:0"), "n": keras_1, "c": dense("c", 7, "{}_W:0", "{}_b:0")})
+    imitate(folder / "theano.h5", {"a": [("a/kernel:0", 1, (3, 3, 1, 2)), ("a/bias:0", 2, VECTOR)]})
+    with h5py.File(folder / "theano.h5", "a") as file:
+        file.attrs["backend"] = b"theano"
     imitate(folder / "slashes.h5", {"block/a": dense("block/a", 1), "block/n": normalization("block/n", 3), "c": dense("c", 7)})
     # Of a nested model, what is trained comes first.
     statistics = normalization("n_1", 3)

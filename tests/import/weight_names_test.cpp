@@ -90,6 +90,17 @@ TEST_CASE("Weights of layers in nested models are found whatever they are called
   }
 }
 
+TEST_CASE("Kernels of Keras on Theano are turned, and not read") {
+  std::string what;
+  try {
+    static_cast<void>(sc::io::read_keras_h5(file("theano.h5")));
+  } catch (sc::file_error const& why) {
+    what = why.what();
+  }
+  CHECK(what.find("'/a/a/kernel:0' is a kernel of Keras on Theano") != std::string::npos);
+  CHECK(what.ends_with("[E5221]"));
+}
+
 TEST_CASE("What a group has and the model has not is said") {
   auto found = sc::io::read_keras_h5(file("nested.h5"));
   auto places = places_in("encoder", "a", "n");

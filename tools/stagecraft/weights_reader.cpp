@@ -52,16 +52,16 @@ class assignment {
   void give(model_layer& layer, std::size_t count, auto const& array_of) {
     progress::shown().advance();
     if (count != layer.weights.size()) {
-      problems_.push_back("layer '" + layer.name + "' has " + std::to_string(count) + " arrays, expected " +
-                          std::to_string(layer.weights.size()));
+      problems_.push_back("layer '" + diagnostics::shown_name(layer.name) + "' has " + std::to_string(count) +
+                          " arrays, expected " + std::to_string(layer.weights.size()));
       return;
     }
     for (std::size_t i = 0; i < count; ++i) {
       auto array = array_of(i);
       auto const& expected = layer.weights[i];
       if (array.shape != expected.shape)
-        problems_.push_back("layer '" + layer.name + "': " + expected.name + " has the shape " +
-                            shape_text(array.shape) + ", expected " + shape_text(expected.shape));
+        problems_.push_back("layer '" + diagnostics::shown_name(layer.name) + "': " + expected.name +
+                            " has the shape " + shape_text(array.shape) + ", expected " + shape_text(expected.shape));
       layer.values.push_back(std::move(array));
     }
   }
@@ -104,7 +104,7 @@ class group_of_layers {
       if (weights[i] != io::keras_group::none)
         found[weights[i]] = &arrays[i];
       else
-        to.note("the array '" + arrays[i].name + "' is of no layer");
+        to.note("the array '" + diagnostics::shown_name(arrays[i].name) + "' is of no layer");
     }
     std::size_t first = 0;
     for (auto* layer : layers_) {
@@ -145,6 +145,11 @@ void assign_container(io::hdf5_content const& file, source_model& model, std::st
 void read_h5_weights(io::hdf5_content const& file, source_model& model) {
   assignment to(file.name(), model);
   std::string const base = file.has_group("/model_weights") ? "/model_weights/" : "/";
+  auto const array_of = [&](std::string const& path) {
+    auto array = file.array(path);
+    io::check_backend(file, base, array);
+    return array;
+  };
   for (auto& layer : model.layers) {
     auto const group = base + layer.name;
     if (!layer.nested && layer.weights.empty()) continue;
@@ -152,13 +157,13 @@ void read_h5_weights(io::hdf5_content const& file, source_model& model) {
     if (!layer.nested) {
       std::vector<std::string> paths;
       for (auto const& each : names) paths.push_back(group + "/" + each);
-      to.give(file, layer, paths);
+      to.give(layer, paths.size(), [&](std::size_t i) { return array_of(paths[i]); });
       continue;
     }
     group_of_layers inside;
     inside.add(*layer.nested, "");
     std::vector<stored_array> arrays;
-    for (auto const& each : names) arrays.push_back(file.array(group + "/" + each));
+    for (auto const& each : names) arrays.push_back(array_of(group + "/" + each));
     for (std::size_t i = 0; i < names.size(); ++i) arrays[i].name = names[i];
     inside.give(to, arrays);
   }

@@ -22,7 +22,9 @@ struct weight_format {
 /// Formats that other headers add before main; each is in front of those added before it.
 inline constinit weight_format const* added_formats = nullptr;
 
-inline constexpr weight_format npz_format{".npz", &stagecraft::read_npz, &stagecraft::write_npz};
+[[nodiscard]] inline tensor_file read_npz_weights(std::string const& path) { return stagecraft::read_npz(path); }
+
+inline constexpr weight_format npz_format{".npz", &read_npz_weights, &stagecraft::write_npz};
 inline constexpr weight_format safetensors_format{".safetensors", &stagecraft::read_safetensors,
                                                   &stagecraft::write_safetensors, &npz_format};
 

@@ -4,6 +4,7 @@
 
 #include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/detail/crc32.hpp>
+#include <stagecraft/io/detail/json_depth.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
@@ -78,11 +79,9 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
 /// Reads JSON that is nested no deeper than any that is written. Throws file_error E5030.
 [[nodiscard]] inline json parse_json(std::string_view text, std::string const& file) {
   constexpr int deepest = 100;
+  if (is_nested_deeper(text, deepest)) refuse("E5030", file, "its JSON is nested deeper than that of a bundle");
   try {
-    return json::parse(text, [&](int depth, json::parse_event_t, json&) {
-      if (depth > deepest) refuse("E5030", file, "its JSON is nested deeper than that of a bundle");
-      return true;
-    });
+    return json::parse(text);
   } catch (nlohmann::json::exception const& problem) {
     refuse("E5030", file, std::string("it is not JSON: ") + problem.what());
   }

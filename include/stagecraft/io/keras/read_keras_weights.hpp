@@ -48,6 +48,16 @@ inline void collect_keras_3_arrays(hdf5_content const& file, std::string const& 
   }
 }
 
+/// Throws E5221 for an array of a convolution that Keras on Theano has saved: its kernels are turned by 180 degrees.
+inline void check_backend(hdf5_content const& file, std::string const& base, stored_array const& array) {
+  if (array.shape.size() < 3) return;
+  auto const backend = file.text(base, "backend");
+  if (backend && *backend == "theano")
+    throw file_error("E5221", file.name() + ": '" + array.name +
+                                  "' is a kernel of Keras on Theano, which turns them: load the weights in Keras 2 on "
+                                  "TensorFlow, and save them there");
+}
+
 /// Reads arrays into tensors that name_keras_weights names.
 class keras_weights_reader {
  public:
@@ -62,7 +72,7 @@ class keras_weights_reader {
     layers.emplace_back("top_level_model_weights");  // which belong to the model itself
     for (auto const& layer : layers) {
       auto const group = base + (base == "/" ? "" : "/") + layer;
-      for (auto const& name : file_.texts(group, "weight_names")) add(layer, name, group + "/" + name);
+      for (auto const& name : file_.texts(group, "weight_names")) add(layer, name, group + "/" + name, base.c_str());
     }
     return std::move(result_);
   }
@@ -79,8 +89,10 @@ class keras_weights_reader {
   }
 
  private:
-  void add(std::string const& layer, std::string const& name, std::string const& path) {
+  /// `base`: the group that says which backend of Keras 2 it was; none of Keras 3.
+  void add(std::string const& layer, std::string const& name, std::string const& path, char const* base = nullptr) {
     auto array = file_.array(path);
+    if (base != nullptr) check_backend(file_, base, array);
     result_.tensors.push_back(float_tensor(layer + "\n" + name, array.shape, array.values));
   }
   void add_arrays(std::string const& layer, std::string const& group) {
@@ -168,8 +180,11 @@ class keras_weights_reader {
 /// What a .keras archive holds: the model's configuration, and an HDF5 file.
 class keras_archive {
  public:
-  /// Throws file_error: E5001 the file cannot be read, E5015 it is no archive, E5062 it has no model, E5061.
-  explicit keras_archive(std::string const& path) : keras_archive(byte_source(path), path) {}
+  /// Throws file_error: E5001 the file cannot be read, E5015 it is no archive, E5062 it has no model, E5061, E5220 its
+  /// parts unpack to more than most_config_bytes and most_unpacked.
+  explicit keras_archive(std::string const& path) : keras_archive(byte_source(path)) {}
+  /// The same of an open file, or of bytes in memory.
+  explicit keras_archive(byte_source const& source) : keras_archive(zip_reader(source), source.name()) {}
 
   [[nodiscard]] json const& model() const noexcept { return model_; }
   [[nodiscard]] hdf5_file const& file() const noexcept { return file_; }
@@ -184,16 +199,22 @@ class keras_archive {
   }
 
  private:
-  keras_archive(byte_source const& source, std::string const& path) : keras_archive(zip_reader(source), path) {}
   keras_archive(zip_reader const& archive, std::string const& path)
       : path_(path),
-        model_(config_of(member(archive, "config.json", path), path)),
-        file_(member(archive, "model.weights.h5", path), path + " (model.weights.h5)") {}
+        model_(config_of(read_config(archive, path), path)),
+        file_(read_weights(archive, path), path + " (model.weights.h5)") {}
 
-  static std::vector<std::byte> member(zip_reader const& archive, std::string_view name, std::string const& path) {
+  static zip_member const& member(zip_reader const& archive, std::string_view name, std::string const& path) {
     for (auto const& each : archive.members())
-      if (each.name == name) return archive.read(each);
+      if (each.name == name) return each;
     throw file_error("E5062", path + ": has no member '" + std::string(name) + "'");
+  }
+  static std::vector<std::byte> read_config(zip_reader const& archive, std::string const& path) {
+    return archive.read(member(archive, "config.json", path), most_config_bytes);
+  }
+  static std::vector<std::byte> read_weights(zip_reader const& archive, std::string const& path) {
+    auto const& found = member(archive, "model.weights.h5", path);
+    return archive.read(found, most_unpacked(found.packed));
   }
   static json config_of(std::vector<std::byte> const& text, std::string const& path) {
     return parse_json({reinterpret_cast<char const*>(text.data()), text.size()}, path);
