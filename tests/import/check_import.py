@@ -397,6 +397,39 @@ def check_refusals_of_tfjs():
     refused("names.json", tfjs([{**kernel, "name": "other/kernel"}, bias]), "E5065", "1 arrays, expected 2")
 
 
+def import_weight_names():
+    """Files whose weights are called otherwise than the layers (tests/golden/make_weight_names.py): the n-th is full of n."""
+    folder = FOLDER / "weight_names"
+    with tarfile.open(HERE / "weight_names.tar.xz") as archive:
+        archive.extractall(folder)
+    shape = [None, 2]
+    layers = [{"class_name": kind, "config": {"name": name, **options}}
+              for kind, name, options in (("InputLayer", "x", {"batch_input_shape": shape}), ("Dense", "a", {"units": 2}),
+                                          ("BatchNormalization", "n", {}), ("Dense", "c", {"units": 2}))]
+    encoder = {"class_name": "Sequential", "config": {"name": "encoder", "layers": layers}}
+    outer = [layers[0], encoder, {"class_name": "Dense", "config": {"name": "b", "units": 1}}]
+    for name, each in (("flat", layers), ("nested", outer)):
+        (folder / f"{name}.json").write_text(json.dumps({"class_name": "Sequential", "config": {"name": name, "layers": each}}))
+    for name, architecture in (("sequential.h5", ""), ("sequential.keras", ""), ("nested.h5", ""), ("nested_frozen.h5", ""),
+                               ("nested.keras", ""), ("sequential.weights.h5", "flat"), ("subclassed.h5", "flat"),
+                               ("second_graph.h5", "flat"), ("scopes.h5", "flat"), ("keras_1.h5", "flat"),
+                               ("nested.weights.h5", "nested"), ("nested_second_graph.h5", "nested"),
+                               ("nested_frozen_second_graph.h5", "nested")):
+        options = ["--architecture", folder / f"{architecture}.json"] if architecture else []
+        code, text = run("import", folder / name, "--output", folder / "out", *options)
+        check(code == 0, f"{name}: {text}")
+        if code != 0:
+            continue
+        data = (folder / "out.safetensors").read_bytes()
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        values = floats(folder / "out.safetensors")
+        order = ["a/kernel", "a/bias", "n/gamma", "n/beta", "n/moving_mean", "n/moving_variance", "c/kernel", "c/bias"]
+        if "nested" in name:
+            order = [*(f"encoder/{each}" for each in order), "b/kernel", "b/bias"]
+        found = [values[header[f"{each}:0"]["data_offsets"][0] // 4] for each in order]
+        check(found == [*range(1, len(order) + 1)], f"{name}: {found}")
+
+
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
@@ -404,6 +437,7 @@ def main():
         with tarfile.open(HERE / packed) as archive:
             archive.extractall(FOLDER)
     import_all()
+    import_weight_names()
     import_onnx()
     check_onnx_refusals()
     check_constants_of_onnx()

@@ -3,6 +3,7 @@
 // that asks a function at each value looks through all that came before it.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace stagecraft::io {
