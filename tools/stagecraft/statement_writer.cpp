@@ -137,15 +137,10 @@ std::string wrap_list(std::string const& begin, std::vector<std::string> const& 
 std::string statement_writer::target(source_step const& step, std::size_t index, std::vector<source_step> const&,
                                      bool& is_new) {
   is_new = false;
-  auto const is_free = [&](std::string const& variable) {
-    if (kept_.contains(variable)) return false;
-    for (auto const& [value, name] : names_) {
-      if (name != variable) continue;
-      auto const use = last_use_.find(value);
-      if (use != last_use_.end() && use->second > index) return false;
-    }
-    return true;
-  };
+  auto taken = kept_;  // and the names of values that later steps use
+  for (auto const& [value, name] : names_)
+    if (auto const use = last_use_.find(value); use != last_use_.end() && use->second > index) taken.insert(name);
+  auto const is_free = [&](auto const& variable) { return !taken.contains(variable); };
   for (int const input : step.inputs)
     if (is_free(names_.at(input))) return names_.at(input);
   for (auto const* each : {"x", "y", "z", "a", "b", "c", "d", "e", "f", "g", "h"}) {

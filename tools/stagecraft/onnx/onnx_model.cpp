@@ -45,7 +45,7 @@ std::vector<int> onnx_trace::order_of_input(std::string const& name, int rank) c
   std::iota(order.begin(), order.end(), 0);
   std::set<std::string> seen{name};
   std::vector<std::string> queue{name};
-  for (std::size_t i = 0; i < queue.size(); ++i) {
+  for (std::size_t i = 0; i < queue.size() && order_looks_left_ > 0; ++i, --order_looks_left_) {
     auto const users = users_.find(queue[i]);
     if (users == users_.end()) continue;
     for (auto const* node : users->second) {
