@@ -97,6 +97,25 @@ def node_chain(count):
     return onnx(nodes, outputs=(f"t{count}",))
 
 
+def residual_blocks(count):
+    """Each takes the sum of all before it: blocks that repeat become a function."""
+    nodes = []
+    for i in range(count):
+        before = f"t{i}" if i else "x"
+        nodes += [("Relu", [before], [f"r{i}"]), ("Tanh", [f"r{i}"], [f"u{i}"]), ("Add", [before, f"u{i}"], [f"t{i + 1}"])]
+    return onnx(nodes, outputs=(f"t{count}",))
+
+
+def many_outputs(count):
+    return onnx([("Relu", ["x"], [f"t{i}"]) for i in range(count)], outputs=[f"t{i}" for i in range(count)])
+
+
+def many_inputs(count):
+    """Sums of which each takes another input."""
+    nodes = [("Add", [f"t{i - 1}" if i > 1 else "x0", f"x{i}"], [f"t{i}"]) for i in range(1, count)]
+    return onnx(nodes, inputs=[f"x{i}" for i in range(count)], outputs=(f"t{count - 1}",))
+
+
 def layer_chain(count, backward):
     """A functional model of Keras 2, whose layers may stand in the file in the order that is worst."""
     def layer(i):
@@ -112,13 +131,15 @@ def layer_chain(count, backward):
 
 
 def check_long_chains():
-    """Time in proportion to the length: 20,000 nodes took 16 s before."""
-    path = FOLDER / "chain.onnx"
-    path.write_bytes(node_chain(20_000))
-    code, text, took, held = measured("import", path, "--output", FOLDER / "chain")
-    about = f"{path.name}: exit code {code}, {took:.1f} s, {held / MB:.0f} MB"
-    print(about)
-    check(code == 0 and took < SECONDS / 2 and held < MEMORY, f"{about}: {text[:500]}")
+    """Time in proportion to the length."""
+    for name, content in (("chain", node_chain(20_000)), ("blocks", residual_blocks(4_000)), ("outputs", many_outputs(6_000)),
+                          ("inputs", many_inputs(6_000))):
+        path = FOLDER / f"{name}.onnx"
+        path.write_bytes(content)
+        code, text, took, held = measured("import", path, "--output", FOLDER / "chain")
+        about = f"{path.name}: exit code {code}, {took:.1f} s, {held / MB:.0f} MB"
+        print(about)
+        check(code == 0 and took < SECONDS / 2 and held < MEMORY, f"{about}: {text[:500]}")
     # Their weights are no HDF5 file, which is said after all layers have been read.
     refused("list.keras", keras(sequential(*(("Activation", {"name": f"a{i}", "activation": "relu"}) for i in range(20_000)))), "E5061")
     refused("forward.keras", layer_chain(10_000, False), "E5061")
