@@ -78,7 +78,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t siz
       require(sc::io::bytes_of(tensor.shape, sc::size_of(tensor.type)) == tensor.bytes.size());
   } catch (sc::file_error const& error) {
     auto const code = error.code();
-    require(code == "E5015" || code == "E5030" || code == "E5220" || (code >= "E5061" && code <= "E5063"));
+    require(code == "E5015" || code == "E5030" || code == "E5205" || code == "E5220" ||
+            (code >= "E5061" && code <= "E5063"));
   }
   return 0;
 }
