@@ -18,7 +18,7 @@ TEST_CASE("control characters are shown, not carried out") {
   CHECK(shown_text("two\n  lines\tand a tab") == "two\n  lines\tand a tab");
   CHECK(shown_name("two\n  lines\t") == "two\\x0a  lines\\x09");
   CHECK(shown_text("Gr\xc3\xbc\xc3\x9f"
-                  "e \xe6\x97\xa5 \xf0\x9f\x98\x80") ==
+                   "e \xe6\x97\xa5 \xf0\x9f\x98\x80") ==
         "Gr\xc3\xbc\xc3\x9f"
         "e \xe6\x97\xa5 \xf0\x9f\x98\x80");
   CHECK(shown_text("\xff \xc0\x80 \xc2\x85 \xe2\x80\xae \xe2\x81\xa6") ==
