@@ -48,7 +48,7 @@ NOT_CHEAP = ("threads", "kernels/", "ipu/tiles")
 EXPENSIVE = {"iostream", "ostream", "istream", "sstream", "fstream", "iomanip", "ranges", "functional", "chrono",
              "string", "cmath", "regex", "algorithm", "numeric", "memory", "map", "unordered_map", "filesystem", "format"}
 # Run-time errors have texts; nothing of <stagecraft/pipeline.hpp> includes these headers.
-WITH_STRINGS = {"diagnostics/exceptions.hpp", "diagnostics/throw_error.hpp"}
+WITH_STRINGS = {"diagnostics/exceptions.hpp", "diagnostics/shown_text.hpp", "diagnostics/throw_error.hpp"}
 
 # What carries plans out asks a policy what machines do, not which machine it has.
 WITHOUT_MACHINES = ("plan", "engine", "engine/policy", "host", "host/lists", "host/steps", "host/operations")

@@ -181,6 +181,8 @@ TEST_CASE("a training that is killed goes on from its backup") {
     CHECK_THROWS_AS(killed.fit(data.x, data.y, {.epochs = 4, .verbose = 0, .callbacks = {&backup, &kill}}), int);
   }
   CHECK(folder.names() == std::vector<std::string>{"backup"});
+  // A process that was killed while it saved leaves a half-written folder.
+  std::filesystem::create_directories(folder / "backup.saving-999999999");
   trainer again(4);
   sc::callbacks::backup_and_restore backup(again, folder / "backup");
   CHECK(backup.initial_epoch() == 2);

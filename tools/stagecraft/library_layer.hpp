@@ -60,7 +60,8 @@ layer_rules rules_from(L const& layer, std::span<shape const> inputs, std::strin
   layer_rules result{found.output, {}};
   for (int i = 0; i < weights.count && i < parameter_list::most; ++i) {
     auto const& weight = weights.entries[static_cast<std::size_t>(i)];
-    result.weights.push_back({std::string(weight.name.view()), {weight.shape.begin(), weight.shape.end()}});
+    result.weights.push_back(
+        {std::string(weight.name.view()), {weight.shape.begin(), weight.shape.end()}, weight.trainable});
   }
   return result;
 }

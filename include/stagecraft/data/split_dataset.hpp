@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/data/dataset.hpp>
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/data/shuffle.hpp>
 #include <cmath>
@@ -70,8 +71,8 @@ template <class Element>
     for (auto const& size : {options.left_size, options.right_size})
       if (size.given() && !size.fits(count))
         stagecraft::detail::throw_data_error(
-            "E4123", "split_dataset: expected sizes from 1 to %lld, or parts from 0.0 to 1.0, found %g",
-            static_cast<long long>(count - 1), size.value());
+            "E4123", "split_dataset: expected sizes from 1 to %lld, or parts from 0.0 to 1.0, found %s",
+            static_cast<long long>(count - 1), diagnostics::general_digits(size.value(), 6).c_str());
     if (!options.left_size.given() && !options.right_size.given())
       stagecraft::detail::throw_data_error("E4123", "split_dataset: expected left_size or right_size, found neither");
     auto left = options.left_size.of(count), right = options.right_size.of(count);

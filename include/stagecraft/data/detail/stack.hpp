@@ -7,6 +7,7 @@
 #include <stagecraft/data/detail/element.hpp>
 #include <stagecraft/data/detail/parts.hpp>
 #include <stagecraft/data/word_options.hpp>
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
@@ -72,8 +73,8 @@ template <class Number>
     constexpr auto above = 2.0 * static_cast<double>(std::numeric_limits<Number>::max() / 2 + 1);
     constexpr auto least = static_cast<double>(std::numeric_limits<Number>::min());
     if (!(value >= least && value < above) || value != std::floor(value))
-      stagecraft::detail::throw_data_error("E4121", "%s: expected a whole number that the arrays' type has, found %g",
-                                           what, value);
+      stagecraft::detail::throw_data_error("E4121", "%s: expected a whole number that the arrays' type has, found %s",
+                                           what, diagnostics::general_digits(value, 6).c_str());
   }
   return static_cast<Number>(value);
 }

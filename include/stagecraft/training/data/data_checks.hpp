@@ -145,8 +145,8 @@ inline void check_sequence(char const* argument, sample_source const& labels, st
   for (int i = count; i < width; ++i)
     if (labels.at(row, i) != 0)
       detail::throw_data_error("E4132",
-                               "%s: expected 0 only after the last label, found label %.15g after a 0 at sample %td",
-                               argument, labels.at(row, i), sample);
+                               "%s: expected 0 only after the last label, found label %s after a 0 at sample %td",
+                               argument, diagnostics::general_digits(labels.at(row, i), 15).c_str(), sample);
   if (needed > steps)
     detail::throw_data_error("E4133",
                              "%s: expected labels that fit the output's %d steps, found %d labels at sample %td, which "
