@@ -90,14 +90,9 @@ identifier statement_writer::declare(identifier const& wanted) {
 
 identifier statement_writer::target(source_step const& step, std::size_t index, bool& is_new) {
   is_new = false;
-  auto const is_free = [&](identifier const& variable) {
-    if (kept_.contains(variable)) return false;
-    for (auto const& [value, name] : names_) {
-      if (name != variable) continue;
-      auto const use = last_use_.find(value);
-      if (use != last_use_.end() && use->second > index) return false;
-    }
-    return true;
+  auto const is_free = [&](auto const& variable) {
+    auto const used = used_until_.find(variable);
+    return !kept_.contains(variable) && (used == used_until_.end() || used->second <= index);
   };
   for (int const input : step.inputs)
     if (is_free(names_.at(input))) return names_.at(input);
@@ -107,11 +102,16 @@ identifier statement_writer::target(source_step const& step, std::size_t index, 
     is_new = declared_.insert(each).second;
     return each;
   }
-  for (int i = 1;; ++i)
-    if (identifier const name("t" + std::to_string(i)); !declared_.contains(name) || is_free(name)) {
+  // Those before the first one of the last search are still in use, unless the step has come at which one is not.
+  if (index >= numbered_free_at_) first_numbered_ = 1, numbered_free_at_ = never;
+  for (;; ++first_numbered_) {
+    identifier const name("t" + std::to_string(first_numbered_));
+    if (!declared_.contains(name) || is_free(name)) {
       is_new = declared_.insert(name).second;
       return name;
     }
+    if (!kept_.contains(name)) numbered_free_at_ = std::min(numbered_free_at_, used_until_.at(name));
+  }
 }
 
 source_text statement_writer::arguments(source_step const& step) const {
@@ -196,6 +196,7 @@ void statement_writer::find_last_uses(std::vector<source_step> const& steps, std
   for (std::size_t i = 0; i < steps.size(); ++i)
     for (int const input : steps[i].inputs) last_use_[input] = i;
   for (int const result : results) last_use_[result] = steps.size();
+  for (auto const& [value, name] : names_) note_use(value, name);
 }
 
 std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, std::size_t begin, source_text& to) {
@@ -249,10 +250,10 @@ std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, 
   auto const name = target(first, end - 1, is_new);
   if (name != source) {
     to += indent_ + (is_new ? "auto "_cpp : ""_cpp) + name + " = " + source + ";\n";
-    bind(first.inputs[0], name);
+    names_.insert_or_assign(first.inputs[0], name);
   }
   auto const text = call_text(first, cells, {}, to);
-  if (name != source) bind(first.inputs[0], source);
+  if (name != source) names_.insert_or_assign(first.inputs[0], source);
   to += wrap(indent_ + "for (int " + variable + " = " + number_text(start) + "; " + variable + " < " +
              number_text(start + static_cast<long long>(times)) + "; ++" + variable + ") " + name + " = " + text + ";");
   for (std::size_t i = begin; i < end; ++i) bind(steps[i].outputs[0], name);

@@ -4,6 +4,8 @@
 
 #include "source_steps.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <vector>
@@ -33,7 +35,16 @@ class statement_writer {
     friend bool operator==(name_piece const&, name_piece const&) = default;
   };
 
-  void bind(int value, identifier const& name) { names_.insert_or_assign(value, name); }
+  static constexpr std::size_t never = ~std::size_t{0};
+
+  void bind(int value, identifier const& name) {
+    names_.insert_or_assign(value, name);
+    note_use(value, name);
+  }
+  void note_use(int value, identifier const& name) {
+    if (auto const use = last_use_.find(value); use != last_use_.end())
+      used_until_[name] = std::max(used_until_[name], use->second);
+  }
   /// A new variable that stays as it is.
   identifier declare(identifier const& wanted);
   /// The variable that a step's result gets, and whether it is a new one.
@@ -55,12 +66,15 @@ class statement_writer {
   source_plan const& plan_;
   std::map<int, identifier> const& types_;
   source_text indent_;
-  std::size_t known_names_ = 0;           // of functions and types, among those declared
-  std::map<int, identifier> names_;       // of values
-  std::map<int, std::size_t> last_use_;   // of values: the step
-  std::set<identifier> declared_, kept_;  // variables, and those that stay as they are
-  std::map<int, identifier> shared_;      // of layers and models that are called again
-  std::vector<name_piece> prefix_;        // what names in a function begin with
+  std::size_t known_names_ = 0;                   // of functions and types, among those declared
+  std::map<int, identifier> names_;               // of values
+  std::map<int, std::size_t> last_use_;           // of values: the step
+  std::map<identifier, std::size_t> used_until_;  // of variables: the last step that uses a value of that name
+  int first_numbered_ = 1;                        // of t1, t2 ...: where the search for a free one begins
+  std::size_t numbered_free_at_ = never;          // the first step at which one before that is free
+  std::set<identifier> declared_, kept_;          // variables, and those that stay as they are
+  std::map<int, identifier> shared_;              // of layers and models that are called again
+  std::vector<name_piece> prefix_;                // what names in a function begin with
 };
 
 }  // namespace stagecraft::tool
