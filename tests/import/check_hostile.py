@@ -85,7 +85,7 @@ def attempt(path, what, output=None):
         test = output.with_name(output.name + "_test.cpp").read_text()
         check(PAYLOAD not in tokens_of(test, what) and test.count("#include \"") == 1, f"{what}: in the test\n{test}")
     else:
-        check(code == 1 and (re.search(r"\[E\d{4}\]", text) or "\\x00" in what), f"{what}: exit code {code}, no code in: {text[:2000]}")
+        check(code == 1 and re.search(r"\[E\d{4}\]", text), f"{what}: exit code {code}, no code in: {text[:2000]}")
     return code
 
 
