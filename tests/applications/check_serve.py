@@ -243,11 +243,11 @@ def check_limits(base):
         status, found = server.ask("POST", PREDICT, "[" + "1, " * 5000 + "1]")
         check("large", status == 413 and "error" in found, status, found)
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
-            slow.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
+            slow.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
             check("slow", until_closed(slow).startswith(b"HTTP/1.1 408"))
         # A byte now and then is no progress: the time is the whole request's, headers and all.
-        for what, sent in ("slow headers", b"POST /v1/models/scores:predict HTTP/1.1\r\n"), \
-                ("a slow body", b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n"):
+        for what, sent in ("slow headers", b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\n"), \
+                ("a slow body", b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"):
             with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
                 slow.sendall(sent)
                 sent_bytes = 0  # six in those 300 ms
@@ -259,21 +259,21 @@ def check_limits(base):
                 check(what, found.startswith(b"HTTP/1.1 408") and found.count(b"HTTP/1.1") == 1 and b"did not come in 300 ms" in found and
                       sent_bytes < 90, found, sent_bytes)
         # What is not read is not taken for the next request: the connection is closed.
-        body = b"GET /v2 HTTP/1.1\r\n\r\n"
-        for what, expected, head in (("endless", 413, b"POST /v2 HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\n" + bytes(2 << 20)),
-                                     ("negative", 413, b"POST /v2 HTTP/1.1\r\nContent-Length: -1\r\n\r\n" + bytes(2 << 20)),
-                                     ("chunked", 404, b"PUT /v2 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
-                                     ("a body of GET", 400, b"GET /v2 HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)),
-                                     ("a form", 415, b"POST /v2 HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 24\r\n\r\n"),
-                                     ("ranges", 400, b"GET /v2 HTTP/1.1\r\nRange: bytes=0-9,0-9\r\n\r\n"),
-                                     ("packed", 400, b"POST /v2 HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 24\r\n\r\n")):
+        body = b"GET /v2 HTTP/1.1\r\nHost: a\r\n\r\n"
+        for what, expected, head in (("endless", 413, b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999\r\n\r\n" + bytes(2 << 20)),
+                                     ("negative", 400, b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n" + bytes(2 << 20)),
+                                     ("chunked", 404, b"PUT /v2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"),
+                                     ("a body of GET", 400, b"GET /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body)),
+                                     ("a form", 415, b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n" % len(body)),
+                                     ("ranges", 400, b"GET /v2 HTTP/1.1\r\nHost: a\r\nRange: bytes=0-9,0-9\r\n\r\n"),
+                                     ("packed", 400, b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body))):
             with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
                 with contextlib.suppress(OSError):
                     connection.sendall(head + body)
                 found = until_closed(connection)
                 check(what, found.startswith(b"HTTP/1.1 %d" % expected) and found.count(b"HTTP/1.1") == 1, found)
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as cut:
-            cut.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
+            cut.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
         # The first sample waits longer for others than its call may take, and no other call may wait meanwhile.
         answers = []
         callers = [threading.Thread(target=lambda: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0])) for _ in range(2)]
@@ -311,7 +311,7 @@ def check_memory(base):
         # As long as one request is coming, another one may find too little room. Which is first is seen by the answer.
         for wait in 0.2, 1, 5, 20:
             with socket.create_connection(("127.0.0.1", server.port), timeout=60) as first:
-                first.sendall(b"POST %s HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body[:-1].encode())
+                first.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body[:-1].encode())
                 time.sleep(wait)  # the server has read it by then, or the time after
                 status, found = server.ask("POST", PREDICT, {"instances": [ROW] * 10})
                 if status == 503:
