@@ -154,7 +154,6 @@ bool http_loop::make_room() {
 
 void http_loop::accept_some() {
   for (int i = 0; i < most_accepted; ++i) {
-    if (connections_.size() >= options_.max_connections && !make_room()) return pause();
     http_connection::socket_type socket(context_);
     boost::system::error_code problem;
     acceptor_.accept(socket, problem);
@@ -165,6 +164,7 @@ void http_loop::accept_some() {
       continue;
     }
     if (problem) continue;  // the client has gone again
+    if (connections_.size() >= options_.max_connections && !make_room()) continue;  // all wait for their answers
     try {
       socket.non_blocking(true);
       socket.set_option(tcp::no_delay(true), problem);

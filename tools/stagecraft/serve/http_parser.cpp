@@ -132,6 +132,10 @@ http_parser::event http_parser::read_head() {
   std::size_t end = 0;
   for (; scanned_ < input_.size() && end == 0; ++scanned_) {
     auto const letter = static_cast<unsigned char>(input_[scanned_]);
+    if (scanned_ - first_ == max_head_bytes_)
+      return line_begin_ == first_
+                 ? refuse(414, "the target is too long")
+                 : refuse(431, "the head is larger than " + std::to_string(max_head_bytes_) + " bytes");
     char const before = scanned_ > first_ ? input_[scanned_ - 1] : '\0';
     if ((letter == '\n') != (before == '\r')) return refuse(400, "a line does not end with CR and LF");
     if ((letter < 0x20 && letter != '\t' && letter != '\r' && letter != '\n') || letter == 0x7f)
@@ -147,17 +151,13 @@ http_parser::event http_parser::read_head() {
       first_ = scanned_ + 1;
     line_begin_ = scanned_ + 1;
   }
-  if (scanned_ - first_ > max_head_bytes_)
-    return input_.find('\n', first_) == std::string::npos
-               ? refuse(414, "the target is too long")
-               : refuse(431, "the head is larger than " + std::to_string(max_head_bytes_) + " bytes");
   if (end == 0) return event::more;
   head_ = {};
   machine_ = std::make_unique<machine>(head_, body_);
   error_code problem;
   while (!machine_->is_header_done() && !problem && first_ < end)
     first_ += machine_->put(boost::asio::buffer(input_.data() + first_, end - first_), problem);
-  if (problem == http::error::bad_version) return refuse(505, "the version is not HTTP/1.1 or HTTP/1.0");
+  if (problem == http::error::bad_version) return refuse(505, "the version of HTTP is neither 1.1 nor 1.0");
   if (problem || !machine_->is_header_done() || first_ != end)
     return refuse(400, "the head cannot be read" + (problem ? ": " + problem.message() : std::string()));
   state_ = state::body;
