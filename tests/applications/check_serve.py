@@ -553,6 +553,21 @@ def check_room(base):
         caller.join()
         waiting.join()
         check("those that wait", answers == [200, 200], answers)
+    # The end waits for answers, unless it is asked for twice.
+    for count, code in (1, 0), (2, 1):
+        server = Server("--model_name", "scores", "--model_base_path", base, "--batch_timeout_micros", 1500000)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+            body = json.dumps({"instances": [ROW]}).encode()
+            connection.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body)
+            time.sleep(0.3)
+            begin = time.time()
+            for _ in range(count):
+                server.process.terminate()
+                time.sleep(0.2)
+            found = until_closed(connection)
+            server.process.communicate(timeout=60)
+            check("the end", server.process.returncode == code and found.startswith(b"HTTP/1.1 200") == (count == 1) and
+                  (count == 1 or time.time() - begin < 1), count, server.process.returncode, found, time.time() - begin)
 
 
 def check_files(base, scratch):
@@ -623,6 +638,26 @@ def check_files(base, scratch):
             with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
                 connection.request("POST", PREDICT, json.dumps({"instances": [ROW]}))
                 check("little memory", connection.getresponse().status in (200, 404, 503), kilobytes)
+            many = []  # more calls at a time than there may be threads
+
+            def call():
+                with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as own:
+                    try:
+                        own.request("POST", PREDICT, json.dumps({"instances": [ROW] * 100}))
+                        many.append(own.getresponse().status)
+                    except (ConnectionError, http.client.HTTPException):  # not even for an error
+                        many.append(503)
+
+            callers = [threading.Thread(target=call) for _ in range(40)]
+            for caller in callers:
+                caller.start()
+            for caller in callers:
+                caller.join()
+            time.sleep(0.2)
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+                connection.request("GET", "/v2/health/live")
+                check("health after little memory", connection.getresponse().status == 200, kilobytes)
+            check("many calls with little memory", len(many) == 40 and set(many) <= {200, 404, 503}, kilobytes, many)
             process.terminate()
         out, err = process.communicate(timeout=60)
         check("little memory", process.returncode == 0 if line else process.returncode in (1, 127) and err.strip() and "terminate" not in err,

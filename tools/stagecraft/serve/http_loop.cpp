@@ -3,11 +3,11 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <sys/eventfd.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -50,18 +50,21 @@ int http_loop::bind(std::string const& host, int port) {
 }
 
 void http_loop::run() {
-  accept();
-  wait_for_wake();
   for (bool ends = false; !ends;) {
     try {
+      wait_for_all();
       context_.run();
       ends = true;
-    } catch (std::exception const& why) {  // nothing of a connection's, which ends by itself
-      std::fprintf(stderr, "stagecraft: the server goes on after: %s\n", why.what());
-      accept();
-      wait_for_wake();
+    } catch (std::exception const&) {
+      // There was no memory to wait for a connection or an answer: none is lost, and others give theirs back meanwhile.
+      std::this_thread::sleep_for(pause_time);
     }
   }
+}
+
+void http_loop::wait_for_all() {
+  if (!waits_for_wake_ && wakes_.is_open()) wait_for_wake();
+  if (!waits_for_clients_) accept();
 }
 
 void http_loop::stop() noexcept {
@@ -81,10 +84,12 @@ void http_loop::finish(std::unique_ptr<http_task> task) noexcept {
 
 void http_loop::wait_for_wake() {
   wakes_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code problem) {
+    waits_for_wake_ = false;
     if (problem) return;
-    wait_for_wake();
     take_finished();
+    if (wakes_.is_open()) wait_for_wake();
   });
+  waits_for_wake_ = true;
 }
 
 void http_loop::take_finished() {
@@ -130,15 +135,19 @@ void http_loop::forget(http_connection* connection) noexcept {
 void http_loop::accept() {
   if (is_ending_) return;
   acceptor_.async_wait(tcp::acceptor::wait_read, [this](boost::system::error_code problem) {
+    waits_for_clients_ = false;
     if (!problem) accept_some();
   });
+  waits_for_clients_ = true;
 }
 
 void http_loop::pause() {
   pause_.expires_after(pause_time);
   pause_.async_wait([this](boost::system::error_code problem) {
+    waits_for_clients_ = false;
     if (!problem) accept_some();
   });
+  waits_for_clients_ = true;
 }
 
 /// Closes the connection that has waited longest for its client: those that send nothing first, then those that send,
@@ -163,7 +172,7 @@ void http_loop::accept_some() {
       if (!make_room()) return pause();
       continue;
     }
-    if (problem) continue;  // the client has gone again
+    if (problem) continue;                                                          // the client has gone again
     if (connections_.size() >= options_.max_connections && !make_room()) continue;  // all wait for their answers
     try {
       socket.non_blocking(true);

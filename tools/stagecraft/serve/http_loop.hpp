@@ -47,6 +47,7 @@ class http_loop {
  private:
   friend class http_connection;
 
+  void wait_for_all();
   void accept();
   void accept_some();
   void pause();
@@ -63,10 +64,11 @@ class http_loop {
   boost::asio::steady_timer pause_{context_};
   boost::asio::posix::stream_descriptor wakes_{context_};
   std::mutex mutex_;
-  std::unique_ptr<http_task> finished_;             // a list, the last one first
-  bool stops_ = false;                              // asked for
-  bool is_ending_ = false;                          // the loop's own
-  http_connection::list idle_, reading_, writing_;  // they are closed in this order if there is no room
+  std::unique_ptr<http_task> finished_;                      // a list, the last one first
+  bool stops_ = false;                                       // asked for
+  bool is_ending_ = false;                                   // the loop's own
+  bool waits_for_clients_ = false, waits_for_wake_ = false;  // lack of memory may keep it from either
+  http_connection::list idle_, reading_, writing_;           // they are closed in this order if there is no room
   std::unordered_set<http_connection*> connections_;
   std::array<char, 65536> buffer_;  // for what is read, before its connection looks at it
 };

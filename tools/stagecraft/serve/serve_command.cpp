@@ -50,22 +50,22 @@ void serve(serve_command const& command, server_state& state, signal_set const& 
     if (signal != 0 && signal != SIGHUP) return end(watcher);
   }
   int const port = front.bind();
-  std::thread loop([&front] { front.run(); });
+  std::atomic<bool> is_answered = false;
+  std::thread loop([&] {
+    front.run();
+    is_answered = true;
+  });
   std::printf("Exporting HTTP/REST API at:%s:%d ...\n", command.host.c_str(), port);
   std::fflush(stdout);
   while (signals.wait() == SIGHUP) watcher.look_again();
   state.is_stopping = true;
   front.stop();
-  std::atomic<bool> is_empty = false;
-  std::thread impatient([&is_empty, signals] {
-    constexpr std::chrono::milliseconds pause{20};
-    while (!is_empty)
-      if (int const signal = signals.wait_for(pause); signal != 0 && signal != SIGHUP)
-        leave("ended before all requests were answered", 1);
-  });
+  while (!is_answered) {  // not by one more thread, which the system may not give
+    constexpr std::chrono::milliseconds pause{5};
+    int const signal = signals.wait_for(pause);
+    if (signal != 0 && signal != SIGHUP) leave("ended before all requests were answered", 1);
+  }
   loop.join();
-  is_empty = true;
-  impatient.join();
   end(watcher);
 }
 

@@ -2,6 +2,7 @@
 #include "serve/worker_pool.hpp"
 
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace stagecraft::tool {
@@ -17,12 +18,26 @@ worker_pool::~worker_pool() {
     ends_ = true;
   }
   wakes_.notify_all();
-  for (auto& each : threads_) each.join();
+  for (auto const each : threads_) ::pthread_join(each, nullptr);
 }
 
 void worker_pool::begin_thread() {
   threads_.reserve(threads_.size() + 1);  // a thread that has begun must find its place
-  threads_.emplace_back([this] { run(); });
+  constexpr std::size_t stack_bytes = std::size_t{1} << 20;
+  pthread_attr_t how;
+  pthread_t made{};
+  ::pthread_attr_init(&how);
+  ::pthread_attr_setstacksize(&how, stack_bytes);
+  int const problem = ::pthread_create(
+      &made, &how,
+      [](void* own) -> void* {
+        static_cast<worker_pool*>(own)->run();
+        return nullptr;
+      },
+      this);
+  ::pthread_attr_destroy(&how);
+  if (problem != 0) throw std::system_error(problem, std::generic_category(), "a thread cannot begin");
+  threads_.push_back(made);
 }
 
 bool worker_pool::take(task_pointer& task) {

@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <pthread.h>
 #include <vector>
 
 namespace stagecraft::tool {
@@ -42,7 +42,7 @@ class worker_pool {
   std::deque<task_pointer> tasks_;
   std::size_t idle_ = 0;
   bool ends_ = false;
-  std::vector<std::thread> threads_;  // those who take tasks alone touch it
+  std::vector<pthread_t> threads_;  // those who take tasks alone touch it
 };
 
 }  // namespace stagecraft::tool
