@@ -93,13 +93,14 @@ class application_file {
   /// another file would get its path, and be taken for it.
   class loaded_object {
    public:
-    loaded_object(detail::private_file file, void* handle) noexcept : file_(std::move(file)), handle_(handle) {}
+    loaded_object(detail::private_file file, void* handle)
+        : file_(std::move(file)), path_(file_.path()), handle_(handle) {}
     loaded_object(loaded_object const&) = delete;
     loaded_object& operator=(loaded_object const&) = delete;
     ~loaded_object() {
       ::dlclose(handle_);
       // What has variables that are unique in the process is never unloaded.
-      if (auto* const still = ::dlopen(file_.path().c_str(), RTLD_LAZY | RTLD_NOLOAD); still != nullptr) {
+      if (auto* const still = ::dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD); still != nullptr) {
         ::dlclose(still);
         file_.keep();
       }
@@ -107,6 +108,7 @@ class application_file {
 
    private:
     detail::private_file file_;
+    std::string path_;
     void* handle_;
   };
 
