@@ -19,6 +19,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/stat.h>
 #include <utility>
 #include <vector>
 
@@ -136,6 +137,43 @@ TEST_CASE("what is no application, or one for another machine, is refused before
       CHECK(contains(text, std::string("but this processor lacks ") + sc::kernels::detail::instruction_set_names[i]));
       CHECK(contains(text, "[E5088]"));
     }
+}
+
+TEST_CASE("what runs is a copy of the file, and only a regular file is read") {
+  tests::scratch_folder scratch;
+  fs::copy(folder, scratch / "changes");
+  auto const path = std::string(scratch / "changes") + "/application.so";
+  auto const descriptors = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  auto const expected = serving::engine(serving::application_file(folder).make_program()).call(make_inputs(2, 1), 2);
+  auto const before = descriptors();
+  for (int i = 0; i < 3; ++i) {  // each time it is another file, though it has the same descriptor
+    fs::copy_file(folder + "/application.so", path, fs::copy_options::overwrite_existing);
+    serving::engine engine(serving::application_file(std::string(scratch / "changes")).make_program());
+    std::ofstream(path, std::ios::binary | std::ios::in) << std::string(fs::file_size(path), '\0');
+    CHECK(engine.call(make_inputs(2, 1), 2) == expected);
+    fs::resize_file(path, 0);
+    CHECK(engine.call(make_inputs(2, 1), 2) == expected);
+  }
+  // One for each that has variables which are unique in the process, and stays for ever: GCC's.
+  CHECK((descriptors() == before || descriptors() == before + 3));
+  auto const load = [&](std::string const& of) {
+    return error_of<serving::link_error>([&] { (void)serving::application_file(of).make_program(); });
+  };
+  fs::resize_file(path, static_cast<std::uintmax_t>(serving::application_file::max_bytes) + 1);
+  CHECK(contains(load(path), "application.so: has more than 1073741824 bytes, the most that are loaded [E5201]"));
+  fs::remove(path);
+  CHECK(::mkfifo(path.c_str(), 0600) == 0);
+  CHECK(contains(load(path), "application.so: is not a regular file [E5200]"));
+  CHECK(contains(load(std::string(scratch / "changes")), "application.so: is not a regular file [E5200]"));
+  CHECK(contains(load("/dev/null"), "/dev/null: is not a regular file [E5200]"));
+  fs::remove(path);
+  fs::create_symlink(folder + "/application.so", path);
+  CHECK(load(path) == "no error");
+  fs::remove(std::string(scratch / "changes") + "/weights.safetensors");
+  CHECK(::mkfifo((std::string(scratch / "changes") + "/weights.safetensors").c_str(), 0600) == 0);
+  CHECK(contains(load(path), "weights.safetensors: is not a regular file [E5200]"));
 }
 
 TEST_CASE("a trained model is exported, compiled by the machine's compiler, and runs here") {

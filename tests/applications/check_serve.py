@@ -4,12 +4,16 @@
     check_serve.py <the program> <folder with scores/ and exported/1/>
 """
 import contextlib
+import gzip
 import http.client
 import json
 import math
+import os
 import pathlib
+import resource
 import select
 import shutil
+import signal
 import socket
 import ssl
 import struct
@@ -18,11 +22,13 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 
 TOOL, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 failures = []
 ROW = {"pixels": [[0, 51, 102], [153, 204, 255]], "size": [0.5, -1]}
 PREDICT = "/v1/models/scores:predict"
+BOMB = gzip.compress(bytes(50000000), 9)
 
 
 def check(what, condition, *details):
@@ -344,11 +350,11 @@ def check_limits(base):
         status, found = server.ask("POST", PREDICT, "[" + "1, " * 5000 + "1]")
         check("large", status == 413 and "error" in found, status, found)
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
-            slow.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
+            slow.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
             check("slow", until_closed(slow).startswith(b"HTTP/1.1 408"))
         # A byte now and then is no progress: the time is the whole request's, headers and all.
-        for what, sent in ("slow headers", b"POST /v1/models/scores:predict HTTP/1.1\r\n"), \
-                ("a slow body", b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n"):
+        for what, sent in ("slow headers", b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\n"), \
+                ("a slow body", b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"):
             with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
                 slow.sendall(sent)
                 sent_bytes = 0  # six in those 300 ms
@@ -360,21 +366,21 @@ def check_limits(base):
                 check(what, found.startswith(b"HTTP/1.1 408") and found.count(b"HTTP/1.1") == 1 and b"did not come in 300 ms" in found and
                       sent_bytes < 90, found, sent_bytes)
         # What is not read is not taken for the next request: the connection is closed.
-        body = b"GET /v2 HTTP/1.1\r\n\r\n"
-        for what, expected, head in (("endless", 413, b"POST /v2 HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\n" + bytes(2 << 20)),
-                                     ("negative", 413, b"POST /v2 HTTP/1.1\r\nContent-Length: -1\r\n\r\n" + bytes(2 << 20)),
-                                     ("chunked", 404, b"PUT /v2 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
-                                     ("a body of GET", 400, b"GET /v2 HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)),
-                                     ("a form", 415, b"POST /v2 HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 24\r\n\r\n"),
-                                     ("ranges", 400, b"GET /v2 HTTP/1.1\r\nRange: bytes=0-9,0-9\r\n\r\n"),
-                                     ("packed", 400, b"POST /v2 HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 24\r\n\r\n")):
+        body = b"GET /v2 HTTP/1.1\r\nHost: a\r\n\r\n"
+        for what, expected, head in (("endless", 413, b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999\r\n\r\n" + bytes(2 << 20)),
+                                     ("negative", 400, b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n" + bytes(2 << 20)),
+                                     ("chunked", 404, b"PUT /v2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"),
+                                     ("a body of GET", 400, b"GET /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body)),
+                                     ("a form", 415, b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n" % len(body)),
+                                     ("ranges", 400, b"GET /v2 HTTP/1.1\r\nHost: a\r\nRange: bytes=0-9,0-9\r\n\r\n"),
+                                     ("packed", 400, b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body))):
             with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
                 with contextlib.suppress(OSError):
                     connection.sendall(head + body)
                 found = until_closed(connection)
                 check(what, found.startswith(b"HTTP/1.1 %d" % expected) and found.count(b"HTTP/1.1") == 1, found)
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as cut:
-            cut.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
+            cut.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
         # The first sample waits longer for others than its call may take, and no other call may wait meanwhile.
         answers = []
         callers = [threading.Thread(target=lambda: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0])) for _ in range(2)]
@@ -384,6 +390,280 @@ def check_limits(base):
             caller.join()
         check("queue and time", sorted(answers) == [503, 504], answers)
         check("afterwards", server.ask("POST", PREDICT, {"instances": [ROW, ROW, ROW]})[0] == 200)
+
+
+def check_framing(base):
+    """A request whose end is not sure ends the connection: what follows may be what somebody else hid in it."""
+    hidden = b"GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n"
+    post, host = b"POST /v2/models/scores/infer HTTP/1.1\r\n", b"Host: a\r\n"
+    chunked, chunks = b"Transfer-Encoding: chunked\r\n", b"\r\n0\r\n\r\n"
+    refused = (
+        ("two lengths", 400, post + host + b"Content-Length: 2\r\nContent-Length: %d\r\n\r\n{}" % (len(hidden) + 2)),
+        ("one length twice", 400, post + host + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}"),
+        ("a list of lengths", 400, post + host + b"Content-Length: 2, 2\r\n\r\n{}"),
+        ("a length with a sign", 400, post + host + b"Content-Length: +2\r\n\r\n{}"),
+        ("a length that is too large", 400, post + host + b"Content-Length: 99999999999999999999\r\n\r\n{}"),
+        ("length, then encoding", 400, post + host + b"Content-Length: %d\r\n" % len(hidden) + chunked + chunks),
+        ("encoding, then length", 400, post + host + chunked + b"Content-Length: %d\r\n" % len(hidden) + chunks),
+        ("an encoding", 400, post + host + b"Transfer-Encoding: gzip\r\n\r\n"),
+        ("another encoding", 400, post + host + b"Transfer-Encoding: gzip, chunked\r\n" + chunks),
+        ("identity", 400, post + host + b"Transfer-Encoding: identity\r\n\r\n"),
+        ("chunked twice", 400, post + host + chunked + chunked + chunks),
+        ("chunked with a tail", 400, post + host + b"Transfer-Encoding: chunked\x0b\r\n" + chunks),
+        ("chunked in HTTP/1.0", 400, post.replace(b"1.1", b"1.0") + host + chunked + chunks),
+        ("a chunk's size", 400, post + host + chunked + b"\r\n-1\r\nab\r\n0\r\n\r\n"),
+        ("a chunk's end", 400, post + host + chunked + b"\r\n2\r\n{}x\r\n0\r\n\r\n"),
+        ("a chunk's line", 400, post + host + chunked + b"\r\n2;a=b\nc\r\n{}\r\n0\r\n\r\n"),
+        ("a space before a colon", 400, post + host + b"Content-Length : 2\r\n\r\n{}"),
+        ("no name", 400, post + host + b": 2\r\n\r\n"),
+        ("no colon", 400, post + host + b"Content-Length\r\n\r\n"),
+        ("NUL", 400, post + host + b"A: b\0c\r\nContent-Length: 0\r\n\r\n"),
+        ("a control character", 400, post + host + b"A: b\x01c\r\nContent-Length: 0\r\n\r\n"),
+        ("DEL", 400, post + host + b"A: b\x7fc\r\nContent-Length: 0\r\n\r\n"),
+        ("LF alone", 400, post + host + b"A: b\nContent-Length: 0\r\n\r\n"),
+        ("LFs alone", 400, b"GET /v2 HTTP/1.1\nHost: a\n\n"),
+        ("CR alone", 400, post + host + b"A: b\rContent-Length: 0\r\n\r\n"),
+        ("a fold", 400, post + host + b"A: b\r\n c\r\nContent-Length: 0\r\n\r\n"),
+        ("a fold of the first line", 400, post + b" Host: a\r\nContent-Length: 0\r\n\r\n"),
+        ("no Host", 400, post + b"Content-Length: 0\r\n\r\n"),
+        ("two Hosts", 400, post + host + host + b"Content-Length: 0\r\n\r\n"),
+        ("a Host that is none", 400, post + b"Host: a b\r\nContent-Length: 0\r\n\r\n"),
+        ("two tokens", 400, post + host + b"Authorization: a\r\nAuthorization: b\r\nContent-Length: 0\r\n\r\n"),
+        ("no version", 400, b"GET /v2\r\n\r\n"),
+        ("a later version", 505, b"GET /v2 HTTP/2.0\r\nHost: a\r\n\r\n"),
+        ("spaces", 400, b"GET  /v2 HTTP/1.1\r\nHost: a\r\n\r\n"),
+        ("a tab", 400, b"GET\t/v2 HTTP/1.1\r\nHost: a\r\n\r\n"),
+        ("a target", 400, b"GET /v2/%zz HTTP/1.1\r\nHost: a\r\n\r\n"),
+        ("TLS", 400, b"\x16\x03\x01\x02\x00\x01\x00"),
+        ("a large head", 431, b"GET /v2 HTTP/1.1\r\nHost: a\r\nA: " + bytes(20000).replace(b"\0", b"b") + b"\r\n\r\n"),
+        ("a long target", 414, b"GET /" + bytes(20000).replace(b"\0", b"b") + b" HTTP/1.1\r\nHost: a\r\n\r\n"),
+        ("an expectation", 417, post + host + b"Expect: more\r\nContent-Length: 0\r\n\r\n"),
+        ("an unknown content encoding", 415, post + host + b"Content-Encoding: br\r\nContent-Length: 2\r\n\r\n{}"),
+        ("two content encodings", 415, post + host + b"Content-Encoding: gzip, gzip\r\nContent-Length: 2\r\n\r\n{}"),
+        ("gzip cut short", 400, post + host + b"Content-Encoding: gzip\r\nContent-Length: 20\r\n\r\n" + gzip.compress(b"{}" * 100)[:20]),
+        ("damaged gzip", 400, post + host + b"Content-Encoding: gzip\r\nContent-Length: 25\r\n\r\n" + gzip.compress(b"{}")[:-3] + b"abc" * 2),
+        ("a gzip bomb", 413, post + host + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(BOMB) + BOMB))
+    row = json.dumps({"instances": [ROW]}).encode()
+    head = b"POST %s HTTP/1.1\r\n" % PREDICT.encode() + host
+    taken = (  # and how many answers there are, the hidden one among them
+        ("chunks", 200, 2, head + chunked + b"\r\n" + b"".join(b"%x;a=\"b\"\r\n%c\r\n" % (1, c) for c in row) + b"0\r\nTrailer: a\r\n\r\n"),
+        ("Chunked", 200, 2, head + chunked.replace(b"chunked", b"Chunked") + b"\r\n%x\r\n%s\r\n000\r\n\r\n" % (len(row), row)),
+        ("gzip", 200, 2, head + b"Content-Encoding: GZip\r\nContent-Length: %d\r\n\r\n" % len(gzip.compress(row)) + gzip.compress(row)),
+        ("two gzips", 200, 2, head + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(gzip.compress(row[:9]) + gzip.compress(row[9:])) +
+         gzip.compress(row[:9]) + gzip.compress(row[9:])),
+        ("deflate", 200, 2, head + b"Content-Encoding: deflate\r\nContent-Length: %d\r\n\r\n" % len(zlib.compress(row)) + zlib.compress(row)),
+        ("raw deflate", 200, 2, head + b"Content-Encoding: deflate\r\nContent-Length: %d\r\n\r\n" % len(zlib.compress(row)[2:-4]) + zlib.compress(row)[2:-4]),
+        ("an empty line before", 200, 2, b"\r\n" + hidden),
+        ("an address", 200, 2, b"GET http://a:1/v2/health/live?x HTTP/1.1\r\n" + host + b"\r\n"),
+        ("expected", 100, 3, head + b"Expect: 100-Continue\r\nContent-Length: %d\r\n\r\n" % len(row)),
+        ("HTTP/1.0", 200, 1, b"GET /v2/health/live HTTP/1.0\r\n\r\n"),
+        ("HTTP/1.0 that goes on", 200, 2, b"GET /v2/health/live HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n"),
+        ("the last one", 200, 1, b"GET /v2/health/live HTTP/1.1\r\nConnection: close\r\n" + host + b"\r\n"))
+    with serve("--model_name", "scores", "--model_base_path", base, "--max_body_bytes", 100000, "--read_timeout_in_ms", 5000,
+               "--idle_timeout_in_ms", 200) as server:
+        for piece in 1 << 20, 7:
+            for what, status, request in refused:
+                if piece == 7 and len(request) > 1000:
+                    continue
+                with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    with contextlib.suppress(OSError):
+                        for i in range(0, len(request) + len(hidden), piece):
+                            connection.sendall((request + hidden)[i:i + piece])
+                    found = until_closed(connection)
+                    check(what, found.startswith(b"HTTP/1.1 %d " % status) and found.count(b"HTTP/1.1 ") == 1 and b"Connection: close\r\n" in found,
+                          piece, found)
+        for what, status, count, request in taken:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+                connection.sendall(request)
+                found = b""
+                if status == 100:
+                    found = connection.recv(1000)
+                    check(what, found == b"HTTP/1.1 100 Continue\r\n\r\n", found)
+                    connection.sendall(row)
+                connection.sendall(hidden)
+                found += until_closed(connection)  # as nothing follows
+                check(what, found.startswith(b"HTTP/1.1 %d " % status) and found.count(b"HTTP/1.1 ") == count, found)
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+            for _ in range(2):
+                connection.request("HEAD", "/v2/health/live")
+                answer = connection.getresponse()
+                check("HEAD", answer.status == 200 and answer.headers["Content-Length"] == "14" and answer.read() == b"", answer.headers.items())
+            connection.request("POST", PREDICT, json.dumps({"instances": [ROW] * 500}), {"Accept-Encoding": "deflate, gzip;q=0.5"})
+            answer = connection.getresponse()
+            check("a packed answer", answer.headers["Content-Encoding"] == "gzip" and len(json.loads(gzip.decompress(answer.read()))["predictions"]) == 500)
+        # Half of a connection may be closed before the answer comes.
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+            connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(row) + row)
+            connection.shutdown(socket.SHUT_WR)
+            check("half", until_closed(connection).startswith(b"HTTP/1.1 200"))
+
+
+def check_idle(base, context=None, arguments=(), count=1000, senders=100):
+    """Connections that say nothing, or hardly anything, cost others nothing, and health is answered while all threads are busy."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
+    count = min(count, limits[1] - senders - 100)
+    with serve("--model_name", "scores", "--model_base_path", base, *arguments) as server, contextlib.ExitStack() as stack:
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60)) for _ in range(count + senders)]
+        stopped = threading.Event()
+
+        def send():
+            for i in range(200):
+                for each in idle[count:]:
+                    with contextlib.suppress(OSError):
+                        each.sendall(b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n"[i:i + 1] or b" ")
+                if stopped.wait(0.05):
+                    return
+
+        sender = threading.Thread(target=send)
+        if senders:
+            sender.start()
+        times = []
+        for i in range(100):
+            begin = time.perf_counter()
+            status, found = server.ask(*(("POST", PREDICT, {"instances": [ROW]}) if i % 2 else ("GET", "/v2/health/ready")), context=context)
+            times.append(time.perf_counter() - begin)
+            check("among idle ones", status == 200, found)
+        stopped.set()
+        if senders:
+            sender.join()
+        check("idle connections", sorted(times)[98] < (1 if context else 0.1), sorted(times)[-5:])
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def check_room(base):
+    """One more connection than may be open closes the one that has said nothing for longest, and none that waits for its answer."""
+    with serve("--model_name", "scores", "--model_base_path", base, "--max_connections", 3, "--rest_api_num_threads", 1,
+               "--batch_timeout_micros", 1500000, "--max_enqueued_calls", 1) as server, contextlib.ExitStack() as stack:
+        answers = []
+        caller = threading.Thread(target=lambda: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0]))
+        caller.start()
+        time.sleep(0.3)
+        begin = time.time()
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60)) for _ in range(4)]
+        for path in "/v2/health/live", "/v2/health/ready", "/v1/models/scores", "/metrics":
+            check("health while all are busy", server.ask("GET", path)[0] == 200 and time.time() - begin < 1, path, time.time() - begin)
+        check("the oldest is closed", idle[0].recv(1) == b"")
+        waiting = threading.Thread(target=lambda: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0]))
+        waiting.start()
+        time.sleep(0.3)
+        status, found = server.ask("POST", PREDICT, {"instances": [ROW]})
+        check("more than may wait", status == 503 and "as many requests wait as may wait" in found["error"] and server.headers["Retry-After"] == "1", status, found)
+        caller.join()
+        waiting.join()
+        check("those that wait", answers == [200, 200], answers)
+    # The end waits for answers, unless it is asked for twice.
+    for count, code in (1, 0), (2, 1):
+        server = Server("--model_name", "scores", "--model_base_path", base, "--batch_timeout_micros", 1500000)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+            body = json.dumps({"instances": [ROW]}).encode()
+            connection.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body)
+            time.sleep(0.3)
+            begin = time.time()
+            for _ in range(count):
+                server.process.terminate()
+                time.sleep(0.2)
+            found = until_closed(connection)
+            server.process.communicate(timeout=60)
+            check("the end", server.process.returncode == code and found.startswith(b"HTTP/1.1 200") == (count == 1) and
+                  (count == 1 or time.time() - begin < 1), count, server.process.returncode, found, time.time() - begin)
+
+
+def check_files(base, scratch):
+    """Files that hang or change, signals, and little memory."""
+    def state(server, name):
+        found = server.ask("GET", f"/v1/models/{name}")[1]["model_version_status"][0]
+        return found["state"], found["status"]["error_message"]
+
+    models = scratch / "files"
+    for name in "pipe", "weights", "options", "large", "good", "link":
+        make_version(models / name, 1)
+    for name, file in ("pipe", "application.so"), ("weights", "weights.safetensors"), ("options", "application.json"):
+        (models / name / "1" / file).unlink(missing_ok=True)
+        os.mkfifo(models / name / "1" / file)
+    with open(models / "large" / "1" / "application.so", "ab") as file:
+        file.truncate((1 << 30) + 1)
+    (models / "link" / "1" / "application.so").unlink()
+    (models / "link" / "1" / "application.so").symlink_to(models / "good" / "1" / "application.so")
+    with serve(*(f"--model={each.name}={each}" for each in models.iterdir()), "--file_system_poll_wait_seconds", 3600) as server:
+        for name in "pipe", "weights", "options":
+            found = state(server, name)
+            check("a pipe", found[0] == "END" and "is not a regular file [E5200]" in found[1], name, found)
+        found = state(server, "large")
+        check("a large file", found[0] == "END" and "[E5201]" in found[1], found)
+        # What runs is a copy.
+        expected = server.ask("POST", "/v1/models/good:predict", {"instances": [ROW]})
+        size = (models / "good" / "1" / "application.so").stat().st_size
+        (models / "good" / "1" / "application.so").write_bytes(bytes(size))
+        for name in "good", "link":
+            check("an overwritten file", expected[0] == 200 and server.ask("POST", f"/v1/models/{name}:predict", {"instances": [ROW]}) == expected)
+        (models / "good" / "1" / "application.so").write_bytes(b"")
+        check("an empty file", server.ask("POST", "/v1/models/good:predict", {"instances": [ROW]}) == expected)
+        # SIGHUP looks for versions at once.
+        make_version(models / "good", 2)
+        server.process.send_signal(signal.SIGHUP)
+        deadline, found = time.time() + 60, 404
+        while found != 200 and time.time() < deadline:
+            found = server.ask("GET", "/v1/models/good/versions/2/metadata")[0]
+            time.sleep(0.02)
+        check("SIGHUP", found == 200, found)
+    # An application that never ends to load: SIGTERM ends the server, before it listens and afterwards.
+    (scratch / "hangs.c").write_text('char const marker[] = "\\177stagecraft application marker\\0\\0\\1\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0";\n#include <unistd.h>\n'
+                                     "__attribute__((constructor)) void hang(void) { for (;;) pause(); }\n")
+    make_version(models / "hangs", 1)
+    subprocess.run([os.environ.get("CXX", "c++"), "-x", "c", "-fPIC", "-shared", "-o", models / "hangs" / "1" / "application.so", scratch / "hangs.c"], check=True)
+    process = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", f"--model=hangs={models}/hangs"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    check("it hangs", process.poll() is None)
+    process.terminate()
+    out, err = process.communicate(timeout=60)
+    check("SIGTERM before it listens", process.returncode == 0 and "while a model was being loaded" in err, process.returncode, out, err)
+    (models / "hangs").rename(models / "beside")
+    (models / "hangs").mkdir()
+    server = Server(f"--model=hangs={models}/hangs", "--file_system_poll_wait_seconds", 0.05)
+    (models / "beside" / "1").rename(models / "hangs" / "1")
+    time.sleep(0.5)
+    check("health while a model is loaded", server.ask("GET", "/v2/health/live")[0] == 200)
+    check("SIGTERM while a model is loaded", "while a model was being loaded" in server.end())
+
+    # With little memory it serves, or says why not and ends; it does neither hang nor crash.
+    for kilobytes in 1000000, 400000, 200000, 100000, 50000:
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (kilobytes * 1024, kilobytes * 1024))
+        process = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", f"--model=scores={base}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, preexec_fn=limit)
+        line = next((each for each in process.stdout if each.startswith("Exporting")), "")
+        if line:
+            port = int(line.split(" ")[3].split(":")[2])
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+                connection.request("POST", PREDICT, json.dumps({"instances": [ROW]}))
+                check("little memory", connection.getresponse().status in (200, 404, 503), kilobytes)
+            many = []  # more calls at a time than there may be threads
+
+            def call():
+                with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as own:
+                    try:
+                        own.request("POST", PREDICT, json.dumps({"instances": [ROW] * 100}))
+                        many.append(own.getresponse().status)
+                    except (ConnectionError, http.client.HTTPException):  # not even for an error
+                        many.append(503)
+
+            callers = [threading.Thread(target=call) for _ in range(40)]
+            for caller in callers:
+                caller.start()
+            for caller in callers:
+                caller.join()
+            time.sleep(0.2)
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+                connection.request("GET", "/v2/health/live")
+                check("health after little memory", connection.getresponse().status == 200, kilobytes)
+            check("many calls with little memory", len(many) == 40 and set(many) <= {200, 404, 503}, kilobytes, many)
+            process.terminate()
+        out, err = process.communicate(timeout=60)
+        check("little memory", process.returncode == 0 if line else process.returncode in (1, 127) and err.strip() and "terminate" not in err,
+              kilobytes, process.returncode, out, err)
+        if kilobytes == 1000000:
+            check("enough memory", line, err)
 
 
 def memory(server, what):
@@ -412,7 +692,7 @@ def check_memory(base):
         # As long as one request is coming, another one may find too little room. Which is first is seen by the answer.
         for wait in 0.2, 1, 5, 20:
             with socket.create_connection(("127.0.0.1", server.port), timeout=60) as first:
-                first.sendall(b"POST %s HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body[:-1].encode())
+                first.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body[:-1].encode())
                 time.sleep(wait)  # the server has read it by then, or the time after
                 status, found = server.ask("POST", PREDICT, {"instances": [ROW] * 10})
                 if status == 503:
@@ -436,7 +716,9 @@ def check_security(base, scratch):
         check("token", server.ask("POST", PREDICT, {"instances": [ROW]}, {"Authorization": "Bearer a secret"}, context)[0] == 200)
         check("health", server.ask("GET", "/v2/health/ready", context=context)[0] == 200)
         check("metrics", server.ask("GET", "/metrics", context=context)[0] == 401)
+        check("any letters", server.ask("POST", PREDICT, {"instances": [ROW]}, {"Authorization": "bEARER  a secret"}, context)[0] == 200)
         check("posted health", server.ask("POST", "/v2/health/ready", {}, context=context)[0] == 401)
+    check_idle(base, context, ("--ssl_cert", scratch / "cert.pem", "--ssl_key", scratch / "key.pem"), 200, 0)
     for what, arguments, text in (("no model", [], "there is no model"), ("key", ["--model", f"a={base}", "--ssl_cert", "x"], "go together"),
                                   ("file", ["--model", f"a={base}", "--token_file", scratch / "none"], "has no token"),
                                   ("twice", ["--model", f"a={base}", "--model", f"a={base}"], "two models have the name 'a'")):
@@ -456,20 +738,12 @@ def check_own_time(base):
 
 
 def check_address(base):
-    """Nobody else's calls come in unless it is said, and no more connections than it is said are served."""
-    with serve("--model", f"scores={base}", "--host", "127.0.0.2", "--rest_api_num_threads", 1) as server:
+    """Nobody else's calls come in unless it is said."""
+    with serve("--model", f"scores={base}", "--host", "127.0.0.2") as server:
         check("host", server.host == "127.0.0.2" and server.ask("GET", "/v2/health/live")[0] == 200)
         with contextlib.suppress(ConnectionError):
             socket.create_connection(("127.0.0.1", server.port), timeout=10).close()
             check("another address", False)
-        with contextlib.closing(http.client.HTTPConnection(server.host, server.port, timeout=20)) as first, \
-                contextlib.closing(http.client.HTTPConnection(server.host, server.port, timeout=20)) as second:
-            first.request("GET", "/v2/health/live")
-            first.getresponse().read()
-            second.request("GET", "/v2/health/live")
-            check("one connection", not select.select([second.sock], [], [], 0.3)[0])
-            first.close()
-            check("the next one", second.getresponse().status == 200)
         check("no token", "127.0.0.2 is open to others, and asks for no token" in server.end())
 
 
@@ -554,6 +828,10 @@ with tempfile.TemporaryDirectory() as scratch:
     check_values(FOLDER / "scores")
     check_version_names(scratch / "zeros")
     check_limits(FOLDER / "scores")
+    check_framing(FOLDER / "scores")
+    check_idle(FOLDER / "scores")
+    check_room(FOLDER / "scores")
+    check_files(FOLDER / "scores", scratch)
     check_memory(FOLDER / "scores")
     check_security(FOLDER / "scores", scratch)
     check_own_time(scratch / "own")

@@ -6,27 +6,31 @@
 #include <stagecraft/kernels/simd/processor_check.hpp>
 #include <stagecraft/serving/application_interface.h>
 #include <stagecraft/serving/detail/application_marker.hpp>
+#include <stagecraft/serving/detail/private_file.hpp>
 #include <stagecraft/serving/program.hpp>
 #include <stagecraft/serving/serving_errors.hpp>
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
 #include <exception>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
 namespace stagecraft::serving {
 
 /// An application that cannot be loaded: E5087 no shared object, or none of an application; E5088 it is compiled for a
-/// newer processor, or for tiles of AMX that Linux does not give; E5089 for a later version of the interface.
+/// newer processor, or for tiles of AMX that Linux does not give; E5089 for a later version of the interface; E5200 it,
+/// or its weights, are no regular file, but a pipe or the like; E5201 it has more than max_bytes; E5202 the system has
+/// no room for a copy.
 class link_error : public serving_error {
  public:
   using serving_error::serving_error;
@@ -37,16 +41,21 @@ class application_file {
  public:
   static constexpr char const* default_name = "application.so";  ///< of the file in an application's folder
 
+  static constexpr std::int64_t max_bytes = std::int64_t{1} << 30;  ///< of the shared object
+
   /// Reads for which processor the file is, and then loads it. `path`: the file, or the folder with application.so.
-  /// Throws link_error E5087 to E5089; nothing of the file has been run then.
+  /// What is loaded is a copy of one's own: whatever becomes of the file does not change what runs.
+  /// Throws link_error E5087 to E5089, E5200 to E5202; nothing of the file has been run then.
   explicit application_file(std::string path) : path_(std::move(path)) {
-    if (auto const own = path_ + "/" + default_name; std::ifstream(own).good()) path_ = own;
-    check_marker();
-    auto const absolute = path_.find('/') == std::string::npos ? "./" + path_ : path_;
-    auto* const handle = ::dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) throw link_error("E5087", path_ + ": cannot be loaded: " + ::dlerror());
-    handle_ = std::shared_ptr<void>(handle, [](void* own) { ::dlclose(own); });
-    auto* const symbol = ::dlsym(handle_.get(), "stagecraft_get_application");
+    struct stat known{};
+    if (::stat(path_.c_str(), &known) == 0 && S_ISDIR(known.st_mode)) path_ = path_ + "/" + default_name;
+    auto copy = detail::private_file::copy_of<link_error>(path_, max_bytes);
+    copy.read([&](std::string_view bytes) { check_marker(bytes); });
+    auto const private_path = copy.path();
+    auto* const handle = ::dlopen(private_path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) throw link_error("E5087", path_ + ": cannot be loaded: " + problem_of(private_path));
+    handle_ = std::make_shared<loaded_object>(std::move(copy), handle);
+    auto* const symbol = ::dlsym(handle, "stagecraft_get_application");
     if (symbol == nullptr) throw link_error("E5087", path_ + ": has no function stagecraft_get_application");
     table_ = reinterpret_cast<stagecraft_application const* (*)()>(symbol)();
     auto const& found = *table_->describe();
@@ -66,12 +75,14 @@ class application_file {
 
   /// A program with the weights of a file; `weights` empty: weights.safetensors beside the application. The program
   /// keeps the shared object. Throws application_runtime_error E5084 with what is wrong with the weights,
-  /// recoverable_runtime_error E5085, unrecoverable_runtime_error E5086.
+  /// recoverable_runtime_error E5085, unrecoverable_runtime_error E5086, link_error E5200.
   [[nodiscard]] std::unique_ptr<program> make_program(std::string weights = {}) const {
     if (weights.empty()) {
       auto const slash = path_.find_last_of('/');
       weights = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) + "weights.safetensors";
     }
+    // The application says what is wrong with its weights, but would wait for a pipe.
+    if (::access(weights.c_str(), R_OK) == 0) (void)detail::open_regular_file<link_error>(weights);
     stagecraft_program* made = nullptr;
     stagecraft_message message;
     raise(table_->create(weights.c_str(), &made, &message), message);
@@ -79,6 +90,29 @@ class application_file {
   }
 
  private:
+  /// A shared object and its file, by whose path the loader knows it: while the one is there, so must the other be, or
+  /// another file would get its path, and be taken for it.
+  class loaded_object {
+   public:
+    loaded_object(detail::private_file file, void* handle)
+        : file_(std::move(file)), path_(file_.path()), handle_(handle) {}
+    loaded_object(loaded_object const&) = delete;
+    loaded_object& operator=(loaded_object const&) = delete;
+    ~loaded_object() {
+      ::dlclose(handle_);
+      // What has variables that are unique in the process is never unloaded.
+      if (auto* const still = ::dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD); still != nullptr) {
+        ::dlclose(still);
+        file_.keep();
+      }
+    }
+
+   private:
+    detail::private_file file_;
+    std::string path_;
+    void* handle_;
+  };
+
   class loaded_program final : public program {
    public:
     loaded_program(application_file const& file, stagecraft_program* own)
@@ -133,11 +167,18 @@ class application_file {
       }
     };
 
-    std::shared_ptr<void> handle_;
+    std::shared_ptr<loaded_object> handle_;
     stagecraft_application const* table_;
     program_description known_;
     stagecraft_program* own_;
   };
+
+  /// What the loader says, in which the copy's path says nothing to anybody.
+  [[nodiscard]] static std::string problem_of(std::string const& private_path) {
+    std::string text = ::dlerror();
+    if (text.starts_with(private_path + ": ")) text.erase(0, private_path.size() + 2);
+    return text;
+  }
 
   static void raise(int status, stagecraft_message const& message) {
     if (status == stagecraft_failed) throw application_runtime_error("E5084", message.text);
@@ -153,10 +194,7 @@ class application_file {
   }
 
   /// E5087 to E5089, before anything of the file is run: its first instruction may be one that the processor lacks.
-  void check_marker() const {
-    std::ifstream file(path_, std::ios::binary);
-    if (!file) throw link_error("E5087", path_ + ": cannot be read: " + std::strerror(errno));
-    std::vector<char> const bytes{std::istreambuf_iterator<char>(file), {}};
+  void check_marker(std::string_view bytes) const {
     auto const& magic = detail::application_marker::magic;
     auto const found = std::search(bytes.begin(), bytes.end(), magic.begin(), magic.end());
     detail::application_marker marker;
@@ -187,7 +225,7 @@ class application_file {
   }
 
   std::string path_;
-  std::shared_ptr<void> handle_;
+  std::shared_ptr<loaded_object> handle_;
   stagecraft_application const* table_ = nullptr;
   program_description known_;
 };

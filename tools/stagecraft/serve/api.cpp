@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/api.hpp"
 
-#include "serve/tensor_json.hpp"
-
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/serving/serving_errors.hpp>
 #include <charconv>
@@ -10,12 +8,6 @@
 #include <utility>
 
 namespace stagecraft::tool {
-
-http_response error_response(int status, std::string const& text) {
-  std::string body = "{\"error\": ";
-  write_text(text, body);
-  return {.status = status, .body = body + "}\n"};
-}
 
 http_response answer(server_state& state, http_request request) {
   try {

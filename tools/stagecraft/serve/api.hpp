@@ -2,7 +2,7 @@
 // What a server answers, apart from how bytes come and go: TensorFlow Serving's REST, KServe's version 2, metrics.
 #pragma once
 
-#include "serve/counted_bytes.hpp"
+#include "serve/http_message.hpp"
 #include "serve/served_models.hpp"
 #include "serve/server_metrics.hpp"
 
@@ -16,26 +16,6 @@
 #include <vector>
 
 namespace stagecraft::tool {
-
-struct http_request {
-  std::string method, path;  ///< "GET" and "POST"; without a query
-  std::string body;
-  std::int64_t json_length = -1;     ///< Inference-Header-Content-Length: bytes of JSON before binary tensors; -1: all
-  counted_bytes* counted = nullptr;  ///< the body's; of POST
-};
-
-struct http_response {
-  int status = 200;
-  std::string body;
-  std::string content_type = "application/json";
-  std::int64_t json_length = -1;  ///< the same of an answer with binary tensors
-};
-
-/// Ends an answer with a status and {"error": text}.
-struct http_error {
-  int status = 400;
-  std::string text;
-};
 
 /// What handlers find.
 struct server_state {
@@ -53,9 +33,6 @@ struct server_state {
 /// Of requests under /v1 and /v2, whose bodies they free once they are read; throw http_error.
 [[nodiscard]] http_response answer_rest(server_state& state, http_request& request);
 [[nodiscard]] http_response answer_kserve(server_state& state, http_request& request);
-
-/// {"error": text}.
-[[nodiscard]] http_response error_response(int status, std::string const& text);
 
 /// A model that is there, and its version. Throws http_error 404 with TensorFlow Serving's words.
 [[nodiscard]] served_version find_version(server_state const& state, std::string_view model,

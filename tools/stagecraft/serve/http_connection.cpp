@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/http_connection.hpp"
 
+#include "serve/http_loop.hpp"
+
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <poll.h>
+#include <exception>
+#include <openssl/err.h>
+#include <string_view>
 #include <sys/socket.h>
-#include <unistd.h>
+#include <utility>
 
 namespace stagecraft::tool {
 
@@ -15,150 +18,261 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t most_written = std::size_t{256} << 10;
 /// How long, and how much, is read of a client that is still sending after its last answer.
 constexpr milliseconds last_time{500};
 constexpr std::size_t last_bytes = std::size_t{1} << 20;
-
-bool is_ready(int socket, short events, http_connection::clock::time_point until) {
-  for (;;) {
-    auto const left = std::chrono::ceil<milliseconds>(until - http_connection::clock::now()).count();
-    pollfd what{.fd = socket, .events = events, .revents = 0};
-    int const count = ::poll(&what, 1, static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
-    if (count > 0) return true;
-    if (count == 0 || errno != EINTR) return false;
-  }
-}
+/// How many pieces of a client's bytes are read before others have their turn.
+constexpr int most_pieces = 4;
 
 }  // namespace
 
-http_connection::http_connection(int socket, SSL_CTX* tls, milliseconds time)
-    : socket_(socket), time_(time), request_end_(clock::now() + time) {
-  ::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL, 0) | O_NONBLOCK);
-  if (tls != nullptr) {
-    tls_.reset(SSL_new(tls));
-    if (!tls_ || SSL_set_fd(tls_.get(), socket_) != 1) has_failed_ = true;
+http_connection::http_connection(http_loop& loop, socket_type socket)
+    : loop_(loop), socket_(std::move(socket)), timer_(loop.context_), session_(loop.rules_) {}
+
+/// What lacks memory ends its own connection, and no other.
+template <class Function>
+void http_connection::guarded(Function const& function) noexcept {
+  try {
+    if (phase_ != phase::closed) function();
+  } catch (std::exception const&) {
+    close();
   }
 }
 
-http_connection::~http_connection() { ::close(socket_); }
+void http_connection::begin() {
+  if (loop_.options_.tls == nullptr) return go_on();
+  enter(phase::handshake);
+  wait(false);
+}
 
-bool http_connection::wait(int result, bool writes, clock::time_point until) {
+void http_connection::enter(phase next) {
+  auto* const wanted = next == phase::answering                             ? nullptr
+                       : next == phase::idle || next == phase::lingering    ? &loop_.idle_
+                       : next == phase::reading || next == phase::handshake ? &loop_.reading_
+                                                                            : &loop_.writing_;
+  if (wanted != list_) {
+    http_connection::list own;
+    if (list_ != nullptr) own.splice(own.end(), *list_, place_);
+    if (wanted != nullptr) {
+      if (own.empty()) own.push_back(this);
+      place_ = own.begin();
+      wanted->splice(wanted->end(), own, place_);
+    }
+    list_ = wanted;
+  }
+  phase_ = next;
+  auto const now = clock::now();
+  switch (next) {
+    case phase::handshake:
+    case phase::reading: return set_deadline(now + loop_.options_.read_time);
+    case phase::idle: return set_deadline(now + loop_.options_.idle_time);
+    case phase::writing:
+      return set_deadline(now + loop_.options_.read_time * (1 + session_.output().size() / (std::size_t{1} << 20)));
+    case phase::lingering: return set_deadline(now + last_time);
+    case phase::answering:
+    case phase::closed: deadline_ = clock::time_point::max();
+  }
+}
+
+/// The timer is left as it is while it ends earlier: it then looks again, once in a while instead of for each request.
+void http_connection::set_deadline(clock::time_point deadline) {
+  deadline_ = deadline;
+  if (deadline_ >= armed_) return;
+  armed_ = deadline_;
+  arm();
+}
+
+void http_connection::arm() {
+  timer_.expires_at(armed_);
+  timer_.async_wait([self = shared_from_this()](boost::system::error_code problem) {
+    if (problem) return;  // another time is set, or the connection is closed
+    self->guarded([&] { self->expire(); });
+  });
+}
+
+void http_connection::expire() {
+  armed_ = clock::time_point::max();
+  if (clock::now() < deadline_) {
+    if (deadline_ == clock::time_point::max()) return;
+    armed_ = deadline_;
+    return arm();
+  }
+  if (phase_ != phase::reading) return close();
+  session_.time_out();
+  go_on();
+}
+
+void http_connection::wait(bool writes) {
+  socket_.async_wait(writes ? socket_type::wait_write : socket_type::wait_read,
+                     [self = shared_from_this()](boost::system::error_code problem) {
+                       if (problem) return self->close();
+                       self->guarded([&] { self->proceed(); });
+                     });
+}
+
+http_connection::result http_connection::wait_for(long outcome, bool writes) {
   if (tls_) {
-    auto const why = SSL_get_error(tls_.get(), result);
-    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) return false;
+    auto const why = SSL_get_error(tls_.get(), static_cast<int>(outcome));
+    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) return result::failed;
     writes = why == SSL_ERROR_WANT_WRITE;
-  } else if (errno == EINTR) {
-    return true;
-  } else if (errno != EAGAIN && errno != EWOULDBLOCK) {
-    return false;
+  } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+    return result::failed;
   }
-  // Who always has something to read, such as empty records of TLS, is late as well.
-  if (clock::now() < until && is_ready(socket_, writes ? POLLOUT : POLLIN, until)) return true;
-  is_late_ = true;
-  return false;
+  wait(writes);
+  return result::waits;
 }
 
-bool http_connection::begin() {
-  if (has_failed_) return false;
-  if (!tls_) return true;
-  for (;;) {
+/// The socket is ready for what was waited for.
+void http_connection::proceed() {
+  auto outcome = result::done;
+  if (phase_ == phase::lingering) return discard();
+  if (phase_ == phase::handshake)
+    outcome = shake_hands();
+  else if (phase_ == phase::idle || phase_ == phase::reading)
+    outcome = read();
+  else if (phase_ == phase::answering)
+    return;  // an old wait
+  if (outcome == result::failed) return close();
+  if (outcome == result::done) go_on();
+}
+
+http_connection::result http_connection::shake_hands() {
+  if (!tls_) {  // only for clients that say something: what TLS keeps is large
+    tls_.reset(SSL_new(loop_.options_.tls));
+    if (!tls_ || SSL_set_fd(tls_.get(), socket_.native_handle()) != 1) return result::failed;
+  }
+  ERR_clear_error();
+  int const outcome = SSL_accept(tls_.get());
+  return outcome == 1 ? result::done : wait_for(outcome, false);
+}
+
+/// Reads what is there; `waits` once there is nothing more that the session could use.
+http_connection::result http_connection::read() {
+  auto& buffer = loop_.buffer_;
+  long count = 0;
+  if (tls_) {
     ERR_clear_error();
-    int const result = SSL_accept(tls_.get());
-    if (result == 1) return true;
-    if (!wait(result, false, request_end_)) return false;
+    count = SSL_read(tls_.get(), buffer.data(), static_cast<int>(buffer.size()));
+    if (count <= 0 && SSL_get_error(tls_.get(), static_cast<int>(count)) == SSL_ERROR_ZERO_RETURN)
+      count = 0;
+    else if (count <= 0)
+      return wait_for(count, false);
+  } else {
+    count = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), 0);
+    if (count < 0) return wait_for(count, false);
+  }
+  if (count == 0)
+    session_.end_input();
+  else
+    session_.receive({buffer.data(), static_cast<std::size_t>(count)});
+  return result::done;
+}
+
+/// Does what can be done without waiting.
+void http_connection::go_on() {
+  for (int pieces = 0;;) {
+    if (!session_.output().empty()) {
+      if (phase_ != phase::writing) enter(phase::writing);
+      auto const outcome = flush();
+      if (outcome == result::failed) return close();
+      if (outcome == result::waits) return;
+    }
+    if (session_.is_closing()) return phase_ == phase::writing ? linger() : close();
+    if (auto task = session_.next()) {
+      enter(phase::answering);
+      task->connection = shared_from_this();
+      return loop_.options_.dispatch(std::move(task));
+    }
+    if (!session_.output().empty()) continue;
+    if (session_.is_idle()) {
+      if (loop_.is_ending_) return close();
+      if (phase_ != phase::idle) enter(phase::idle);
+      session_.shrink();
+    } else if (phase_ != phase::reading) {
+      enter(phase::reading);
+    }
+    // What TLS holds already does not wake anybody.
+    if (!tls_ || SSL_pending(tls_.get()) == 0) return wait(false);
+    if (++pieces == most_pieces)
+      return boost::asio::post(loop_.context_,
+                               [self = shared_from_this()] { self->guarded([&] { self->proceed(); }); });
+    auto const outcome = read();
+    if (outcome == result::failed) return close();
+    if (outcome == result::waits) return;
   }
 }
 
-bool http_connection::wait_for_request(milliseconds idle, std::function<bool()> const& ends) {
-  auto const until = clock::now() + idle;
-  constexpr milliseconds pause{50};  // between two looks at `ends`
-  bool const has_some = first_ < last_ || (tls_ && SSL_pending(tls_.get()) > 0);
-  for (bool is_there = has_some; !is_there; is_there = is_ready(socket_, POLLIN, clock::now() + pause))
-    if (ends() || clock::now() >= until) return false;
-  request_end_ = clock::now() + time_;
-  has_headers_ = is_late_ = false;
-  return true;
+void http_connection::take_answer(std::unique_ptr<http_task> task) {
+  guarded([&] {
+    session_.answer(std::move(task));
+    go_on();
+  });
 }
 
-bool http_connection::are_headers_late() {
-  if (!is_late_ || has_headers_) return false;
-  written_.clear();
-  return true;
-}
-
-ssize_t http_connection::receive(char* to, std::size_t size, clock::time_point until) {
-  for (;;) {
-    ssize_t result = 0;
+http_connection::result http_connection::flush() {
+  auto& output = session_.output();
+  while (written_ < output.size()) {
+    std::string_view const left = std::string_view(output).substr(written_);
+    long count = 0;
     if (tls_) {
       ERR_clear_error();
-      result = SSL_read(tls_.get(), to, static_cast<int>(std::min(size, std::size_t{1} << 30)));
-      if (result <= 0 && SSL_get_error(tls_.get(), static_cast<int>(result)) == SSL_ERROR_ZERO_RETURN) return 0;
+      count = SSL_write(tls_.get(), left.data(), static_cast<int>(std::min(left.size(), std::size_t{1} << 14)));
     } else {
-      result = ::recv(socket_, to, size, 0);
-      if (result == 0) return 0;
+      count = ::send(socket_.native_handle(), left.data(), left.size(), MSG_NOSIGNAL);
     }
-    if (result > 0) return result;
-    if (!wait(static_cast<int>(result), false, until)) return -1;
+    if (count <= 0) return wait_for(count, true);
+    written_ += static_cast<std::size_t>(count);
   }
+  written_ = 0;
+  constexpr std::size_t most_kept = 4096;
+  if (output.capacity() > most_kept)
+    std::string().swap(output);
+  else
+    output.clear();
+  return result::done;
 }
 
-ssize_t http_connection::read(char* to, std::size_t size) {
-  if (first_ == last_) {
-    // A client may wait for what was written, such as "100 Continue".
-    if (clock::now() >= request_end_) is_late_ = true;
-    if (is_late_ || !flush()) return -1;
-    if (size >= buffer_.size()) return receive(to, size, request_end_);
-    auto const count = receive(buffer_.data(), buffer_.size(), request_end_);
-    if (count <= 0) return count;
-    first_ = 0;
-    last_ = static_cast<std::size_t>(count);
+/// Lets the client read the last answer, also if it is still sending: bytes that nobody reads would have the system
+/// throw away what the client has not read yet.
+void http_connection::linger() {
+  enter(phase::lingering);
+  if (tls_) {
+    ERR_clear_error();
+    (void)SSL_shutdown(tls_.get());
   }
-  auto const count = std::min(size, last_ - first_);
-  std::memcpy(to, buffer_.data() + first_, count);
-  first_ += count;
-  return static_cast<ssize_t>(count);
+  ::shutdown(socket_.native_handle(), SHUT_WR);
+  discard();
 }
 
-ssize_t http_connection::write(char const* from, std::size_t size) {
-  written_.append(from, size);
-  if (written_.size() > most_written && !flush()) return -1;
-  return has_failed_ ? -1 : static_cast<ssize_t>(size);
+void http_connection::discard() {
+  auto& buffer = loop_.buffer_;
+  for (int i = 0; i < most_pieces; ++i) {
+    auto const count = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), 0);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) break;
+    if (count <= 0 || (discarded_ += static_cast<std::size_t>(count)) > last_bytes) return close();
+  }
+  wait(false);
 }
 
-bool http_connection::flush() {
-  std::string_view left = written_;
-  if (left.empty() || has_failed_) return !has_failed_;
-  auto const until = clock::now() + time_ * (1 + left.size() / (std::size_t{1} << 20));
-  while (!left.empty() && !has_failed_) {
-    ssize_t result = 0;
-    if (tls_) {
-      ERR_clear_error();
-      result = SSL_write(tls_.get(), left.data(), static_cast<int>(std::min(left.size(), std::size_t{1} << 14)));
-    } else {
-      result = ::send(socket_, left.data(), left.size(), MSG_NOSIGNAL);
-    }
-    if (result > 0)
-      left.remove_prefix(static_cast<std::size_t>(result));
-    else
-      has_failed_ = !wait(static_cast<int>(result), true, until);
-  }
-  written_.clear();
-  if (written_.capacity() > 2 * most_written) written_.shrink_to_fit();
-  return !has_failed_;
+void http_connection::end_soon() {
+  guarded([&] {
+    session_.end_soon();
+    if (phase_ == phase::idle || phase_ == phase::handshake) close();
+  });
 }
 
-void http_connection::end() {
-  if (tls_ && !has_failed_) (void)SSL_shutdown(tls_.get());
-  ::shutdown(socket_, SHUT_WR);
-  auto const until = clock::now() + last_time;
-  std::size_t left = last_bytes;
-  // Bytes that nobody reads would have the system throw away what the client has not read yet.
-  while (left > 0 && is_ready(socket_, POLLIN, until) && clock::now() < until) {
-    auto const count = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
-    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) break;
-    if (count > 0) left -= std::min(left, static_cast<std::size_t>(count));
+void http_connection::close() noexcept {
+  if (phase_ == phase::closed) return;
+  phase_ = phase::closed;
+  if (list_ != nullptr) list_->erase(place_);
+  list_ = nullptr;
+  boost::system::error_code ignored;
+  try {
+    timer_.cancel();
+  } catch (...) {
   }
+  socket_.close(ignored);
+  loop_.forget(this);
 }
 
 }  // namespace stagecraft::tool

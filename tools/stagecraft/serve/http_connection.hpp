@@ -1,74 +1,79 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client's connection as cpp-httplib wants it: its limits of time are for each read, these are for requests.
+// A client's connection in the loop of a server: its socket, TLS, and how long each may take.
 #pragma once
 
-#include <array>
+#include "serve/http_session.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
-#include <functional>
-#include <httplib.h>
+#include <list>
 #include <memory>
 #include <openssl/ssl.h>
 #include <string>
-#include <string_view>
 
 namespace stagecraft::tool {
 
-/// A socket, with TLS or without. A request must come within a time, from its first byte to its last, and a handshake
-/// as well; of an answer each mebibyte must be taken within it. What is written is kept until `flush` or the next wait.
-class http_connection final : public httplib::Stream {
+class http_loop;
+
+/// Waits for what its client sends and takes, and never keeps a thread for it. All of it happens on the loop's thread.
+///
+/// A request must come within a time, from its first byte to its last, and a handshake as well; of an answer each
+/// mebibyte must be taken within it.
+class http_connection : public std::enable_shared_from_this<http_connection> {
  public:
   using clock = std::chrono::steady_clock;
+  using socket_type = boost::asio::ip::tcp::socket;
+  /// Connections that wait for their clients, the first one to wait first.
+  using list = std::list<http_connection*>;
 
-  /// `tls`: nullptr for none. Closes the socket in the end.
-  http_connection(int socket, SSL_CTX* tls, std::chrono::milliseconds time);
+  http_connection(http_loop& loop, socket_type socket);
   http_connection(http_connection const&) = delete;
   http_connection& operator=(http_connection const&) = delete;
-  ~http_connection() override;
 
-  /// The handshake of TLS, if there is any; false: it has failed.
-  [[nodiscard]] bool begin();
-  /// Waits for a request's first byte; false if none comes in `idle`, the other end closes, or `ends` says so.
-  [[nodiscard]] bool wait_for_request(std::chrono::milliseconds idle, std::function<bool()> const& ends);
-  /// A request's headers are whole: what is late from now on is its body.
-  void note_headers() noexcept { has_headers_ = true; }
-  /// Something was waited for in vain.
-  [[nodiscard]] bool is_late() const noexcept { return is_late_; }
-  /// The headers did not come in time; what has been answered to them is forgotten.
-  [[nodiscard]] bool are_headers_late();
-  /// Sends what was written; false: the client does not take it.
-  [[nodiscard]] bool flush();
-  /// Lets the client read the last answer, also if it is still sending: reads on for a short time, and closes.
-  void end();
-
-  [[nodiscard]] bool is_readable() const override { return true; }
-  [[nodiscard]] bool is_writable() const override { return !has_failed_; }
-  ssize_t read(char* to, std::size_t size) override;
-  ssize_t write(char const* from, std::size_t size) override;
-  void get_remote_ip_and_port(std::string& address, int& port) const override {
-    address.clear();
-    port = 0;
-  }
-  void get_local_ip_and_port(std::string& address, int& port) const override { get_remote_ip_and_port(address, port); }
-  [[nodiscard]] socket_t socket() const override { return socket_; }
+  void begin();
+  /// A request of its own has been answered.
+  void take_answer(std::unique_ptr<http_task> task);
+  /// Closes once nothing of a request is there.
+  void end_soon();
+  void close() noexcept;
 
  private:
+  enum class phase { handshake, idle, reading, answering, writing, lingering, closed };
   struct tls_deleter {
     void operator()(SSL* of) const noexcept { SSL_free(of); }
   };
+  enum class result { done, waits, failed };
 
-  /// Until the socket is ready for what the last operation with this result wants; false: not by then, or never.
-  bool wait(int result, bool writes, clock::time_point until);
-  ssize_t receive(char* to, std::size_t size, clock::time_point until);
+  template <class Function>
+  void guarded(Function const& function) noexcept;
+  void enter(phase next);
+  void set_deadline(clock::time_point deadline);
+  void arm();
+  void expire();
+  void wait(bool writes);
+  /// As the last operation with this outcome wants it.
+  result wait_for(long outcome, bool writes);
+  void proceed();
+  void go_on();
+  result shake_hands();
+  result read();
+  result flush();
+  void linger();
+  void discard();
 
-  int socket_;
+  http_loop& loop_;
+  socket_type socket_;
+  boost::asio::steady_timer timer_;
   std::unique_ptr<SSL, tls_deleter> tls_;
-  std::chrono::milliseconds time_;
-  clock::time_point request_end_;
-  bool has_headers_ = false, is_late_ = false, has_failed_ = false;
-  std::array<char, 16384> buffer_;
-  std::size_t first_ = 0, last_ = 0;  // what of the buffer is not read yet
-  std::string written_;
+  http_session session_;
+  phase phase_ = phase::handshake;
+  list* list_ = nullptr;  // where it waits
+  list::iterator place_;
+  clock::time_point deadline_ = clock::time_point::max(), armed_ = clock::time_point::max();
+  std::size_t written_ = 0;    // of the session's output
+  std::size_t discarded_ = 0;  // while it lingers
 };
 
 }  // namespace stagecraft::tool

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/http_front.hpp"
 
-#include "serve/counted_bytes.hpp"
+#include "serve/http_loop.hpp"
+#include "serve/worker_pool.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
-#include <cstdint>
+#include <algorithm>
+#include <cctype>
 #include <exception>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <openssl/ssl.h>
+#include <sys/resource.h>
 #include <utility>
 
 namespace stagecraft::tool {
 
 namespace {
-
-constexpr char const* json_length_header = "Inference-Header-Content-Length";
-/// How much of a request that is refused is read nevertheless: few clients read an answer before they have sent all.
-constexpr std::size_t most_refused_bytes = std::size_t{1} << 20;
 
 [[noreturn]] void refuse(std::string const& text) { throw file_error("E5096", text); }
 
@@ -30,174 +30,156 @@ std::string read_token(std::string const& path) {
 }
 
 /// In a time that does not say how much of it is the same.
-bool is_same(std::string const& a, std::string const& b) {
+bool is_same(std::string_view a, std::string_view b) {
   unsigned differences = a.size() == b.size() ? 0 : 1;
   for (std::size_t i = 0; i < a.size(); ++i)
     differences |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
   return differences == 0;
 }
 
-http_response refusal_of_token() { return error_response(401, "a bearer token is asked for"); }
-
-/// The library would repeat an answer for each range.
-std::optional<http_response> refusal_of_range(httplib::Request const& request) {
-  if (request.has_header("Range")) return error_response(400, "answers have no ranges");
-  return std::nullopt;
+/// What follows "Bearer", in letters of any size; empty if it is another scheme.
+std::string_view bearer_token(std::string_view authorization) {
+  constexpr std::string_view scheme = "bearer";
+  if (authorization.size() <= scheme.size() || authorization[scheme.size()] != ' ') return {};
+  if (!std::equal(scheme.begin(), scheme.end(), authorization.begin(),
+                  [](unsigned char a, unsigned char b) { return a == std::tolower(b); }))
+    return {};
+  authorization.remove_prefix(scheme.size());
+  authorization.remove_prefix(std::min(authorization.find_first_not_of(' '), authorization.size()));
+  return authorization;
 }
-/// Of bodies that the library cannot read.
-std::optional<http_response> refusal_of_body(httplib::Request const& request) {
-  if (request.is_multipart_form_data()) return error_response(415, "forms are not taken: send JSON");
-  return refusal_of_range(request);
-}
 
-void write(http_response const& answered, httplib::Response& response, bool closes = false) {
-  response.status = answered.status;
-  if (answered.json_length >= 0) response.set_header(json_length_header, std::to_string(answered.json_length));
-  if (answered.status == 401) response.set_header("WWW-Authenticate", "Bearer");
-  if (answered.status == 503) response.set_header("Retry-After", "1");
-  if (!closes) return response.set_content(answered.body, answered.content_type.c_str());
-  // The library closes after an answer that ends with a failure, and not otherwise.
-  response.set_header("Connection", "close");
-  response.set_content_provider(answered.body.size(), answered.content_type.c_str(),
-                                [body = answered.body](std::size_t, std::size_t, httplib::DataSink& sink) {
-                                  sink.write(body.data(), body.size());
-                                  return false;
-                                });
+/// Has the system give as many descriptors as it may, and returns how many connections that lets be.
+std::size_t raise_descriptors(std::size_t wanted) {
+  constexpr std::size_t others = 64;  // files of models, and the server's own
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  (void)::getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur == RLIM_INFINITY) return wanted;
+  auto const given = static_cast<std::size_t>(limit.rlim_cur);
+  return std::min(wanted, given > 2 * others ? given - others : given / 2);
 }
 
 }  // namespace
 
-http_front::http_front(serve_command const& options, server_state& state)
-    : options_(options),
-      state_(state),
-      server_(std::chrono::milliseconds(options.read_time_ms), [this] { return answer_to_late_headers(); }) {
+struct http_front::tls {
+  struct deleter {
+    void operator()(SSL_CTX* of) const noexcept { SSL_CTX_free(of); }
+  };
+  std::unique_ptr<SSL_CTX, deleter> context{SSL_CTX_new(TLS_server_method())};
+
+  /// Files in PEM's format. False: they cannot be read, or do not go together.
+  bool use(std::string const& certificate, std::string const& key) {
+    auto* const own = context.get();
+    if (own == nullptr) return false;
+    SSL_CTX_set_min_proto_version(own, TLS1_2_VERSION);
+    SSL_CTX_set_options(own, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_mode(own,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    return SSL_CTX_use_certificate_chain_file(own, certificate.c_str()) == 1 &&
+           SSL_CTX_use_PrivateKey_file(own, key.c_str(), SSL_FILETYPE_PEM) == 1 && SSL_CTX_check_private_key(own) == 1;
+  }
+};
+
+http_front::http_front(serve_command const& options, server_state& state) : options_(options), state_(state) {
   if (options.certificate.empty() != options.key.empty()) refuse("--ssl_cert and --ssl_key go together");
-  if (!options.certificate.empty() && !server_.use_tls(options.certificate, options.key))
-    refuse(options.certificate + ": is no certificate, or " + options.key + " not its key");
-  if (!options.token_file.empty()) authorization_ = "Bearer " + read_token(options.token_file);
-  set_up();
+  if (!options.certificate.empty()) {
+    tls_ = std::make_unique<tls>();
+    if (!tls_->use(options.certificate, options.key))
+      refuse(options.certificate + ": is no certificate, or " + options.key + " not its key");
+  }
+  if (!options.token_file.empty()) token_ = read_token(options.token_file);
+  rules_ = {.max_head_bytes = options.max_header_bytes,
+            .max_body_bytes = options.max_body_bytes,
+            .max_bytes_in_flight = options.max_bytes_in_flight,
+            .read_time = std::chrono::milliseconds(options.read_time_ms),
+            .bytes_in_flight = &state.bytes_in_flight,
+            .refusal_of = [this](http_head const& head) { return refusal_of(head); },
+            .count = [this](int status, auto time) { state_.metrics.count(status, time); }};
+  loop_ = std::make_unique<http_loop>(
+      http_loop_options{.read_time = rules_.read_time,
+                        .idle_time = std::chrono::milliseconds(options.idle_time_ms),
+                        .max_connections = raise_descriptors(options.max_connections),
+                        .tls = tls_ ? tls_->context.get() : nullptr,
+                        .dispatch = [this](std::unique_ptr<http_task> task) { dispatch(std::move(task)); }},
+      rules_);
+  auto const work = [this](std::unique_ptr<http_task> task) {
+    answer_task(*task);
+    loop_->finish(std::move(task));
+  };
+  // What waits here is what would wait for a place in a batch, if there were a thread for it.
+  callers_ = std::make_unique<worker_pool>(static_cast<std::size_t>(options.num_threads),
+                                           static_cast<std::size_t>(options.engine.max_enqueued_calls), work);
+  lookers_ = std::make_unique<worker_pool>(1, std::numeric_limits<std::size_t>::max(), work);
 }
 
+http_front::~http_front() = default;
+
 int http_front::bind() {
-  int const port = options_.rest_api_port;
-  int const bound = port == 0                                   ? server_.bind_to_any_port(options_.host)
-                    : server_.bind_to_port(options_.host, port) ? port
-                                                                : -1;
-  if (bound <= 0) refuse(options_.host + ":" + std::to_string(port) + " cannot be listened to");
-  server_.queue_connections();
+  int const bound = loop_->bind(options_.host, options_.rest_api_port);
+  if (bound <= 0) refuse(options_.host + ":" + std::to_string(options_.rest_api_port) + " cannot be listened to");
   return bound;
 }
 
-void http_front::set_up() {
-  auto const threads = static_cast<std::size_t>(options_.num_threads);
-  server_.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
-  server_.set_tcp_nodelay(true);
-  // `post` counts: the library would read a body to its end before it refuses it.
-  server_.set_payload_max_length(std::numeric_limits<std::size_t>::max());
-  server_.set_keep_alive_max_count(1000000);
-  server_.set_keep_alive_timeout(5);
-  server_.set_pre_routing_handler([this](httplib::Request const& request, httplib::Response& response) {
-    http_server::note_headers();
-    auto const refusal = request.method == "POST" ? refusal_of_body(request) : refusal_of(request);
-    if (!refusal) return httplib::Server::HandlerResponse::Unhandled;
-    finish(clock::now(), *refusal, response, true);
-    return httplib::Server::HandlerResponse::Handled;
-  });
-  server_.Get(".*", [this](httplib::Request const& request, httplib::Response& response) {
-    auto const begin = clock::now();
-    finish(begin, answer(state_, {.method = "GET", .path = request.path, .body = {}}), response);
-  });
-  server_.Post(".*", [this](httplib::Request const& request, httplib::Response& response,
-                            httplib::ContentReader const& read) { post(request, response, read); });
-  server_.set_error_handler([](httplib::Request const& request, httplib::Response& response) {
-    if (response.has_header("Content-Type")) return;  // there is an answer
-    int const status = response.status;
-    write(error_response(status, status == 404 ? "Not found: " + request.method + " " + request.path
-                                               : "the request cannot be read"),
-          response);
-  });
-  server_.set_exception_handler([](httplib::Request const&, httplib::Response& response, std::exception_ptr) {
-    write(error_response(500, "the server has failed"), response, true);
-  });
+void http_front::run() { loop_->run(); }
+void http_front::stop() noexcept { loop_->stop(); }
+
+bool http_front::is_allowed(http_head const& head) const {
+  auto const path = std::string_view(head.target).substr(0, head.target.find('?'));
+  bool const is_health = path == "/v2/health/live" || path == "/v2/health/ready";
+  return token_.empty() || (is_health && head.method != "POST") ||  // which may have a large body
+         is_same(bearer_token(head.value("authorization")), token_);
 }
 
-bool http_front::is_allowed(httplib::Request const& request) const {
-  bool const is_health = request.path == "/v2/health/live" || request.path == "/v2/health/ready";
-  return authorization_.empty() || (is_health && request.method != "POST") ||  // which may have a large body
-         is_same(request.get_header_value("Authorization"), authorization_);
+/// Methods that nothing answers, and bodies that nothing reads, end the connection: nobody waits for the rest of them.
+std::optional<http_refusal> http_front::refusal_of(http_head const& head) const {
+  auto const refuse = [](int status, std::string const& text) { return http_refusal{error_response(status, text)}; };
+  bool const is_post = head.method == "POST";
+  if (!is_allowed(head)) return http_refusal{error_response(401, "a bearer token is asked for"), !is_post};
+  if (!is_post && head.method != "GET" && head.method != "HEAD")
+    return refuse(404, "Not found: " + head.method + " " + head.target);
+  if (!is_post && (head.is_chunked || head.content_length.value_or(0) > 0))
+    return refuse(400, head.method + " has no body");
+  if (head.has("range")) return refuse(400, "answers have no ranges");
+  if (head.value("content-type").starts_with("multipart/")) return refuse(415, "forms are not taken: send JSON");
+  return std::nullopt;
 }
 
-/// Of requests that have no body, and of methods that nothing answers: the library would keep their bodies, of any
-/// size, or take them for the next request.
-std::optional<http_response> http_front::refusal_of(httplib::Request const& request) const {
-  if (!is_allowed(request)) return refusal_of_token();
-  if (request.method != "GET" && request.method != "HEAD")
-    return error_response(404, "Not found: " + request.method + " " + request.path);
-  if (request.has_header("Transfer-Encoding") ||
-      (request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0"))
-    return error_response(400, request.method + " has no body");
-  return refusal_of_range(request);
+void http_front::dispatch(std::unique_ptr<http_task> task) {
+  auto& pool = task->request.method == "POST" ? *callers_ : *lookers_;
+  if (pool.take(task)) return;
+  task->response = error_response(503, "as many requests wait as may wait");
+  loop_->finish(std::move(task));
 }
 
-http_response http_front::refusal_of_time() const {
-  return error_response(408, "the request did not come in " + std::to_string(options_.read_time_ms) + " ms");
-}
-std::string http_front::answer_to_late_headers() {
-  auto const answer = refusal_of_time();
-  state_.metrics.count(answer.status, std::chrono::milliseconds(options_.read_time_ms));
-  return "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: " + answer.content_type +
-         "\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n\r\n" + answer.body;
-}
-
-void http_front::post(httplib::Request const& request, httplib::Response& response,
-                      httplib::ContentReader const& read) {
-  bool const allowed = is_allowed(request);
-  auto most = allowed ? options_.max_body_bytes : 0;
-  if (request.get_header_value<std::uint64_t>("Content-Length") > most) most = 0;  // nothing of it is kept
-  http_request given{.method = "POST", .path = request.path, .body = {}};
-  counted_bytes counted(state_.bytes_in_flight);
-  std::size_t size = 0, refused = 0;
-  bool is_crowded = false;
-  bool const is_whole = read([&](char const* data, std::size_t count) {
-    size += count;
-    if (size > most || is_crowded || !counted.add(count, options_.max_bytes_in_flight)) {
-      is_crowded = is_crowded || size <= most;
-      std::string().swap(given.body);
-      counted.clear();
-      refused += count;
-      return refused <= most_refused_bytes;
+void http_front::answer_task(http_task& task) noexcept {
+  constexpr std::size_t least_packed = 4096;  // smaller answers are sent before they would be packed
+  try {
+    auto const waited = std::chrono::steady_clock::now() - task.begin;
+    if (state_.time.count() > 0 && waited > state_.time && task.request.method == "POST") {
+      task.response = error_response(504, "the request has waited longer than a call may take");
+      return;
     }
-    given.body.append(data, count);
-    return true;
-  });
-  auto const begin = clock::now();
-  auto const reject = [&](int status, std::string const& text) {
-    finish(begin, error_response(status, text), response, !is_whole);
-  };
-  if (!allowed) return finish(begin, refusal_of_token(), response, !is_whole);
-  if (size > most)
-    return reject(413, "the request is larger than " + std::to_string(options_.max_body_bytes) + " bytes");
-  if (is_crowded)
-    return reject(503, "the requests that are there have " + std::to_string(options_.max_bytes_in_flight) +
-                           " bytes, as many as they may have");
-  if (!is_whole && http_server::is_late()) return finish(begin, refusal_of_time(), response, true);
-  if (!is_whole)
-    return response.status == 415 ? reject(415, "the request has an encoding that is not taken")
-                                  : reject(400, "the request cannot be read");
-  if (auto const length = request.get_header_value(json_length_header); !length.empty()) {
-    if (length.size() > 15 || length.find_first_not_of("0123456789") != std::string::npos)
-      return reject(400, std::string(json_length_header) + " is no number");
-    given.json_length = std::stoll(length);
+    if (task.encoding != body_encoding::none) {
+      try {
+        task.request.body = unpack_body(task.request.body, task.encoding, options_.max_body_bytes, task.counted,
+                                        options_.max_bytes_in_flight);
+      } catch (http_error const& why) {
+        task.response = error_response(why.status, why.text);
+        task.closes = true;
+        return;
+      }
+    }
+    task.response = answer(state_, std::move(task.request));
+    if (!task.takes_gzip || task.response->json_length >= 0 || task.response->body.size() < least_packed) return;
+    task.response->body = pack_body(task.response->body);
+    task.is_packed = true;
+  } catch (std::exception const&) {
+    if (!task.is_packed && task.response && !task.response->body.empty()) return;  // it goes as it is
+    task.response.reset();
   }
-  given.counted = &counted;
-  finish(begin, answer(state_, std::move(given)), response);
-}
-
-/// `closes`: the connection, since something of the request was not read, and would be taken for the next one.
-void http_front::finish(clock::time_point begin, http_response const& answered, httplib::Response& response,
-                        bool closes) {
-  state_.metrics.count(answered.status, clock::now() - begin);
-  write(answered, response, closes);
 }
 
 }  // namespace stagecraft::tool

@@ -1,46 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HTTP's side of a server: limits, tokens, and what a request is refused for before anybody reads it.
+// HTTP's side of a server: limits, tokens, what a request is refused for before anybody reads it, and who answers it.
 #pragma once
 
 #include "serve/api.hpp"
-#include "serve/http_server.hpp"
+#include "serve/http_session.hpp"
 #include "serve/serve_command.hpp"
 
-#include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace stagecraft::tool {
 
-/// Carries requests to the API and answers back.
+class http_loop;
+class worker_pool;
+
+/// Carries requests to the API and answers back: a loop reads and writes for all connections, and threads answer whole
+/// requests. Those that only ask how things are have a thread of their own, and are answered however long others take.
 class http_front {
  public:
-  /// Throws file_error E5096: TLS's files or the token's are not as they should be. Keeps references.
+  /// Throws file_error E5096: TLS's files or the token's are not as they should be; std::system_error: the system has
+  /// no threads. Keeps references.
   http_front(serve_command const& options, server_state& state);
+  http_front(http_front const&) = delete;
+  http_front& operator=(http_front const&) = delete;
+  ~http_front();
 
   /// Returns the port. Throws file_error E5096.
   int bind();
   /// Until `stop`, and the last answer.
-  void listen() { server_.listen_after_bind(); }
-  /// Has an effect once it listens.
-  [[nodiscard]] bool is_listening() const { return server_.is_running(); }
-  void stop() { server_.stop(); }
+  void run();
+  /// From any thread.
+  void stop() noexcept;
 
  private:
-  using clock = std::chrono::steady_clock;
+  struct tls;
 
-  void set_up();
-  [[nodiscard]] bool is_allowed(httplib::Request const& request) const;
-  [[nodiscard]] std::optional<http_response> refusal_of(httplib::Request const& request) const;
-  void post(httplib::Request const& request, httplib::Response& response, httplib::ContentReader const& read);
-  void finish(clock::time_point begin, http_response const& answered, httplib::Response& response, bool closes = false);
-  [[nodiscard]] http_response refusal_of_time() const;
-  [[nodiscard]] std::string answer_to_late_headers();
+  [[nodiscard]] bool is_allowed(http_head const& head) const;
+  [[nodiscard]] std::optional<http_refusal> refusal_of(http_head const& head) const;
+  void dispatch(std::unique_ptr<http_task> task);
+  void answer_task(http_task& task) noexcept;
 
   serve_command const& options_;
   server_state& state_;
-  std::string authorization_;
-  http_server server_;
+  std::string token_;
+  http_rules rules_;
+  std::unique_ptr<tls> tls_;
+  std::unique_ptr<http_loop> loop_;
+  std::unique_ptr<worker_pool> callers_, lookers_;  // of calls of models; of everything else
 };
 
 }  // namespace stagecraft::tool

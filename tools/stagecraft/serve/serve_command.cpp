@@ -3,6 +3,8 @@
 
 #include "serve/api.hpp"
 #include "serve/http_front.hpp"
+#include "serve/model_watcher.hpp"
+#include "serve/signal_set.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <CLI/CLI.hpp>
@@ -10,9 +12,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <ctime>
 #include <memory>
+#include <new>
+#include <system_error>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 namespace stagecraft::tool {
@@ -20,6 +24,50 @@ namespace stagecraft::tool {
 namespace {
 
 [[noreturn]] void refuse(std::string const& text) { throw file_error("E5096", text); }
+
+/// Ends the program without waiting for any of its threads.
+[[noreturn]] void leave(char const* why, int code) {
+  std::fprintf(stderr, "stagecraft: %s\n", why);
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
+/// A model that is being loaded is foreign code, which may never return.
+void end(model_watcher& watcher) {
+  constexpr std::chrono::seconds patience{2};
+  bool const has_ended = watcher.end(patience);
+  std::printf("all requests are answered\n");
+  if (!has_ended) leave("ended while a model was being loaded", 0);
+}
+
+/// Until SIGTERM or SIGINT. Whoever asks twice does not wait for the last answers.
+void serve(serve_command const& command, server_state& state, signal_set const& signals) {
+  http_front front(command, state);
+  model_watcher watcher(state.models, std::chrono::duration<double>(command.poll_seconds));
+  while (!watcher.has_looked()) {
+    constexpr std::chrono::milliseconds pause{2};
+    int const signal = signals.wait_for(pause);
+    if (signal != 0 && signal != SIGHUP) return end(watcher);
+  }
+  int const port = front.bind();
+  std::atomic<bool> is_answered = false;
+  std::thread loop([&] {
+    front.run();
+    is_answered = true;
+  });
+  std::printf("Exporting HTTP/REST API at:%s:%d ...\n", command.host.c_str(), port);
+  std::fflush(stdout);
+  while (signals.wait() == SIGHUP) watcher.look_again();
+  state.is_stopping = true;
+  front.stop();
+  while (!is_answered) {  // not by one more thread, which the system may not give
+    constexpr std::chrono::milliseconds pause{5};
+    int const signal = signals.wait_for(pause);
+    if (signal != 0 && signal != SIGHUP) leave("ended before all requests were answered", 1);
+  }
+  loop.join();
+  end(watcher);
+}
 
 bool is_loopback(std::string const& host) { return host == "127.0.0.1" || host == "localhost" || host == "::1"; }
 
@@ -44,41 +92,16 @@ void serve_command::run() const {
   if (!is_loopback(host) && token_file.empty())
     std::fprintf(stderr, "stagecraft: %s is open to others, and asks for no token\n", host.c_str());
 
-  // All threads that begin from here on leave these signals to one.
-  sigset_t ending;
-  ::sigemptyset(&ending);
-  ::sigaddset(&ending, SIGINT);
-  ::sigaddset(&ending, SIGTERM);
-  ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+  // All threads that begin from here on leave these signals to this one.
+  signal_set const signals{SIGINT, SIGTERM, SIGHUP};
   std::signal(SIGPIPE, SIG_IGN);
-
-  for (auto const& [name, model] : state.models) model->update();
-  http_front front(*this, state);
-  int const port = front.bind();
-  std::atomic<bool> has_ended = false;
-  std::thread watcher([&] {
-    auto const nanoseconds = static_cast<long long>(poll_seconds * 1e9);
-    std::timespec const pause{static_cast<std::time_t>(nanoseconds / 1000000000),
-                              static_cast<long>(nanoseconds % 1000000000)};
-    while (!has_ended) {
-      if (::sigtimedwait(&ending, nullptr, &pause) > 0) {
-        state.is_stopping = true;
-        while (!front.is_listening() && !has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        front.stop();
-        return;
-      }
-      for (auto const& [name, model] : state.models) model->update();
-    }
-  });
-  std::printf("Exporting HTTP/REST API at:%s:%d ...\n", host.c_str(), port);
-  std::fflush(stdout);
-  front.listen();
-  bool const was_asked_for = state.is_stopping;
-  has_ended = true;
-  if (!was_asked_for) ::pthread_kill(watcher.native_handle(), SIGTERM);
-  watcher.join();
-  if (!was_asked_for) refuse(host + ":" + std::to_string(port) + ": the system gives no more connections");
-  std::printf("all requests are answered\n");
+  try {
+    serve(*this, state, signals);
+  } catch (std::bad_alloc const&) {
+    throw file_error("E5203", "the server cannot begin: the machine has no more memory");
+  } catch (std::system_error const& why) {
+    throw file_error("E5203", "the server cannot begin: " + std::string(why.what()));
+  }
 }
 
 void add_serve_command(CLI::App& app) {
@@ -93,7 +116,7 @@ void add_serve_command(CLI::App& app) {
   own->add_option("--rest_api_port", command->rest_api_port, "The port; 0: any that is free")
       ->capture_default_str()
       ->check(CLI::Range(0, 65535));
-  own->add_option("--rest_api_num_threads", command->num_threads, "Connections that are served at the same time")
+  own->add_option("--rest_api_num_threads", command->num_threads, "Calls that are answered at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
   own->add_option("--rest_api_timeout_in_ms", command->request_time_ms, "The time that a call may take; 0: any")
@@ -102,6 +125,16 @@ void add_serve_command(CLI::App& app) {
   own->add_option("--read_timeout_in_ms", command->read_time_ms, "The time that a request may take to come")
       ->capture_default_str()
       ->check(CLI::Range(1, 86400000));
+  own->add_option("--idle_timeout_in_ms", command->idle_time_ms, "The time that a connection may be without a request")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86400000));
+  own->add_option("--max_connections", command->max_connections,
+                  "Connections that may be open; for one more, the one is closed that has said nothing for longest")
+      ->capture_default_str()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}));
+  own->add_option("--max_header_bytes", command->max_header_bytes, "The most that may come before a request's body")
+      ->capture_default_str()
+      ->check(CLI::Range(std::size_t{256}, std::size_t{1} << 20));
   own->add_option("--max_body_bytes", command->max_body_bytes, "The largest request")->capture_default_str();
   own->add_option("--max_bytes_in_flight", command->max_bytes_in_flight, "The most that all requests have at a time")
       ->capture_default_str();

@@ -23,6 +23,7 @@ serving::runtime_options served_model::options_of(std::string const& folder) con
   if (runtime_api_timeout_us_) {
     options.runtime_api_timeout_us = *runtime_api_timeout_us_;
   } else if (fs::exists(path)) {
+    (void)serving::detail::open_regular_file<serving::link_error>(path);  // reading a pipe would wait for its writer
     auto const how = read_json_file(path);
     auto const own = how.is_object() ? how.value(key, io::json()) : io::json();
     if (!own.is_null() && (!own.is_number_integer() || own < 0 || own > std::numeric_limits<int>::max()))

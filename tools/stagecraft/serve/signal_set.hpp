@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Signals that are waited for instead of interrupting.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <initializer_list>
+
+namespace stagecraft::tool {
+
+class signal_set {
+ public:
+  /// Blocks them, in this thread and in those that it begins from now on.
+  explicit signal_set(std::initializer_list<int> signals) {
+    ::sigemptyset(&set_);
+    for (int const each : signals) ::sigaddset(&set_, each);
+    ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  }
+
+  /// The next one.
+  [[nodiscard]] int wait() const {
+    for (;;)
+      if (int const found = ::sigwaitinfo(&set_, nullptr); found > 0) return found;
+  }
+  /// The next one, or 0 if none comes in that time.
+  [[nodiscard]] int wait_for(std::chrono::milliseconds time) const {
+    std::timespec const pause{static_cast<std::time_t>(time.count() / 1000),
+                              static_cast<long>(time.count() % 1000 * 1000000)};
+    int const found = ::sigtimedwait(&set_, nullptr, &pause);
+    return found > 0 ? found : 0;
+  }
+
+ private:
+  sigset_t set_;
+};
+
+}  // namespace stagecraft::tool
