@@ -100,9 +100,9 @@ def is_source_echo(line):
 
 def readable(output):
     """The output without repeated source, and with the messages in one piece: compilers print them as string template
-    arguments, with quotes escaped, Clang cut into several: `piece<5>{"layer "}, piece<9>{"\\'dense\\' is "}`."""
+    arguments, with quotes escaped, Clang cut into lines: `piece{{{"layer "}, {"\\'dense\\' is "}}}`."""
     text = "\n".join(line for line in output.splitlines() if not is_source_echo(line))
-    text = re.sub(r'"\}{1,2}, (?:(?:\w+::)*piece(?:<\d+>)?)?\{{1,2}"', "", text)
+    text = re.sub(r'"\}{1,3}, (?:(?:\w+::)*piece(?:<\d+>)?)?\{{1,3}"', "", text)
     return re.sub(r"\\(['\"\\])", r"\1", text)
 
 
