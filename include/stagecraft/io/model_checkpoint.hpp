@@ -7,7 +7,7 @@
 
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/detail/path_pattern.hpp>
-#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 #include <cstdio>
@@ -30,6 +30,10 @@ struct model_checkpoint_options {
   int save_freq = 0;  ///< 0: after each epoch; else after so many batches
   /// Where messages go: standard output, unless it is given.
   trainers::text_output output{};
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order =
+      "monitor, verbose, save_best_only, save_weights_only, mode, save_freq, output";
 };
 
 namespace detail {
@@ -59,8 +63,9 @@ void save_trainer(trainers::trainable& model, std::string const& path, bool weig
 /// at a time, as in Keras. Throws file_error E5034 for a name with a value that there is not, E5035 with another
 /// trainer, and what `save` and `save_weights` throw; data_error E4012 when `monitor` is not among the logs; E4042 for
 /// save_freq with asynchronous_callbacks. Definition: Keras 2.6.
-class model_checkpoint : public callback {
+class model_checkpoint : public trainers::option_callback<model_checkpoint_options> {
  public:
+  using trainers::option_callback<model_checkpoint_options>::option_callback;  // E4141
   template <class Trainer>
   model_checkpoint(Trainer const&, std::string filepath, model_checkpoint_options options = {})
       : save_(&detail::save_trainer<Trainer>), filepath_(std::move(filepath)), options_(std::move(options)) {

@@ -199,6 +199,23 @@ class model_trainer
   evaluation evaluate(detail::any_argument, detail::any_argument, ...) {
     return detail::no_run<Options>{}, evaluation{};
   }
+  /// Those of a dataset are E4140.
+  template <fixed_name Function = "fit">
+  training_history fit(detail::any_argument, detail::any_options) {
+    return detail::no_streamed_run<Function>{}, training_history{};
+  }
+  template <fixed_name Function = "fit">
+  training_history fit(detail::any_argument, ...) {
+    return detail::no_streamed_run<Function>{}, training_history{};
+  }
+  template <fixed_name Function = "evaluate">
+  evaluation evaluate(detail::any_argument, detail::any_options) {
+    return detail::no_streamed_run<Function>{}, evaluation{};
+  }
+  template <fixed_name Function = "evaluate">
+  evaluation evaluate(detail::any_argument, ...) {
+    return detail::no_streamed_run<Function>{}, evaluation{};
+  }
   template <class Options = predict_options>
   auto predict(detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, predict(sample_set{});
