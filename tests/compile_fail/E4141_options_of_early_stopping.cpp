@@ -8,7 +8,7 @@
 namespace sc = stagecraft;
 
 #ifdef STAGECRAFT_BAD
-sc::callbacks::early_stopping stop({.monitor = "loss", .patient = 3});  // <- here
+sc::callbacks::early_stopping stop({.patient = 3});  // <- here
 #else
-sc::callbacks::early_stopping stop({.monitor = "loss", .patience = 3});
+sc::callbacks::early_stopping stop({.patience = 3});
 #endif

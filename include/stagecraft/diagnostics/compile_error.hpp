@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a diagnostic reaches the compiler's output: as the text of a static_assert where the compiler takes one that is
-// computed, which Clang does from 20 on and every compiler in C++26. Otherwise it is a template argument of a class that
-// cannot be constructed, so that the text stands in the line that says `error:`. GCC prints such a string whole, Clang
-// up to 36 characters of it, so that it gets the text in lines.
+// computed, which Clang does from 20 on and every compiler in C++26. Otherwise it is a template argument of a class
+// that cannot be constructed, so that the text stands in the line that says `error:`. GCC prints such a string whole,
+// Clang up to 36 characters of it, so that it gets the text in lines.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

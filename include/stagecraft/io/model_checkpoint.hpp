@@ -7,8 +7,8 @@
 
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/detail/path_pattern.hpp>
-#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
+#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 #include <cstdio>
 #include <limits>

@@ -29,8 +29,7 @@ struct tensor_board_options {
   int update_freq = 0;
 
   /// The names above, in the order that C++ demands: E4141 says it.
-  static constexpr std::string_view order =
-      "histogram_freq, update_freq";
+  static constexpr std::string_view order = "histogram_freq, update_freq";
 };
 
 /// Writes files of events to `log_dir`/train and, with a validation, `log_dir`/validation: "epoch_loss" and the other

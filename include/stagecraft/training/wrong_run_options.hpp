@@ -24,7 +24,8 @@ inline constexpr diagnostic wrong_run_options_problem = [] {
   return problem;
 }();
 
-/// E4140: `Function` is fit or evaluate. What the dataset's options are stands in a header that this one does not include.
+/// E4140: `Function` is fit or evaluate. What the dataset's options are stands in a header that this one does not
+/// include.
 template <fixed_name Function>
 inline constexpr diagnostic wrong_streamed_options_problem = [] {
   bool const fits = Function == "fit";

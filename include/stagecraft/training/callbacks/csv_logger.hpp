@@ -23,8 +23,7 @@ struct csv_logger_options {
   bool append = false;  ///< true: adds to a file that is there, without a second header
 
   /// The names above, in the order that C++ demands: E4141 says it.
-  static constexpr std::string_view order =
-      "separator, append";
+  static constexpr std::string_view order = "separator, append";
 };
 
 /// A header `epoch,<names, sorted>` and one line per epoch, as Python's csv module writes them: numbers in their

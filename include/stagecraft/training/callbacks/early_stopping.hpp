@@ -3,8 +3,8 @@
 // Keras counterpart: tf.keras.callbacks.EarlyStopping.
 #pragma once
 
-#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
+#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>

@@ -15,10 +15,11 @@ template <class Options>
 inline constexpr diagnostic wrong_callback_options_problem = [] {
   constexpr std::string_view type = type_name<Options>();
   diagnostic problem;
-  problem.report(4141, "the callback ", type.substr(0, type.rfind("_options")),
-                 " is given something that it does not take, such as an option that it does not have, or one of another "
-                 "type; its options, in this order: ",
-                 Options::order);
+  problem.report(
+      4141, "the callback ", type.substr(0, type.rfind("_options")),
+      " is given something that it does not take, such as an option that it does not have, or one of another "
+      "type; its options, in this order: ",
+      Options::order);
   return problem;
 }();
 
