@@ -108,3 +108,104 @@
 #include <stagecraft/layers/rnn/simple_rnn_cell.hpp>
 #include <stagecraft/layers/rnn/stacked_rnn_cells.hpp>
 #include <stagecraft/layers/rnn/time_distributed.hpp>
+
+#ifndef __clang__
+namespace stagecraft::layers::detail {
+
+/// GCC 12 refuses, in `sequential` within a template, a constructor that a layer inherits or that C++ makes for it
+/// ("used before its definition"), unless something outside of templates has called it: this does.
+inline void call_constructors() {
+  static_cast<void>(additive_attention{});
+  static_cast<void>(additive_attention{{.name = ""}});
+  static_cast<void>(attention{});
+  static_cast<void>(attention{{.name = ""}});
+  static_cast<void>(conv1d{4, 3});
+  static_cast<void>(conv1d{4, 3, {.name = ""}});
+  static_cast<void>(conv1d_transpose{4, 3});
+  static_cast<void>(conv1d_transpose{4, 3, {.name = ""}});
+  static_cast<void>(conv2d{4, 3});
+  static_cast<void>(conv2d{4, 3, {.name = ""}});
+  static_cast<void>(conv3d{4, 3});
+  static_cast<void>(conv3d{4, 3, {.name = ""}});
+  static_cast<void>(conv3d{4, {3, 3, 3}});
+  static_cast<void>(conv3d_transpose{4, 3});
+  static_cast<void>(conv3d_transpose{4, 3, {.name = ""}});
+  static_cast<void>(conv3d_transpose{4, {3, 3, 3}});
+  static_cast<void>(separable_conv1d{4, 3});
+  static_cast<void>(separable_conv1d{4, 3, {.name = ""}});
+  static_cast<void>(separable_conv2d{4, 3});
+  static_cast<void>(separable_conv2d{4, 3, {.name = ""}});
+  static_cast<void>(capture_upstream_gradients{});
+  static_cast<void>(capture_upstream_gradients{{.name = ""}});
+  static_cast<void>(locally_connected1d{4, 3});
+  static_cast<void>(locally_connected1d{4, 3, {.name = ""}});
+  static_cast<void>(locally_connected2d{4, 3});
+  static_cast<void>(locally_connected2d{4, 3, {.name = ""}});
+  static_cast<void>(instance_normalization{});
+  static_cast<void>(instance_normalization{{.name = ""}});
+  static_cast<void>(unit_normalization{});
+  static_cast<void>(unit_normalization{{.name = ""}});
+  static_cast<void>(average_pooling1d{});
+  static_cast<void>(average_pooling1d{2});
+  static_cast<void>(average_pooling1d{2, {.name = ""}});
+  static_cast<void>(average_pooling2d{});
+  static_cast<void>(average_pooling2d{2, {.name = ""}});
+  static_cast<void>(average_pooling3d{});
+  static_cast<void>(average_pooling3d{{.name = ""}});
+  static_cast<void>(average_pooling3d{2});
+  static_cast<void>(average_pooling3d{2, {.name = ""}});
+  static_cast<void>(average_pooling3d{{2, 2, 2}});
+  static_cast<void>(average_pooling3d{{2, 2, 2}, {.name = ""}});
+  static_cast<void>(global_average_pooling1d{});
+  static_cast<void>(global_average_pooling1d{{.name = ""}});
+  static_cast<void>(global_average_pooling2d{});
+  static_cast<void>(global_average_pooling2d{{.name = ""}});
+  static_cast<void>(global_average_pooling3d{});
+  static_cast<void>(global_average_pooling3d{{.name = ""}});
+  static_cast<void>(global_max_pooling1d{});
+  static_cast<void>(global_max_pooling1d{{.name = ""}});
+  static_cast<void>(global_max_pooling2d{});
+  static_cast<void>(global_max_pooling2d{{.name = ""}});
+  static_cast<void>(global_max_pooling3d{});
+  static_cast<void>(global_max_pooling3d{{.name = ""}});
+  static_cast<void>(max_pooling1d{});
+  static_cast<void>(max_pooling1d{2});
+  static_cast<void>(max_pooling1d{2, {.name = ""}});
+  static_cast<void>(max_pooling2d{});
+  static_cast<void>(max_pooling2d{2, {.name = ""}});
+  static_cast<void>(max_pooling3d{});
+  static_cast<void>(max_pooling3d{{.name = ""}});
+  static_cast<void>(max_pooling3d{2});
+  static_cast<void>(max_pooling3d{2, {.name = ""}});
+  static_cast<void>(max_pooling3d{{2, 2, 2}});
+  static_cast<void>(max_pooling3d{{2, 2, 2}, {.name = ""}});
+  static_cast<void>(discretization{});
+  static_cast<void>(discretization{{.name = ""}});
+  static_cast<void>(discretization{{2, 2, 2}});
+  static_cast<void>(normalization{});
+  static_cast<void>(normalization{{.name = ""}});
+  static_cast<void>(normalization{{2, 2, 2}});
+  static_cast<void>(random_flip{});
+  static_cast<void>(random_flip{{.name = ""}});
+  static_cast<void>(activity_regularization{});
+  static_cast<void>(activity_regularization{{.name = ""}});
+  static_cast<void>(alpha_dropout{0.5F});
+  static_cast<void>(gaussian_dropout{0.5F});
+  static_cast<void>(gaussian_noise{0.5F});
+  static_cast<void>(spatial_dropout1d{0.5F});
+  static_cast<void>(spatial_dropout2d{0.5F});
+  static_cast<void>(spatial_dropout3d{0.5F});
+  static_cast<void>(cropping3d{});
+  static_cast<void>(up_sampling3d{});
+  static_cast<void>(zero_padding3d{});
+  static_cast<void>(conv_lstm1d{4, 3});
+  static_cast<void>(conv_lstm1d{4, 3, {.name = ""}});
+  static_cast<void>(conv_lstm2d{4, 3});
+  static_cast<void>(conv_lstm2d{4, 3, {.name = ""}});
+  static_cast<void>(conv_lstm3d{4, 3});
+  static_cast<void>(conv_lstm3d{4, 3, {.name = ""}});
+  static_cast<void>(conv_lstm3d{4, {3, 3, 3}});
+}
+
+}  // namespace stagecraft::layers::detail
+#endif
