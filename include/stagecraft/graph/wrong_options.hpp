@@ -23,4 +23,26 @@ inline constexpr diagnostic wrong_options_problem = [] {
   return problem;
 }();
 
+/// E1138.
+template <class L>
+inline constexpr diagnostic fraction_problem = [] {
+  diagnostic problem;
+  problem.report(1138, "layer ", L::class_name,
+                 " is given a number with a point where it takes a whole one, such as 64 and not 64.0; write ",
+                 L::usage);
+  return problem;
+}();
+
+template <class Value, class L>
+constexpr Value first_value(Value L::*);
+
+/// Whether the first argument of a layer is a whole number, or made from whole numbers alone.
+template <class L>
+concept BeginsWithWholeNumber = requires {
+  typename L::arguments;
+} && []<template <auto...> class List, auto First, auto... Others>(List<First, Others...>*) {
+  using value = decltype(first_value(First));
+  return requires(int number) { value{number}; } && !requires(float number) { value{number}; };
+}(static_cast<typename L::arguments*>(nullptr));
+
 }  // namespace stagecraft::detail
