@@ -42,7 +42,7 @@ namespace detail {
 using save_function = void (*)(trainers::trainable& model, std::string const& path, bool weights_only);
 template <class Trainer>
 void save_trainer(trainers::trainable& model, std::string const& path, bool weights_only) {
-  auto* const trainer = dynamic_cast<Trainer*>(&model);
+  auto* const trainer = Trainer::from(model);
   if (trainer == nullptr)
     io::refuse("E5035", path, "the callback was made for another trainer than the one that is trained");
   if (weights_only)

@@ -32,6 +32,11 @@ class trained_model : public trainable {
   [[gnu::cold]] explicit trained_model(std::uint64_t seed) : session_(new session_type(seed)) {}
 
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
+  [[nodiscard]] void const* kind() const noexcept override { return &kind_of_this; }
+  /// A model as one of this class; nullptr if it is of another.
+  [[nodiscard]] static trained_model* from(trainable& model) noexcept {
+    return model.kind() == &kind_of_this ? static_cast<trained_model*>(&model) : nullptr;
+  }
 
   [[nodiscard]] float learning_rate() const override {
     return beside_steps_ ? std::atomic_ref(next_rate_).load() : session_->learning_rate();
@@ -259,6 +264,7 @@ class trained_model : public trainable {
   void end_epoch(int epoch) { epochs_ = epoch + 1; }
 
  private:
+  static constexpr char kind_of_this = 0;
   void check_at_rest(char const* what) const {
     if (beside_steps_)
       detail::throw_data_error("E4042",
