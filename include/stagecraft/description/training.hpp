@@ -3,6 +3,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/dtype_policy.hpp>
@@ -173,3 +176,5 @@ struct training<Loss, Optimizer> {
 };
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

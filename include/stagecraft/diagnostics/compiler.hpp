@@ -15,6 +15,9 @@
 #elif !defined(__clang__) && __GNUC__ < 12
 #error stagecraft needs GCC 12 or newer, or Clang 19 or newer
 #include <see the error above>
+#elif defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error stagecraft looks for NaN and rounds in a set order: replace -ffast-math by -fno-math-errno -fno-trapping-math
+#include <see the error above>
 #elif __cplusplus < 202002L
 #error stagecraft needs C++20: compile with -std=c++20
 #include <see the error above>

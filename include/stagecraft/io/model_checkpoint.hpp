@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/detail/path_pattern.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
@@ -128,3 +130,5 @@ class model_checkpoint : public trainers::option_callback<model_checkpoint_optio
 };
 
 }  // namespace stagecraft::callbacks
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/detail/event_writer.hpp>
 #include <stagecraft/training/callbacks/option_callback.hpp>
 #include <algorithm>
@@ -101,3 +103,5 @@ class tensor_board : public trainers::option_callback<tensor_board_options> {
 };
 
 }  // namespace stagecraft::callbacks
+
+#include <stagecraft/diagnostics/end_headers.hpp>

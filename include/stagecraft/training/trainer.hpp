@@ -2,6 +2,8 @@
 // Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives.
 #pragma once
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -392,3 +394,5 @@ using trainer = typename detail::verdict_on<detail::run_problem<M, Training, Mac
     detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>
