@@ -2,7 +2,7 @@
 """Draws the benchmarks' table as bars (speed.svg) and the kernels' roofline (roofline.svg).
 
     pictures.py --output build/benchmark [--note TEXT] results.json...
-    pictures.py --to-readme build/benchmark    copies both pictures to docs/images
+    pictures.py --to-docs build/benchmark    copies both pictures to docs/images
 """
 import argparse
 import math
@@ -18,7 +18,7 @@ from measurements import Measurements
 
 # The ratio whose bar is as long as there is place.
 LONGEST = 2.0
-README_IMAGES = pathlib.Path(__file__).resolve().parent.parent / "docs" / "images"
+IMAGES = pathlib.Path(__file__).resolve().parent.parent / "docs" / "images"
 AHEAD, BEHIND, PEER = "#1a7f5a", "#c2571a", "#8c959f"
 PRODUCT, GRADIENT, CONVOLUTION, STREAM = "#1a7f5a", "#0969da", "#8250df", "#bf3989"
 
@@ -226,13 +226,13 @@ def main(arguments):
     parser.add_argument("results", type=pathlib.Path, nargs="*")
     parser.add_argument("--output", type=pathlib.Path, help="folder of the pictures")
     parser.add_argument("--note", default="", help="machine, compiler and flags")
-    parser.add_argument("--to-readme", type=pathlib.Path, metavar="FOLDER", help="copy the pictures of a run")
+    parser.add_argument("--to-docs", type=pathlib.Path, metavar="FOLDER", help="copy the pictures of a run")
     given = parser.parse_args(arguments)
-    if given.to_readme:
-        README_IMAGES.mkdir(parents=True, exist_ok=True)
+    if given.to_docs:
+        IMAGES.mkdir(parents=True, exist_ok=True)
         for name in ("speed.svg", "roofline.svg"):
-            shutil.copyfile(given.to_readme / name, README_IMAGES / name)
-            print(f"{README_IMAGES / name}")
+            shutil.copyfile(given.to_docs / name, IMAGES / name)
+            print(f"{IMAGES / name}")
         return
     measured = Measurements()
     for path in given.results:

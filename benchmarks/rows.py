@@ -113,6 +113,8 @@ ROWS = [
 
     Row(INFERENCE, r"mlp_predictor/predict/batch:1/threads:1", f"{MLP}, predictor, batch 1, 1 thread", "time", "<= 1"),
     Row(INFERENCE, r"cnn_predictor/predict/batch:1/threads:1", f"{CNN}, predictor, batch 1, 1 thread", "time", "<= 1"),
+    Row(INFERENCE, r"realtime/(.+)", r"\1, one sample a call, 1 thread", "time", "<= 1"),
+    Row(INFERENCE, r"realtime/(.+)", r"\1, one sample a call, one call in a thousand, 1 thread", "p99.9"),
     Row(INFERENCE, r"cnn_predictor/predict/batch:128/threads:1", f"{CNN}, predictor, batch 128, 1 thread",
         "samples/s", ">= 1"),
 
@@ -190,6 +192,7 @@ ROWS = [
     Row(ALLOCATIONS, r"cnn/rmsprop/batch:32/threads:1", f"{CNN}, training", "allocations/step", "<= 0", against="none"),
     Row(ALLOCATIONS, r"(mlp|cnn)_predictor/predict/batch:1/threads:1", r"\1, a call of a predictor", "allocations/step",
         "<= 0", against="none"),
+    Row(ALLOCATIONS, r"realtime/(.+)", r"\1, a call with arrays", "allocations/step", "<= 0", against="none"),
     Row(ALLOCATIONS, r"cnn/predict/batch:128/threads:1", f"{CNN}, inference", "allocations/step", "<= 0",
         against="none"),
 

@@ -18,7 +18,7 @@ import sys
 from measurements import Measurements
 from rows import LEAST_OF_LIMIT, LEAST_OF_PRODUCTS, NAMES, OWN, ROWS, Row, least_of_limit
 
-LESS_IS_BETTER = {"time", "seconds", "MB", "allocations/step", "declarations", "expressions"}
+LESS_IS_BETTER = {"time", "p99.9", "seconds", "MB", "allocations/step", "declarations", "expressions"}
 UNITS = {"time": "time", "seconds": "time", "MB": "memory"}
 
 
@@ -85,8 +85,8 @@ def quantity(counter, figure):
     """A figure as people read it."""
     if figure is None:
         return ""
-    if counter == "time":
-        return f"{figure * 1e6:,.1f} us"
+    if counter in ("time", "p99.9"):
+        return f"{figure * 1e6:,.1f} us" if figure >= 1e-6 else f"{figure * 1e9:,.1f} ns"
     if counter == "seconds":
         return f"{figure:.2f} s"
     if counter in ("FLOP/s", "bytes/s"):

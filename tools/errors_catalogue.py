@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes docs/errors.md from docs/errors.in.md and the cases of tests/compile_fail.
+"""Makes docs/errors.md and its pages, docs/errors/E1xxx.md to E5xxx.md, from docs/errors.in.md and the cases of
+tests/compile_fail.
 
-    tools/errors_catalogue.py             writes docs/errors.md
-    tools/errors_catalogue.py --check     fails if docs/errors.md is not what would be written; what the compilers say
+    tools/errors_catalogue.py             writes them
+    tools/errors_catalogue.py --check     fails if they are not what would be written; what the compilers say
                                           is not asked again: the test of each case compares it
     tools/errors_catalogue.py --complete  fails if a code of the library lacks its section, or its case
     tools/errors_catalogue.py E2001 ...   asks the compilers again for these codes only, and keeps what the others have
     ... --headers <folder>                keeps the library's precompiled headers there, for the next time
 
-docs/errors.in.md has one section per code, "## E2001: ...", in the order of the codes, with the meaning in prose. At
-the end of the section of a code that has a case (tests/compile_fail/E2001_*.cpp, the first by name), this tool puts the
-case's broken and mended variant and what the compilers say of the broken one. The output of a compiler that is missing,
-or of another version than the one that was written down, is kept as it is.
+docs/errors.in.md has one section per code, "## E2001: ...", in the order of the codes, with the meaning in prose. A page
+has the sections of a thousand codes, and docs/errors.md what precedes them and a list of all. At the end of the section of
+a code that has a case (tests/compile_fail/E2001_*.cpp, the first by name), this tool puts the case's broken and mended
+variant, and the line with the code that each compiler prints of the broken one. The line of a compiler that is missing, or
+of another version than the one that was written down, is kept as it is.
 """
 import argparse
 import concurrent.futures
@@ -32,10 +34,11 @@ sys.dont_write_bytecode = True
 import compile_case  # noqa: E402
 
 SOURCE = ROOT / "docs" / "errors.in.md"
-RESULT = ROOT / "docs" / "errors.md"
+INDEX = ROOT / "docs" / "errors.md"
+PAGES = ROOT / "docs" / "errors"
 CASES = ROOT / "tests" / "compile_fail"
 COMPILERS = {"GCC": ("g++", 12), "Clang": ("clang++-19", 19)}
-LONGEST_LINE = 200
+LONGEST_LINE = 600
 GENERATED = "<!-- Made by tools/errors_catalogue.py from docs/errors.in.md and tests/compile_fail: edit those. -->"
 
 
@@ -50,73 +53,79 @@ def version_of(compiler):
     return ".".join(text.split(".")[:2])
 
 
-def stable(output):
-    """Compiler output without what changes from machine to machine or with an unrelated edit of the library: folders,
-    chains of includes, line numbers inside the library, numbers of placeholder types, and the far ends of very long
-    lines."""
-    lines, in_library = [], False
-    for line in output.splitlines():
-        if line.startswith("In file included from") or re.match(r"\s+from \S+:\d+[:,]", line):
-            continue
-        line = line.replace(str(compile_case.INCLUDE) + "/", "")
-        line = re.sub(r"(^|[\s(])(?:/[\w.+-]+)+/([\w.+-]+):", r"\1\2:", line)
-        position = re.match(r"([\w./+-]+):(?:\d+:)?(?:\d+:)? ", line)
-        if position:
-            in_library = position.group(1) != "example.cpp"
-        line = re.sub(r"(stagecraft/[\w/]+\.hpp):\d+(:\d+)?", r"\1", line)
-        line = re.sub(r"\bauto:\d+", "auto", line)  # GCC counts them
-        if in_library:
-            line = re.sub(r"^(\s*)(\d+) \|", lambda match: match.group(1) + " " * len(match.group(2)) + " |", line)
-        whole = len(line) <= LONGEST_LINE or "error:" in line
-        lines.append(line if whole else line[:LONGEST_LINE - 4] + " ...")
-    return "\n".join(line.rstrip() for line in lines).strip("\n")
+def stable(line):
+    """A line of a compiler's output without what changes from machine to machine or with an unrelated edit of the library:
+    folders, line numbers inside the library, numbers of placeholder types, and the far end of a very long line."""
+    line = line.replace(str(compile_case.INCLUDE) + "/", "")
+    line = re.sub(r"(^|[\s(])(?:/[\w.+-]+)+/([\w.+-]+):", r"\1\2:", line)
+    line = re.sub(r"(stagecraft/[\w/]+\.hpp):\d+(:\d+)?", r"\1", line)
+    line = re.sub(r"\bauto:\d+", "auto", line).strip()  # GCC counts them
+    return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE - 4] + " ..."
+
+
+def telling_line(code, output):
+    """The line that tells what is wrong: the first that says `error:` or `warning:` and has the code, else the first with
+    the code. Empty if there is none."""
+    lines = [line for line in output.splitlines()
+             if not compile_case.is_source_echo(line) and f"[{code}]" in compile_case.readable(line)]
+    return next((line for line in lines if re.search(r"\b(?:error|warning):", line)), lines[0] if lines else "")
 
 
 def block(language, text):
     return f"```{language}\n{text}\n```\n"
 
 
-def kept_output(code, name, previous):
-    """What docs/errors.md has for a compiler already: its heading and block."""
-    section = re.search(rf"^## {code}:.*?(?=^## E|\Z)", previous, re.M | re.S)
+def page_of(code):
+    """The page that has the section of a code."""
+    return PAGES / f"{code[:2]}xxx.md"
+
+
+@functools.cache
+def present_text(path):
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def kept_line(code, name):
+    """What a page has for a compiler already: its heading and block."""
+    section = re.search(rf"^## {code}:.*?(?=^## E|\Z)", present_text(page_of(code)), re.M | re.S)
     if section is None:
         return None
     found = re.search(rf"^{name} [\d.]+ says:\n\n```text\n.*?\n```\n", section.group(0), re.M | re.S)
     return found.group(0) if found else None
 
 
-def output_block(name, version, output):
-    return f"{name} {version} says:\n\n" + block("text", stable(output))
+def line_block(code, name, version, output):
+    return f"{name} {version} says:\n\n" + block("text", stable(telling_line(code, output)))
 
 
 def is_kept(written, name, version):
-    """Whether a compiler is missing, or another one than that whose output is written."""
+    """Whether a compiler is missing, or another one than that whose line is written."""
     return version is None or (written is not None and not written.startswith(f"{name} {version} "))
 
 
 def stale_output(case, compiler, output):
-    """What differs between a compiler's output for a case and docs/errors.md, as a list of texts: empty if nothing."""
+    """What differs between a compiler's output for a case and its page, as a list of texts: empty if nothing."""
     names = [name for name, (command, _) in COMPILERS.items() if pathlib.Path(compiler).name == command]
     if not names or first_cases()[case.code].path != case.path:
         return []
-    written = kept_output(case.code, names[0], present_text())
+    written = kept_line(case.code, names[0])
     if is_kept(written, names[0], version_of(compiler)):
         return []
-    now = output_block(names[0], version_of(compiler), output)
+    now = line_block(case.code, names[0], version_of(compiler), output)
     if now == written:
         return []
-    return ["docs/errors.md is stale: run tools/errors_catalogue.py\n" + difference(written or "", now)]
+    return ["docs/errors is stale: run tools/errors_catalogue.py\n" + difference(page_of(case.code), written or "", now)]
 
 
-def generated_part(case, versions, previous, headers, ask_compilers):
-    """Examples and compiler output of one case, in Markdown."""
+def generated_part(case, versions, headers, ask_compilers):
+    """Examples of one case and the compilers' lines, in Markdown."""
     broken, mended = "\n".join(case.variant(True)), "\n".join(case.variant(False))
     text = "Broken:\n\n" + block("cpp", broken) + "\nMended:\n\n" + block("cpp", mended)
     for name, (compiler, _) in COMPILERS.items():
-        written = kept_output(case.code, name, previous)
+        written = kept_line(case.code, name)
         if ask_compilers and not is_kept(written, name, versions[name]):
             _, output = compile_case.compile_bad_variant(case, compiler, headers=headers)
-            text += "\n" + output_block(name, versions[name], output)
+            text += "\n" + line_block(case.code, name, versions[name], output)
         elif written:
             text += "\n" + written
     return text
@@ -132,35 +141,45 @@ def first_cases():
     return cases
 
 
-def present_text():
-    return RESULT.read_text(encoding="utf-8") if RESULT.exists() else ""
+def difference(path, present, text):
+    return "".join(difflib.unified_diff(present.splitlines(True), text.splitlines(True),
+                                        str(path.relative_to(ROOT)), "what tools/errors_catalogue.py writes", n=2))
 
 
-def difference(present, text):
-    return "".join(difflib.unified_diff(present.splitlines(True), text.splitlines(True), "docs/errors.md",
-                                        "what tools/errors_catalogue.py writes", n=2))
+def anchor(title):
+    """The fragment by which Markdown's hosts reach a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def catalogue(headers, asks):
-    """The text of docs/errors.md, and the library's precompiled headers in a folder. The compilers are asked again for the
-    codes for which asks holds."""
-    previous = present_text()
+    """The files of the catalogue as a dictionary from path to text, and the library's precompiled headers in a folder. The
+    compilers are asked again for the codes for which asks holds."""
     versions = {name: version_of(compiler) for name, (compiler, _) in COMPILERS.items()}
     for name, (compiler, _) in COMPILERS.items():
         if versions[name] is None:
-            print(f"errors_catalogue: no {compiler}: its output is kept as it is", file=sys.stderr)
+            print(f"errors_catalogue: no {compiler}: its lines are kept as they are", file=sys.stderr)
     cases = first_cases()
     first, *parts = re.split(r"(?m)^(?=## E\d{4}:)", SOURCE.read_text(encoding="utf-8"))
 
     def section(part):
         code, text = part[3:8], part.rstrip() + "\n"
+        text = re.sub(r"\]\((\w+\.md)", r"](../\1", text)  # pages are one folder further down
         if code not in cases:
-            return text
-        return text + "\n" + generated_part(cases[code], versions, previous, headers, asks(code))
+            return code, text
+        return code, text + "\n" + generated_part(cases[code], versions, headers, asks(code))
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         sections = list(pool.map(section, parts))
-    return "\n".join([GENERATED + "\n\n" + first.rstrip() + "\n", *sections])
+    pages, index = {}, {}
+    for code, text in sections:
+        title = text.splitlines()[0].removeprefix("## ")
+        pages.setdefault(page_of(code), [f"{GENERATED}\n\n# Errors {code[:2]}xxx\n\nAll codes: [errors.md](../errors.md).\n"])
+        pages[page_of(code)].append(text)
+        path = page_of(code).relative_to(INDEX.parent)
+        index.setdefault(code[:2], [f"## {code[:2]}xxx\n"]).append(f"- [{code}]({path}#{anchor(title)}):{title[6:]}")
+    lists = ["\n".join([lines[0], *lines[1:], ""]) for lines in index.values()]
+    return {INDEX: "\n".join([GENERATED + "\n\n" + first.rstrip() + "\n", *lists]),
+            **{path: "\n".join(texts) for path, texts in pages.items()}}
 
 
 def without_comments(text):
@@ -211,15 +230,19 @@ def main():
         print("\n".join(found) if found else "every code has its section and its case")
         return 1 if found else 0
     with tempfile.TemporaryDirectory() as temporary:
-        text = catalogue(options.headers or temporary,
-                         lambda code: not options.check and (not options.codes or code in options.codes))
+        texts = catalogue(options.headers or temporary,
+                          lambda code: not options.check and (not options.codes or code in options.codes))
     if not options.check:
-        RESULT.write_text(text, encoding="utf-8")
+        PAGES.mkdir(exist_ok=True)
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
         return 0
-    if text == present_text():
-        print("docs/errors.md is current")
+    stale = [difference(path, present_text(path), text) for path, text in texts.items() if text != present_text(path)]
+    stale += [f"{path}: is no page of the catalogue\n" for path in sorted(PAGES.glob("*")) if path not in texts]
+    if not stale:
+        print("docs/errors is current")
         return 0
-    print(difference(present_text(), text) + "docs/errors.md is stale: run tools/errors_catalogue.py")
+    print("".join(stale) + "docs/errors is stale: run tools/errors_catalogue.py")
     return 1
 
 

@@ -44,7 +44,10 @@ def write_bundle(folder, layers, output, weights, **config):
         data += values
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    tensors = struct.pack("<Q", len(text)) + text + data
+    write_files(folder, model, struct.pack("<Q", len(text)) + text + data)
+
+
+def write_files(folder, model, tensors):
     files = {}
     for name, content in ("model.json", model), ("weights.safetensors", tensors):
         (folder / name).write_bytes(content)
@@ -245,6 +248,7 @@ found = {"memory": "", "description": "a profile", "config": {"pipeline_stages":
                                                               "pipelining_device_mapping": [0, 1, 2, 3]}}
 found["solution"] = json.dumps({"device_mapping": [0, 1, 2, 3], "pipeline_mapping": found["config"]["pipeline_stages"]})
 too_small = {**found, "memory": "IPU 1 needs 9 bytes"}
+stages_found = found
 pipelined = ["--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime]
 cfg = {"converter": "auto", "priority": "memory", "fine_tune_iter": 3, "max_ipu_quantity": 4, "profiling_root_dir": "profiles"}
 kept, compiler = compiler_that_answers(too_small, found)
@@ -338,15 +342,12 @@ refuses("sharding on the host", "E5136", "--manual_sharding", '[["first"]]', "--
 refuses("half a runtime", "E5137", "--int64_to_int32_conversion", "--embedded_runtime_save_config",
         '{"runtime_api_timeout_us": 5}', text="embedded_runtime_exec_cachedir")
 refuses("int64 in a runtime", "E5138", "--embedded_runtime_save_config", runtime, text="int64_to_int32_conversion")
-refuses("merged in a runtime", "E5138", "--int64_to_int32_conversion", "--merge_subgraphs", "--embedded_runtime_save_config",
-        runtime, text="merge_subgraphs")
 refuses("a pipeline without a runtime", "E5139", "--pipeline_cfg", '{"converter": "auto"}')
 both = ["--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime]
 refuses("a pipeline and sharding", "E5145", *both, "--pipeline_cfg", '{"converter": "auto"}', "--manual_sharding", '[["a"]]')
 refuses("a pipeline without converter", "E5171", *both, "--pipeline_cfg", "{}")
 refuses("the middle", "E5140", "--excluded_nodes", "middle", text="'middle'")
 refuses("what cannot go", "E5142", "--excluded_nodes", "inner/mul", "--remove_excluded_nodes", source="gelu", text="2 inputs")
-refuses("no GELU", "E5143", "--gelu_replacement", '{"nodes": ["erf"]}', source="gelu")
 refuses("another input", "E5143", "--gelu_replacement", json.dumps({**gelu, "node_as_gelu_input": ["outer"]}), source="gelu")
 refuses("another user", "E5143", "--gelu_replacement", json.dumps({**gelu, "node_use_gelu_output": ["inner"]}), source="gelu")
 refuses("another shape", "E5143", "--gelu_replacement", '{"nodes": ["outer"]}', source="gelu", text="another shape")
@@ -357,6 +358,112 @@ refuses("a pipeline on the host", "E5136", *both, "--no_ipu_placement", "--pipel
 if (code := subprocess.run([TOOL, "convert", "--dir", scratch / "chain", "--output_dir", scratch / "none", "--tag_set", "serve"],
                            capture_output=True).returncode) != 2:
     failures.append(f"without ipu: {code}")
+def warns(what, *options, lines, source="chain", name=None):
+    """Converts, and says these lines and no other ones."""
+    to, code, said = convert(*options, source=source, name=name)
+    found = [line for line in said.splitlines() if line.startswith("WARNING")]
+    if code != 0 or sorted(found) != sorted("WARNING: " + line for line in lines):
+        failures.append(f"{what}: {code}, expected the warnings {lines}\n{said}")
+    return to
+
+
+# What has no effect: refused on the command line, and told of a file, unless it is the default.
+merged = "'merge_subgraphs' has no effect: an application is one program in any case"
+warns("merged in a runtime", "--int64_to_int32_conversion", "--merge_subgraphs", "--embedded_runtime_save_config", runtime, lines=[merged])
+on_host = "'no_ipu_placement' makes an application for the host"
+for name, value, more, why in (
+        ("remove_excluded_nodes", True, {}, "there are no 'excluded_nodes' that it could remove"),
+        ("precision_conversion_excluded_nodes", ["first"], {}, "'precision_mode' is FP32, which changes no layer"),
+        ("num_ipus", 2, {"no_ipu_placement": True}, on_host), ("matmul_amp", 0.5, {"no_ipu_placement": True}, on_host),
+        ("conv_amp", 0.5, {"no_ipu_placement": True}, on_host), ("matmul_partial_type", "half", {"no_ipu_placement": True}, on_host),
+        ("conv_partial_type", "half", {"no_ipu_placement": True}, on_host), ("excluded_nodes", ["first"], {"no_ipu_placement": True}, on_host)):
+    (scratch / "effects.json").write_text(json.dumps({name: value, **more}))
+    warns(name, "--config_file", scratch / "effects.json", lines=[f"'{name}' of {scratch}/effects.json has no effect: {why}"])
+    given = [f"--{name}", *([] if value is True else value if isinstance(value, list) else [str(value)]), *(f"--{key}" for key in more)]
+    refuses(name, "E5209", *given, text=f"--{name} has no effect: {why}")
+(scratch / "effects.json").write_text(json.dumps({"no_ipu_placement": True, "num_ipus": 1, "matmul_amp": 0.6, "conv_partial_type": "float", "excluded_nodes": []}))
+warns("defaults", "--config_file", scratch / "effects.json", lines=[])
+refuses("IPUs of a pipeline", "E5209", *pipelined, "--num_ipus", "2", "--pipeline_cfg", '{"converter": "auto"}', text="'pipeline_cfg' says how many IPUs there are")
+refuses("no compiler", "E5209", "--compiler", "c++", text="--compiler has no effect")
+for option in "--march=x86-64-v3", "--flag=-O0":
+    if (code := convert(option)[1]) != 2:
+        failures.append(f"{option} and --no_compile: {code}")
+
+# Nodes that are in no layer's name are told.
+gelu_warning = "is in the name of no layer"
+warns("no GELU", "--gelu_replacement", '{"nodes": ["erf"], "node_as_gelu_input": ["a", "inner/dense"], "node_use_gelu_output": ["z"]}', source="gelu",
+      lines=[f"'erf' of gelu_replacement {gelu_warning}", f"'z' of gelu_replacement's 'node_use_gelu_output' {gelu_warning}"])
+
+# Weights that half precision does not have.
+write_bundle(scratch / "large", [layer("x", "InputLayer", [], batch_input_shape=[None, 2], dtype="float32"), dense("first", "x", 1)], "first", {})
+data = struct.pack("<3f", 65504, -65536, 0)
+text = json.dumps({"first/kernel:0": {"dtype": "F32", "shape": [2, 1], "data_offsets": [0, 8]}, "first/bias:0": {"dtype": "F32", "shape": [1], "data_offsets": [8, 12]}})
+write_files(scratch / "large", (scratch / "large/model.json").read_bytes(), struct.pack("<Q", len(text)) + text.encode() + data)
+refuses("a weight beyond float16", "E5205", "--precision_mode", "FP16", source="large", text="layer 'first': kernel[1, 0] is -65536, which is no number of type float16")
+gives("a layer that stays as it is", "--precision_mode", "FP16", "--precision_conversion_excluded_nodes", "first", source="large")
+
+# Stages by names: layers without a match are on IPU 0, and stages follow each other, as manual_sharding's do.
+order = "layers of manual_pipeline_config's stages do not follow each other in the stages' order; the pipeline has"
+for what, lists, devices, more, mapping, stages, lines in (
+        ("no match", [["first", "middle"], ["last"]], [0, 1], {}, [0, 1], [0, 0, 0, 1], ["no expression of manual_pipeline_config matches 'drop': on IPU 0"]),
+        ("no match at the end", [["first"], ["drop", "middle"]], [0, 1], {}, [0, 1, 0], [0, 1, 1, 2],
+         ["no expression of manual_pipeline_config matches 'last': on IPU 0", f"{order} 3 stages, on the IPUs 0, 1, 0"]),
+        ("IPU 0 in another stage", [["first", "drop"], ["middle"]], [1, 0], {}, [1, 0], [0, 0, 1, 1], ["no expression of manual_pipeline_config matches 'last': on IPU 0"]),
+        ("IPU 0 in no stage", [["first", "drop"], ["middle"]], [1, 2], {}, [1, 2, 0], [0, 0, 1, 2],
+         ["no expression of manual_pipeline_config matches 'last': on IPU 0", f"{order} 3 stages, on the IPUs 1, 2, 0"]),
+        ("a stage of one's own", [["first"], ["middle"]], [0, 1], {"unmatched_in_stage": 1}, [0, 1], [0, 1, 1, 1], []),
+        ("an earlier stage", [["first", "middle"], ["drop", "last"]], [0, 1], {}, [0, 1, 0, 1], [0, 1, 2, 3], [f"{order} 4 stages, on the IPUs 0, 1, 0, 1"]),
+        ("an input", [["x", "first", "drop", "middle"], ["last"]], [0, 1], {}, [0, 1], [0, 0, 0, 1], []),
+        ("keys of others", [["first", "drop", "middle"], ["last"]], [0, 1], {"solution_path": 1, "fine_tune_iter": 5, "priority": "cycle"}, [0, 1], [0, 0, 0, 1],
+         [f"stagecraft convert: 'pipeline_cfg': the converter \"manual\" has no key '{key}', which is left out" for key in ("fine_tune_iter", "priority", "solution_path")])):
+    kept, compiler = compiler_that_answers(stages_found)
+    warns(what, *pipelined, "--compiler", compiler, "--pipeline_cfg", json.dumps({"converter": "manual", "manual_pipeline_config": lists, "device_info": devices, **more}), lines=lines)
+    source = (kept / "source_0").read_text() if (kept / "source_0").exists() else ""
+    begin = source.find("{", source.find("R\"json"))
+    solution = json.loads(source[begin:source.rfind(")json")]) if begin > 0 else {}
+    if solution != {"device_mapping": mapping, "pipeline_mapping": dict(zip(("first", "drop", "middle", "last"), stages))}:
+        failures.append(f"{what}: {solution}\n{source}")
+
+# A file with all options that fit together is one of the documents; one with the keys of all converters, the last of which counts.
+write_bundle(scratch / "documented", [
+    layer("x", "InputLayer", [], batch_input_shape=[None, 6], dtype="float32"), layer("dropout", "Dropout", ["x"], rate=0.5), dense("intermediate/dense", "dropout", 6),
+    layer("intermediate/scaled", "Rescaling", ["intermediate/dense"], scale=0.5, offset=0.0), layer("intermediate/tanh", "Activation", ["intermediate/scaled"], activation="tanh"),
+    layer("intermediate/mul", "Multiply", ["intermediate/dense", "intermediate/tanh"]), dense("output/dense", "intermediate/mul", 3), layer("softmax", "Softmax", ["output/dense"])],
+             "softmax", weights_of(**{"intermediate/dense": (6, 6), "output/dense": (6, 3)}))
+documented = pathlib.Path(__file__).parents[2] / "docs/convert_config.json"
+kept, compiler = compiler_that_answers({**stages_found, "config": {"pipeline_stages": {"intermediate/dense": 0, "intermediate/mul": 0, "output/dense": 1, "softmax": 1},
+                                                            "pipelining_device_mapping": [0, 1]},
+                                        "solution": json.dumps({"device_mapping": [0, 1], "pipeline_mapping": {"intermediate/dense": 0, "intermediate/mul": 0, "output/dense": 1, "softmax": 1}})})
+to = warns("the document", "--config_file", documented, "--compiler", compiler, source="documented", lines=[])
+model, program = (to / "model.hpp").read_text(), (to / "application.cpp").read_text()
+for where, parts in (model, ["sc::gelu", half]), (program, [".batch_size = 4", ".steps_per_execution = 4", "sc::stages<0, 0, 1, 1>", "0.4F", "sc::dtype::float16"]):
+    for part in parts:
+        if part not in where:
+            failures.append(f"the document: expected {part} in\n{where}")
+written = json.loads((to / "conversion_params.json").read_text())["options"]
+names = subprocess.run([TOOL, "convert", "ipu", "--help"], stdout=subprocess.PIPE, text=True).stdout
+options = {word.strip(",") for word in names.replace("--", " --").split() if word.startswith("--")}
+options = {option[2:].split("{")[0] for option in options} - {"help", "ipu_placement", "config_file", "no_compile", "march", "compiler", "include", "flag", "manual_sharding"}
+if set(written) != options:
+    failures.append(f"the document has {sorted(written)}, the options are {sorted(options)}")
+(scratch / "guide.json").write_text("""{ "merge_subgraphs": true, "int64_to_int32_conversion": true, "gelu_replacement": { "nodes": ["Erf$"] },
+  "pipeline_cfg": {
+    // auto pipeline configuration.
+    "converter": "auto", "fine_tune_iter": 5, "ipu_model": true, "max_ipu_quantity": 64, "min_ipu_quantity": 2, "priority": "cycle",
+    "profiling_root_dir": "/path", "solution_dir": "/path",
+    // pipeline configuration loader configuration.
+    "converter": "load", "ipu_model": true, "profiling_root_dir": "profiling", "solution_path": "solution/greedy_search.pipeconfig", "profiling_enable": false,
+    // manual pipeline configuration.
+    "converter": "manual", "ipu_model": true, "profiling_root_dir": "profiling", "solution_dir": "by",
+    "manual_pipeline_config": [["x", "^first"], ["drop", "middle", "last"]], "device_info": [0, 1], "profiling_enable": false
+  },
+  "embedded_runtime_save_config": {"runtime_api_timeout_us": 5000, "embedded_runtime_exec_cachedir": "kept"} }""")
+kept, compiler = compiler_that_answers(stages_found)
+warns("keys of all converters", "--config_file", scratch / "guide.json", "--compiler", compiler,
+      lines=[merged, "'Erf$' of gelu_replacement is in the name of no layer",
+             *(f"{scratch}/guide.json: 'pipeline_cfg': the converter \"manual\" has no key '{key}', which is left out"
+               for key in ("fine_tune_iter", "max_ipu_quantity", "min_ipu_quantity", "priority", "solution_path"))])
+
 for name, source in ("nowhere", "chain"), ("inner", "sequence"):
     _, code, said = convert("--excluded_nodes", name, source=source)
     if code != 0 or f"WARNING: '{name}' of excluded_nodes is in the name of no layer" not in said:

@@ -54,9 +54,11 @@ with tempfile.TemporaryDirectory() as scratch:
     refused({}, "has no key 'converter', which is \"auto\", \"manual\" or \"load\"", "[E5171]")
     refused("[1]", "[E5170]")
     refused({"converter": "automatic"}, "has the converter \"automatic\"", "[E5171]")
-    refused({"converter": "auto", "solution_path": "a"}, "has the key \"solution_path\", which the converter \"auto\" does not have; it has "
+    refused({"converter": "auto", "solution_file": "a"}, "has the key \"solution_file\", which no converter has; \"auto\" has "
             "'ipu_model', 'profiling_root_dir', 'fine_tune_iter', 'max_ipu_quantity', 'min_ipu_quantity', 'solution_dir', 'priority'", "[E5172]")
-    refused({"converter": "load", "solution_path": "a", "solution_dir": "a"}, "[E5172]")
+    refused({"converter": "load", "solution_path": "a", "batch_per_step": 1}, "[E5172]")
+    refused({"converter": "load", "solution_path": "none", "solution_dir": "a"}, "WARNING: --pipeline_cfg: the converter \"load\" has no key 'solution_dir', which is left out",
+            "[E5001]")
     for key, value, expected in (("fine_tune_iter", -1, "a whole number from 0 to 1000"), ("fine_tune_iter", "5", "a whole number"),
                                  ("min_ipu_quantity", 65, "from 1 to 64"), ("max_ipu_quantity", 2.5, "from 1 to 64"), ("priority", "cycles", "\"cycle\" or \"memory\""),
                                  ("ipu_model", 1, "true or false"), ("profiling_root_dir", "", "the name of a file or folder"),
@@ -74,7 +76,6 @@ with tempfile.TemporaryDirectory() as scratch:
     refused({**manual, "device_info": [0, 1, 0]}, "has 2 lists of expressions (manual_pipeline_config) and 3 devices (device_info)", "[E5175]")
     refused({**manual, "manual_pipeline_config": [["dense"]], "device_info": [0]}, "at least two stages", "[E5175]")
     refused({**manual, "manual_pipeline_config": [["dense("], []]}, "\"dense(\" for stage 0, which cannot be read: a '(' has no ')' (character 6)", "[E5176]")
-    refused({**manual, "manual_pipeline_config": [["dense$"], ["dense_[23]$"]]}, "layer 'dense_1' is matched by no expression", "[E5177]")
     refused({**manual, "manual_pipeline_config": [["dense"], ["dense_[23]$"]]}, "layer 'dense_2' is in two stages: in 0 by the expression \"dense\", and "
             "in 1 by \"dense_[23]$\"", "[E5177]")
     refused({**manual, "manual_pipeline_config": [["dense", "conv"], ["input"]]}, "the expression \"conv\" of stage 0 matches no layer", "[E5178]")

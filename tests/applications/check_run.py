@@ -7,6 +7,7 @@ import array
 import json
 import os
 import pathlib
+import pickle
 import shutil
 import struct
 import subprocess
@@ -41,6 +42,8 @@ def npy(shape, values, kind="f"):
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}"
     if kind == "O":
         header = header.replace("<f4", "|O")
+    if kind == "d":
+        header = header.replace("<f4", "<f8")
     header += " " * (63 - (10 + len(header)) % 64) + "\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + array.array("f", values).tobytes()
 
@@ -92,6 +95,41 @@ with tempfile.TemporaryDirectory() as scratch:
                          "--input_examples", "all=[{'size': [1, 2]}]")
     expect("warnings", err, "WARNING: input_key size has been specified in multiple options. Value in --input_examples will be used.")
 
+    # Functions of NumPy, as NumPy 2.4 computes them; np.random as after np.random.seed(0), one for all expressions.
+    for given, values in (
+            ('np.sin(np.arange(4)).reshape(2, 2)', [[0.0, 0.8414709568023682], [0.9092974066734314, 0.14112000167369843]]),
+            ('np.cos(np.linspace(0, np.pi, 4)).reshape(-1, 2)', [[1.0, 0.5], [-0.5, -1.0]]),
+            ('np.exp([[0, 0.5], [-1, 1]])', [[1.0, 1.6487212181091309], [0.3678794503211975, 2.7182817459106445]]),
+            ('np.tan([[0.5, 1]]) + np.sqrt(np.array([[4], [9]]))', [[2.546302556991577, 3.5574076175689697], [3.546302556991577, 4.557407855987549]]),
+            ('np.eye(2)', [[1.0, 0.0], [0.0, 1.0]]),
+            ('np.eye(2, k=-1) - np.identity(2) / 2', [[-0.5, 0.0], [1.0, -0.5]]),
+            ('np.random.randn(2, 2)', [[1.764052391052246, 0.40015721321105957], [0.978738009929657, 2.2408931255340576]]),
+            ('np.random.rand(2, 2) - 0.5', [[0.04881350323557854, 0.2151893675327301], [0.10276337713003159, 0.044883184134960175]]),
+            ('np.random.randint(0, 255, (2, 2)).astype(np.float32) / 255', [[0.6745098233222961, 0.18431372940540314], [0.4588235318660736, 0.7529411911964417]]),
+            ('np.random.randint(0, 255, size=(2, 2), dtype=np.uint8) / 255', [[0.6745098233222961, 0.03921568766236305], [0.49803921580314636, 0.5490196347236633]]),
+            ('np.random.uniform(-1, 1, size=(2, 2))', [[0.09762700647115707, 0.4303787350654602], [0.20552675426006317, 0.08976636826992035]]),
+            ('np.random.normal(loc=0.5, scale=2, size=(2, 2))', [[4.028104782104492, 1.3003144264221191], [2.4574759006500244, 4.981786251068115]]),
+            ('np.random.RandomState(42).randn(2, 2)', [[0.49671414494514465, -0.13826429843902588], [0.6476885676383972, 1.5230298042297363]]),
+            ('np.linspace(-1, 1, num=4, endpoint=False).reshape(2, 2)', [[-1.0, -0.5], [0.0, 0.5]]),
+            ('np.arange(4, dtype=np.float32).reshape(2, 2).T / 4', [[0.0, 0.5], [0.25, 0.75]]),
+            ('np.array([[1.7, -1.7], [2.5, 0.3]]).astype(int)', [[1.0, -1.0], [2.0, 0.0]]),
+            ("np.array([[0.1, 3.14159], [2049, 0.3]], dtype='float16')", [[0.0999755859375, 3.140625], [2048.0, 0.300048828125]]),
+            ('np.full((2, 2), 0.25) * np.log([1, np.e]) ** 2', [[0.0, 0.25], [0.0, 0.25]]),
+            ('np.stack([np.ones(2), np.zeros(2)], axis=-1)', [[1.0, 0.0], [1.0, 0.0]]),
+            ('np.concatenate([np.ones((1, 2)), np.arange(2)[np.newaxis, :]])', [[1.0, 1.0], [0.0, 1.0]]),
+            ('(np.arange(4).reshape(2, 2) - np.arange(4).mean()) / np.std(np.arange(4))', [[-1.341640830039978, -0.4472135901451111], [0.4472135901451111, 1.341640830039978]]),
+            ('np.tile([0.5, -0.5], (2, 1))', [[0.5, -0.5], [0.5, -0.5]]),
+            ('np.clip(np.arange(4).reshape(2, 2) % 3 // 2, 0, 1) - 7 % -4', [[1.0, 1.0], [2.0, 1.0]]),):
+        _, out, err = run("--input_exprs", f"pixels=np.zeros((2, 2, 3));size={given}")
+        _, expected, _ = run("--input_exprs", f"pixels=np.zeros((2, 2, 3));size={values}")
+        if out != expected or err:
+            failures.append(f"{given}: {err}{out}\ninstead of\n{expected}")
+    _, out, _ = run("--input_exprs", "pixels=np.random.rand(1, 2, 3);size=np.random.rand(1, 2)")
+    # The second input goes on where the first one ends.
+    drawn = run("--input_exprs", "pixels=np.random.rand(1, 2, 3);size=np.random.rand(1, 2)")[1]
+    if drawn != out or drawn == run("--input_exprs", "pixels=np.random.rand(1, 2, 3);size=np.random.RandomState(0).rand(1, 2)")[1]:
+        failures.append(f"random numbers: {drawn} after {out}")
+
     # Files of outputs.
     out_folder = scratch / "made" / "out"
     given = ["--inputs", f"{image};{one}", "--outdir", out_folder]
@@ -114,10 +152,19 @@ with tempfile.TemporaryDirectory() as scratch:
     refused("format", "--inputs", "pixels=a[b", text="format is incorrect")
     refused("format", "--input_exprs", "pixels", text="--input_exprs \"pixels\" format is incorrect. Please follow\"<input_key>=<python expression>\"")
     refused("format", "--input_exprs", "pixels;size", text="--input_exprs \"pixels;size\" format is incorrect.")
-    for text in "__import__('os')", "open('x')", "1 +", "[1, [2]", "np.exp(1)", "1 2", "(" * 100 + ")" * 100, "np.zeros((99999, 99999))", \
+    for text in "__import__('os')", "open('x')", "1 +", "[1, [2]", "1 2", "(" * 100 + ")" * 100, "np.zeros((99999, 99999))", \
             "[1, 2] * 2", "[[1]] + [[2]]", "-[1]", "np.ones(2).astype(", "np.ones(2).astype([float[)", "np.zeros((2**20, -1, 0))", \
             "np.ones(4).reshape(-1, -1)", "np.ones(3).reshape(-1, 0)", "np.arange(0, 1, 0)", "np.arange(1e300)", "{1: 2}", "'a", "1e999":
         refused(text, "--input_exprs", f"size={text}", text=f"Expression \"{text}\" is not a valid python literal.")
+    for text, why in (("np.fft.fft([1, 2])", "np.fft.fft is none of the functions that are carried out, which docs/cli.md lists."),
+                      ("np.random.default_rng(0).random(2)", "np.random.default_rng is none of the functions"), ("np.sin()", ""), ("np.sin(1, 2)", ""),
+                      ("np.ones(3) + np.ones(2)", "Arrays of shapes (3,) and (2,) do not go together."), ("np.ones(2).sort()", ".sort() is none of the methods"),
+                      ("np.array([300]).astype(np.uint8)", "300 is no number of type uint8."), ("np.full(2, np.nan, dtype=int)", "nan is no number of type int64."),
+                      ("np.ones(2, dtype='complex64')", "There is no type 'complex64'."), ("np.ones(2, kind=1)", "There is no argument 'kind'."),
+                      ("np.random.randint(5, 5)", "np.random.randint draws from whole numbers"), ("np.ones(3)[1:]", "In brackets after an array, np.newaxis"),
+                      ("np.repeat(np.ones(1000000), 1000000)", ""), ("np.tile([1], 999999999)", ""), ("np.eye(99999)", ""), ("np.sum([1], axis=2)", "Axis 2 is none")):
+        refused(text, "--input_exprs", f"size={text}", text=f"Expression \"{text}\" is not a valid python literal." + (" " + why if why else ""))
+    refused("beyond float32", "--input_exprs", "size=[[1, 1e39]]", text="Expression \"[[1, 1e39]]\": element [0, 1] is 1e+39, which is no number of type float32")
     refused("examples", "--input_examples", "all={'size': [1]}", text="tf.Example input must be a list of dictionaries, but \"{'size': [1]}\" is <class 'dict'>")
     refused("examples", "--input_examples", "all=[{'size': 1}]", text="feature value must be a list, but size: \"1\" is <class 'int'> [E5095]")
     refused("examples", "--input_examples", "all=[{'size': 'a'}]", text="feature value must be a list, but size: \"a\" is <class 'str'> [E5095]")
@@ -126,6 +173,14 @@ with tempfile.TemporaryDirectory() as scratch:
     refused("variable", "--inputs", f"{two}[none]", text=f"Input file {scratch}/two.npz does not contain variable with name \"none\".")
     refused("arrays", "--inputs", two, text=f"Input file {scratch}/two.npz contains more than one ndarrays. Please specify the name of ndarray to use.")
     refused("pickle", "--inputs", f"pixels={scratch}/pickle.npy", text="[E5013]")
+    (scratch / "x.pkl").write_bytes(pickle.dumps([1, 2]))
+    (scratch / "x.data").write_bytes(pickle.dumps([1, 2], protocol=2))
+    (scratch / "old.pickle").write_bytes(pickle.dumps([1, 2], protocol=0))
+    for name in "x.pkl", "x.data", "old.pickle":
+        refused("a pickle", "--inputs", f"size={scratch}/{name}", text=f"{scratch}/{name}: is a pickle, which is a program of Python's and is not run. Save its array by "
+                f"NumPy: np.save(\"{scratch}/{pathlib.Path(name).stem}.npy\", array), and give that file [E5208]")
+    (scratch / "wide.npy").write_bytes(npy((1, 2), [], "d") + struct.pack("<2d", 1, 1e39))
+    refused("beyond float32", "--inputs", f"size={scratch}/wide.npy", text=f"{scratch}/wide.npy: element[0, 1] is 1e+39, which is no number of type float32, of which the largest is 3.4028235e+38 [E5205]")
     refused("missing", "--inputs", image, text="input \"size\" is not given")
     refused("shape", "--input_exprs", "pixels=np.ones((1, 3, 2));size=[[1, 2]]", text="input \"pixels\" has shape (1, 3, 2), expected (None, 2, 3)")
     refused("samples", "--input_exprs", "pixels=np.ones((2, 2, 3));size=[[1, 2]]", text="input \"size\" has 1 samples, the ones before 2")
@@ -139,6 +194,11 @@ with tempfile.TemporaryDirectory() as scratch:
     for option, value in ("--num_ipus", "0"), ("--matmul_amp", "1.5"), ("--conv_amp", "-1"), ("--matmul_partial_type", "double"), ("--conv_partial_type", "x"):
         refused(option, *ok, option, value, text=option)
     refused("ipu", *ok, "--init_ipu", text="only exported models are compiled for another machine")
+
+    # Options that have no effect without others.
+    for option, value in ("--num_ipus", "4"), ("--matmul_amp", "0.5"), ("--conv_amp", "0.6"), ("--matmul_partial_type", "half"), ("--conv_partial_type", "float"):
+        refused(option, *ok, option, value, text=f"{option} requires --init_ipu", folder="exported/1")
+    refused("overwrite", *ok, "--overwrite", text="--overwrite requires --outdir")
 
     # Emulated IPUs: compiled once, and then found in the cache; each option makes another application.
     given = ["--input_exprs", "image=np.arange(12).reshape(2, 2, 3) / 12;size=[[1, 2], [3, 4]]"]
@@ -163,6 +223,26 @@ with tempfile.TemporaryDirectory() as scratch:
                                  ("a compiler", ipu, {"CXX": "/none/c++"}), ("headers", ipu, {"STAGECRAFT_INCLUDE": "/none"})):
         code, _, err = run(*given, *options, **{**cached, **other})
         expect(what, err, f"the compiler '{other.get('CXX', compiler)}' cannot be started", "[E5094]")
+
+    # Of a converted model: the machine that it is for, unless an option says something else.
+    converted = scratch / "converted"
+    shutil.copytree(FOLDER / "exported/1", converted)
+    how = json.loads((converted / "application.json").read_text())
+    how["machine"] = {"num_ipus": 2, "matmul_amp": 0.4, "conv_amp": 0.3, "matmul_partial_type": "half", "conv_partial_type": "half"}
+    (converted / "application.json").write_text(json.dumps(how))
+    for options, parts in (([], ["auto_select_ipus = 2", "0.4F", "0.3F", "sc::dtype::float16"]),
+                           (["--num_ipus", "4", "--conv_amp", "0.5", "--matmul_partial_type", "float"], ["auto_select_ipus = 4", "0.4F", "0.5F", "sc::dtype::float32"])):
+        before = set((scratch / "stagecraft").glob("*/application.cpp"))
+        _, _, err = run(*given, "--init_ipu", *options, folder=converted, XDG_CACHE_HOME=str(scratch), CXX="/none/c++")
+        expect("a converted model", err, "cannot be started")
+        for source in set((scratch / "stagecraft").glob("*/application.cpp")) - before:
+            expect("a converted model", source.read_text(), *parts)
+    refused("IPUs of a converted model", *given, "--num_ipus", "4", folder=converted, text="--num_ipus requires --init_ipu")
+    for folder, arguments, text in ((converted, ["--threads", "2"], "threads are the host's [E5209]"),
+                                    (scratch, ["--threads", "2"], f"{scratch}: --threads is for exported models"), (scratch, ["--allowed_batch_sizes", "1"], "--allowed_batch_sizes is for")):
+        (scratch / "application.cpp").write_text("")
+        result = subprocess.run([TOOL, "compile", folder, "--compiler", "/none/c++", *arguments], capture_output=True, text=True)
+        expect("compile", result.stderr, text, "[E5209]")
 
     # Its steps go with it, and nothing else does.
     stepped = scratch / "stepped"
@@ -230,6 +310,14 @@ for command, folder, arguments, expected in (
     found = said(command, folder, *arguments)
     if found != expected:
         failures.append(f"{command} {folder} {arguments}:\n{found}\ninstead of\n{expected}")
+
+for arguments in (["show", "x.h5", "--tag_set", "serve"], ["show", "x.h5", "--all"], ["show", "x.h5", "--list_ops"], ["show", "--dir", "x", "--signature_def", "serving_default"],
+                  ["show", "--dir", "x", "--all", "--tag_set", "serve"], ["show", "--dir", "x", "--input-shape", "3"]):
+    result = subprocess.run([TOOL, *arguments], capture_output=True, text=True)
+    if result.returncode != 2 or ("requires" not in result.stderr and "excludes" not in result.stderr):
+        failures.append(f"{arguments}: {result}")
+result = subprocess.run([TOOL, "import", "x.keras", "--architecture", "x.json"], capture_output=True, text=True)
+expect("architecture", result.stderr, "x.keras: --architecture is for .h5 files of weights alone", "[E5209]")
 
 for failure in failures:
     print(failure)

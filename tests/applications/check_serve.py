@@ -124,7 +124,7 @@ def check_apis(server):
             ("more", 400, "JSON Parse error: expected the end", "POST", PREDICT, json.dumps({"instances": [ROW]}) + " 1"),
             ("a number", 400, "JSON Parse error: expected ','", "POST", PREDICT, "{\"instances\": [{\"size\": [01, 2]}]}"),
             ("a word", 400, "JSON Parse error: expected a value", "POST", PREDICT, "{\"instances\": [nul]}"),
-            ("a large number", 400, "JSON Parse error: a number is out of range", "POST", PREDICT, "{\"instances\": [{\"size\": [1e999, 2]}]}"),
+            ("a large number", 400, "input 'size' of sample 0: the number at [0] is 1e999, which is no number of type float32", "POST", PREDICT, "{\"instances\": [{\"size\": [1e999, 2]}]}"),
             ("a control character", 400, "a text has a control character", "POST", PREDICT, "{\"inst\nances\": 1}"),
             ("half a character", 400, "half a character", "POST", PREDICT, "{\"\\ud800\": 1}"),
             ("twice", 400, "input 'size' is given twice", "POST", PREDICT, "{\"instances\": [{\"size\": [1, 2], \"size\": [1, 2]}]}"),
@@ -138,7 +138,7 @@ def check_apis(server):
             ("unknown", 400, "there is no input 'other'", "POST", PREDICT, {"instances": [{**ROW, "other": 1}]}),
             ("shape", 400, "input 'pixels': expected numbers of shape (2, 3), found something of shape (3)", "POST", PREDICT, {"instances": [{**ROW, "pixels": [1, 2, 3]}]}),
             ("ragged", 400, "input 'pixels': expected numbers", "POST", PREDICT, {"instances": [{**ROW, "pixels": [[1, 2, 3], [1]]}]}),
-            ("text", 400, "input 'size': expected numbers", "POST", PREDICT, {"instances": [{**ROW, "size": ["a", 1]}]}),
+            ("text", 400, "input 'size' of sample 0: the number at [0] is the text \"a\", expected a number", "POST", PREDICT, {"instances": [{**ROW, "size": ["a", 1]}]}),
             ("lengths", 400, "input 'size' has 1 samples, the ones before 2", "POST", PREDICT, {"inputs": {"pixels": [ROW["pixels"]] * 2, "size": [ROW["size"]]}}),
             ("classify", 501, "ask for :predict", "POST", "/v1/models/scores:classify", {}),
             ("method", 404, "Malformed request: GET", "GET", PREDICT, None),
@@ -201,6 +201,107 @@ def check_apis(server):
         for line in 'stagecraft_requests_total{code="200"} ', 'stagecraft_model_samples_total{model="scores",version="1"} ', \
                 'stagecraft_request_duration_seconds_bucket{le="+Inf"} ', "# TYPE stagecraft_request_duration_seconds histogram":
             check("metrics", status == 200 and line.encode() in text, line, text)
+
+
+def check_values(base):
+    """What numbers and shapes a request has is what its header says, and no finite number becomes an infinity."""
+    with serve("--model_name", "scores", "--model_base_path", base) as server:
+        pixels = {"name": "pixels", "shape": [1, 2, 3], "datatype": "FP32", "data": [0] * 6}
+        size = {"name": "size", "shape": [1, 2], "datatype": "FP32", "data": [0.5, -1]}
+
+        def rest(value, **more):
+            return server.ask("POST", PREDICT, {"instances": [ROW, {**ROW, "size": value}], **more})
+
+        def kserve(datatype, data, **more):
+            return server.ask("POST", "/v2/models/scores/infer", {"inputs": [pixels, {**size, "datatype": datatype, "data": data, **more}]})
+
+        for value, text in (("[1, 1e39]", "of sample 1: the number at [1] is 1e39, which is no number of type float32"), ("[-3.5e38, 1]", "at [0] is -3.5e38"),
+                            ("[1e400, 1]", "at [0] is 1e400"), ("[true, 1]", "of sample 1: the number at [0] is true, expected a number"),
+                            ("[1, false]", "at [1] is false"), ("[null, 1]", "is null, expected a number"), ('["b", 1]', 'is the text \\"b\\", expected'),
+                            ("[{}, 1]", "is an object, expected"), ("[[1], 1]", "found something of shape (2, 1), of sample 1"),
+                            ("[1, [1]]", "expected numbers of shape (2), found a list too deep at [1], of sample 1"), ("[1]", "found something of shape (1), of sample 1"),
+                            ("[1, 2, 3]", "found something of shape (3)"), ("1", "found something of shape ()")):
+            body = json.dumps({"instances": [ROW, {**ROW, "size": "HERE"}]}).replace('"HERE"', value)
+            status, found = server.ask("POST", PREDICT, body)
+            check("REST: " + value, status == 400 and f"input 'size'" in found["error"] and text.replace('\\"', '"') in found["error"], status, found)
+        for value in [1e-400, 3.4028235e38], [1e-50, -3.4028235677973362e38], ["NaN", "-Infinity"]:
+            check("REST takes", rest(value)[0] == 200, value)
+        check("too small", server.ask("POST", PREDICT, json.dumps({"instances": [{**ROW, "size": 7}]}).replace("7}", "[1e-400, -1e-400]}"))[0] == 200)
+
+        for datatype, data, text in (
+                ("INT8", [300, 1], "input 'size': the number of 'data' at [0] is 300, which is no number of type int8"), ("INT8", [1, -129], "at [1] is -129"),
+                ("INT32", [[1.5, 1]], "at [0, 0] is 1.5, which is no number of type int32"), ("UINT8", [-1, 1], "is -1, which is no number of type uint8"),
+                ("INT16", [1, 32768], "at [1] is 32768"), ("UINT16", [65536, 0], "uint16"), ("INT32", [1 << 31, 0], "int32"), ("UINT32", [1 << 32, 0], "uint32"),
+                ("INT64", [1 << 63, 1], "is 9223372036854775808, which is no number of type int64"), ("UINT64", [1 << 64, 1], "uint64"),
+                ("UINT64", [-1, 1], "uint64"), ("BOOL", [2, 1], "is 2, which is no number of type bool"), ("FP16", [1, 1e6], "at [1] is 1000000.0, which is no number of type float16"),
+                ("BF16", [3.4e38, 1], "bfloat16"), ("FP32", [1e39, 1], "is 1e+39, which is no number of type float32"), ("FP64", [1, 1e39], "is 1e+39, which is beyond float32, in which models compute"),
+                ("INT32", [True, 1], "is true, expected a number"), ("FP32", [True, 1], "is true, expected a number"), ("INT8", ["NaN", 1], "is the text"),
+                ("FP32", 1, "expected 'data' of shape (1, 2), found something of shape ()"), ("FP32", [[1], [2]], "found something of shape (2, 1)"),
+                ("FP32", [[1, 2], [3, 4]], "found something of shape (2, 2)"), ("FP32", [[[1, 2]]], "found something of shape (1, 1, 2)"),
+                ("FP32", [1, [2]], "expected 'data' of shape (1, 2), found a list too deep at [1]"), ("FP32", [[1, 2], 3], "of shape (2, 2)"), ("FP32", [1, 2, 3], "has 3 numbers, expected 2"), ("FP32", [], "has 0 numbers")):
+            for order in (lambda each: each, lambda each: dict(reversed(each.items()))):  # the header may stand after the data
+                body = {"inputs": [pixels, order({**size, "datatype": datatype, "data": data})]}
+                status, found = server.ask("POST", "/v2/models/scores/infer", body)
+                check("KServe: " + datatype, status == 400 and "input 'size'" in found["error"] and text in found["error"], data, status, found)
+        for shape, data in ([2, 3], [[1, 2], [3, 4], [5, 6]]), ([2, 2, 3], [[[1, 2, 3], [4, 5, 6]], [[1, 2, 3], [4, 5]]]), ([1, 2, 3], [[[1, 2, 3], 4]]):
+            status, found = server.ask("POST", "/v2/models/scores/infer", {"inputs": [{**pixels, "shape": shape, "data": data}, size]})
+            check("KServe: a shape", status == 400 and "input 'pixels': expected 'data' of shape" in found["error"], status, found)
+        for datatype, data in (("INT8", [-128, 127.0]), ("UINT8", [255, 0]), ("INT64", [(1 << 63) - 1, -1 << 63]), ("UINT64", [(1 << 64) - 1, 0]), ("BOOL", [True, 0]),
+                               ("FP16", [65504, "NaN"]), ("FP64", [1e-300, [0][0]]), ("INT32", [[1e2, 1]])):
+            check("KServe takes " + datatype, kserve(datatype, data)[0] == 200, data)
+        for datatype, data, text in ("FP64", struct.pack("<2d", 1, -1e39), "element[0, 1] is -1e+39, which is no number of type float32"), ("BOOL", b"\1\2", "element[0, 1] is 2, which is no number of type bool"):
+            header = json.dumps({"inputs": [pixels, {key: value for key, value in {**size, "datatype": datatype, "parameters": {"binary_data_size": len(data)}}.items() if key != "data"}]})
+            status, found = server.ask("POST", "/v2/models/scores/infer", header.encode() + data, {"Inference-Header-Content-Length": str(len(header))})
+            check("KServe: binary " + datatype, status == 400 and text in found["error"], status, found)
+
+        # Answers with numbers that JSON does not have.
+        nan = {"instances": [{**ROW, "pixels": [["NaN", 0, 0], [0, 0, 0]]}]}
+        infer = {"inputs": [{**pixels, "data": ["NaN", 0, 0, 0, 0, 0]}, size], "outputs": [{"name": "scores"}]}
+        for how, expected in ("literal", "[NaN"), ("text", '["NaN"'), ("null", "[null"), ("error", "output 'scores' holds NaN, which JSON does not have"), \
+                ("other", "'non_finite' is \\\"other\\\", expected literal, text, null or error"):
+            for path, body in (PREDICT, {**nan, "non_finite": how}), ("/v2/models/scores/infer", {**infer, "parameters": {"non_finite": how}}):
+                with contextlib.closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as connection:
+                    connection.request("POST", path, json.dumps(body))
+                    response = connection.getresponse()
+                    text = response.read().decode()
+                check("non_finite", response.status == {"error": 500, "other": 400}.get(how, 200) and expected in text, how, path, response.status, text)
+
+
+def check_version_names(base):
+    """Folders keep their names, which may begin with zeros; two of one number are an error, and others are served."""
+    make_version(base, 1)
+    (base / "1").rename(base / "00000001")
+    with serve("--model_name", "scores", "--model_base_path", base, "--file_system_poll_wait_seconds", 0.05) as server:
+        def wait_for(versions):
+            deadline, found = time.time() + 60, None
+            while time.time() < deadline:
+                status, found = server.ask("GET", "/v1/models/scores")
+                found = [(each["version"], each["state"]) for each in found["model_version_status"]] if status == 200 else status
+                if found == versions:
+                    return
+                time.sleep(0.02)
+            check("versions", False, found, "instead of", versions)
+
+        wait_for([("1", "AVAILABLE")])
+        check("a name with zeros", server.ask("POST", "/v1/models/scores/versions/1:predict", {"instances": [ROW]})[0] == 200 and
+              server.ask("POST", "/v1/models/scores/versions/001:predict", {"instances": [ROW]})[0] == 200)
+        make_version(base, 7)  # with the number that it has below, in a folder of another name
+        (base / "7").rename(base / "003")
+        wait_for([("3", "AVAILABLE"), ("1", "END")])
+        shutil.copytree(base / "003", base / "new")
+        shutil.copytree(base / "003", base / "newer")
+        (base / "new").rename(base / "0")  # no version
+        (base / "newer").rename(base / "3")
+        time.sleep(0.3)
+        wait_for([("3", "AVAILABLE"), ("1", "END")])
+        err = server.end()
+        check("said once", err.count("version 3 cannot be told: ") == 1, err)
+    with serve("--model_name", "scores", "--model_base_path", base) as server:
+        status, found = server.ask("GET", "/v1/models/scores")
+        found = {each["version"]: each for each in found["model_version_status"]}
+        check("two of one number", found["1"]["state"] == "AVAILABLE" and found["3"]["state"] == "END" and
+              f"{base}: the folders '003' and '3' are both version 3; rename or remove one [E5207]" in found["3"]["status"]["error_message"], found)
+        check("another one answers", server.ask("POST", PREDICT, {"instances": [ROW]})[0] == 200)
 
 
 def check_clients(server, first):
@@ -450,6 +551,8 @@ with tempfile.TemporaryDirectory() as scratch:
         image = {"image": [[0, 0.1, 0.2], [0.3, 0.4, 0.5]], "size": [1, 2]}
         status, found = server.ask("POST", "/v1/models/exported:predict", {"instances": [image]})
         check("two models", status == 200 and set(found["predictions"][0]) == {"scores", "other"}, found)
+    check_values(FOLDER / "scores")
+    check_version_names(scratch / "zeros")
     check_limits(FOLDER / "scores")
     check_memory(FOLDER / "scores")
     check_security(FOLDER / "scores", scratch)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of benchmarks/table.py, pictures.py and readme.py on results that stand here."""
+"""Tests of benchmarks/table.py, pictures.py and performance.py on results that stand here."""
 import contextlib
 import io
 import json
@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import pictures  # noqa: E402
-import readme  # noqa: E402
+import performance  # noqa: E402
 import rows  # noqa: E402
 import table  # noqa: E402
 
@@ -185,15 +185,15 @@ class Table(unittest.TestCase):
             self.assertTrue(root.tag.endswith("svg"))
             self.assertIn(text, "".join(root.itertext()))
 
-    def test_readme(self):
+    def test_performance_page(self):
         folder = pathlib.Path(self.folder.name, "run")
         (folder / "results").mkdir(parents=True)
         (folder / "results" / "all.json").write_text(json.dumps(CANNED), encoding="utf-8")
         (folder / "note.txt").write_text("a machine\n", encoding="utf-8")
-        page = pathlib.Path(self.folder.name, "README.md")
-        page.write_text(f"before\n{readme.BEGIN}\nan older table\n{readme.END}\nafter\n", encoding="utf-8")
+        page = pathlib.Path(self.folder.name, "performance.md")
+        page.write_text(f"before\n{performance.BEGIN}\nan older table\n{performance.END}\nafter\n", encoding="utf-8")
         for _ in range(2):  # what is written twice is the same
-            readme.write(page, readme.section(folder, folder))
+            performance.write(page, performance.section(folder, folder))
         text = page.read_text(encoding="utf-8")
         self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"))
         self.assertNotIn("an older table", text)

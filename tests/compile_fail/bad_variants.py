@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The bad variants of all cases, compiled with one compiler, which says of each what its case and docs/errors.md expect.
+"""The bad variants of all cases, compiled with one compiler, which says of each what its case and docs/errors expect.
 
     python3 bad_variants.py g++ [--headers=<folder>] [--standard=c++2c] [case...]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compiles the bad variants of some cases with each compiler, and compares what it says with the case and with
-docs/errors.md:
+docs/errors:
 
     python3 run_case.py E102*.cpp g++ clang++-19 [--standard=c++2c] [--headers=<folder>]
 

@@ -18,9 +18,8 @@ using namespace sc;
 using namespace sc::layers;
 
 // sc::dense is sc::layers::dense, also to who uses both namespaces.
-using network =
-    sc::sequential<sc::input{8, 8, 1}, sc::conv2d{4, 3, sc::relu}, batch_normalization{}, max_pooling2d{2}, flatten{},
-                   dropout{0.1F}, dense{3}>;
+using network = sc::sequential<sc::input{8, 8, 1}, sc::conv2d{4, 3, sc::relu}, batch_normalization{}, max_pooling2d{2},
+                               flatten{}, dropout{0.1F}, dense{3}>;
 inline constexpr auto description =
     sc::training{.optimizer = sc::optimizers::adam{},
                  .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
@@ -30,8 +29,9 @@ inline constexpr auto description =
 // Layers whose constructors are inherited, or made by C++, in a template whose parameters they do not depend on.
 template <int Size>
 constexpr std::size_t calls_of_template() {
-  using pooled = sc::sequential<input{Size, Size, 1}, conv2d{4, 3}, max_pooling2d{2, {.strides = 1}},
-                                average_pooling2d{2, {.name = "mean"}}, global_average_pooling2d{}, gaussian_noise{0.1F}>;
+  using pooled =
+      sc::sequential<input{Size, Size, 1}, conv2d{4, 3}, max_pooling2d{2, {.strides = 1}},
+                     average_pooling2d{2, {.name = "mean"}}, global_average_pooling2d{}, gaussian_noise{0.1F}>;
   using sequence = sc::sequential<input{Size, 3}, max_pooling1d{}, global_max_pooling1d{{.name = "top"}}>;
   using volume = sc::sequential<input{Size, Size, Size, 1}, conv3d{2, 3}, max_pooling3d{2}, up_sampling3d{},
                                 zero_padding3d{}, global_average_pooling3d{}>;

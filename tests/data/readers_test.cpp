@@ -5,10 +5,17 @@
 #include <stagecraft/data/data.hpp>
 #include <stagecraft/data/idx.hpp>
 #include <stagecraft/data/npy.hpp>
+#include <stagecraft/data/npz.hpp>
+#include <stagecraft/io/narrowing.hpp>
 #include <stagecraft/io/npy.hpp>
+#include <stagecraft/io/npz.hpp>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,8 +71,15 @@ TEST_CASE("Rows of tables") {
   CHECK(elements_of(data::csv(path, {.header = true})) == rows{{1, 2.5F, -300}, {4, 5, 6}});
   CHECK(elements_of(data::csv(path, {.header = true, .select_cols = {2, 0}})) == rows{{-300, 1}, {6, 4}});
   CHECK(elements_of(data::csv(in.write("s.csv", "1;2\n3;4"), {.field_delim = ';'})) == rows{{1, 2}, {3, 4}});
-  auto const extreme = elements_of(data::csv(in.write("x.csv", "1e-50,-1e50\n")))[0];  // beyond float
-  CHECK(extreme == std::vector<float>{0, -std::numeric_limits<float>::infinity()});
+  // What is too small is 0; infinities are themselves; what is too large for float32 is an error.
+  auto const extreme = elements_of(data::csv(in.write("x.csv", "1e-50,-1e-400,inf,3.4028235e38,0.000e999,1e-45\n")))[0];
+  CHECK(extreme == std::vector<float>{0, 0, std::numeric_limits<float>::infinity(), 3.4028235e38F, 0, 1e-45F});
+  CHECK(std::signbit(extreme[1]));
+  for (auto const* const text : {"1e39", "-1e50", "3.4028236e38", "1e400", "1000e306", "0.1e400"})
+    fails((std::string("y.csv:2: column 1 is ") + text +
+           ", which is no number of type float32, of which the largest is 3.4028235e+38 [E5205]")
+              .c_str(),
+          [&] { return data::csv(in.write("y.csv", std::string("1,2\n1,") + text + "\n")); });
   fails("t.csv:1: expected a number in column 0, found 'a' [E5070]", [&] { return data::csv(path); });
   fails("r.csv:2: expected 2 fields, as the first row has, found 3 [E5071]",
         [&] { return data::csv(in.write("r.csv", "1,2\n1,2,3\n")); });
@@ -111,6 +125,49 @@ TEST_CASE("Samples of .npy files are those of the array") {
     sc::write_npy(numbers, sc::io::float_tensor("e", std::vector<std::int64_t>{std::int64_t{1} << 61, 0}, none));
     return data::npy(numbers);
   });
+}
+
+TEST_CASE("Numbers of files that are beyond float32 are errors, which say where") {
+  files const in;
+  std::vector<double> const values{1, 0, 2, -1e39};
+  sc::stored_tensor array{"x", sc::element_type::float64, {2, 2}, {}};
+  auto const numbers = std::as_bytes(std::span(values));
+  array.bytes.assign(numbers.begin(), numbers.end());
+  auto const path = (in.folder.path / "x.npy").string(), archive = (in.folder.path / "x.npz").string();
+  sc::write_npy(path, array);
+  sc::write_npz(archive, {{array}, {}});
+  fails("x.npy: sample 1: element[1] is -1e+39, which is no number of type float32", [&] { return data::npy(path); });
+  fails("sample 1: element[1] is -1e+39, which", [&] { return data::npz(archive, "x"); });
+  fails(
+      "idx: sample 1: number 0 is 1e+300, which is no number of type float32, of which the largest is 3.4028235e+38 "
+      "[E5205]",
+      [&] {
+        auto text = std::string("\0\0\x0e\x01\0\0\0\x02", 8);
+        for (double const value : {1.0, 1e300}) {
+          auto bytes = std::bit_cast<std::array<char, 8>>(value);
+          text.append(bytes.rbegin(), bytes.rend());
+        }
+        return data::idx(in.write("idx", text));
+      });
+}
+
+TEST_CASE("What a number is rounded to") {
+  using enum sc::element_type;
+  using sc::io::can_hold;
+  constexpr double most = std::numeric_limits<float>::max(), infinite = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  // Halfway to what would be the next number, infinity is the nearest.
+  static_assert(can_hold(float32, most) && can_hold(float32, 3.4028235677973362e38) &&
+                !can_hold(float32, 0x1.ffffffp127));
+  static_assert(can_hold(float16, 65519.9) && !can_hold(float16, -65520) && !can_hold(float16, 1e6));
+  static_assert(can_hold(bfloat16, 3.39e38) && !can_hold(bfloat16, most) && can_hold(float64, 1e308));
+  for (auto const type : {float16, bfloat16, float32, float64})
+    CHECK((can_hold(type, infinite) && can_hold(type, nan)));
+  for (auto const type : {int8, uint8, int16, uint16, int32, uint32, int64, uint64, boolean})
+    CHECK(!(can_hold(type, infinite) || can_hold(type, nan) || can_hold(type, 0.5) || can_hold(type, 0x1p64)));
+  static_assert(can_hold(int8, -128) && !can_hold(int8, 128) && !can_hold(uint8, -1) && can_hold(uint8, 255));
+  static_assert(can_hold(int64, -0x1p63) && !can_hold(int64, 0x1p63) && can_hold(uint64, 0x1p63) &&
+                !can_hold(boolean, 2));
 }
 
 TEST_CASE("Samples of IDX files, of each type of number") {

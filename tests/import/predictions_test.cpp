@@ -37,6 +37,7 @@
 #include <cmath>
 #include <doctest/doctest.h>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -237,6 +238,34 @@ TEST_CASE("a process that reads a file for the tool is not waited for without en
   CHECK(sc::tool::hdf5_process(bytes, "names").has_group("/model_weights"));
   CHECK_THROWS_WITH_AS(sc::tool::hdf5_process(bytes, "names", std::chrono::seconds(0)),
                        "names: takes longer to be read than a file of its size should [E5105]", sc::file_error);
+}
+
+TEST_CASE("numbers of HDF5 files that are beyond float32 are errors, which say where") {
+  std::string const path = STAGECRAFT_IMPORTED_DIR "/doubles.h5";
+  {
+    namespace io = sc::io;
+    io::hdf5_handle const file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    hsize_t const lengths[]{2, 2};
+    io::hdf5_handle const space(H5Screate_simple(2, lengths, nullptr), H5Sclose);
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    for (auto const& [name, last] : {std::pair("fits", infinite), std::pair("large", -1e39)}) {
+      double const numbers[]{1, 1e-300, 3.4028235e38, last};
+      io::hdf5_handle const array(H5Dcreate2(file, name, H5T_IEEE_F64BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                                  H5Dclose);
+      REQUIRE(H5Dwrite(array, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers) >= 0);
+    }
+  }
+  sc::io::hdf5_file const file(path);
+  sc::tool::hdf5_process const process(path);
+  for (sc::io::hdf5_content const* const each :
+       {static_cast<sc::io::hdf5_content const*>(&file), static_cast<sc::io::hdf5_content const*>(&process)}) {
+    CHECK(each->array("/fits").values ==
+          std::vector<float>{1, 0, 3.4028235e38F, std::numeric_limits<float>::infinity()});
+    CHECK_THROWS_WITH_AS(static_cast<void>(each->array("/large")),
+                         doctest::Contains("doubles.h5: array '/large': element[1, 1] is -1e+39, which is no number of "
+                                           "type float32, of which the largest is 3.4028235e+38 [E5205]"),
+                         sc::file_error);
+  }
 }
 
 TEST_CASE("lists of texts that no attribute holds are divided as Keras divides them") {

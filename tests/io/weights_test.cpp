@@ -11,7 +11,9 @@
 #include <stagecraft/models/sequential.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <array>
+#include <cstddef>
 #include <doctest/doctest.h>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +41,7 @@ using other = sc::sequential<input{3}, dense{2}, dense{5}>;
 
 inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{}, .batch_size = 2};
 inline constexpr auto inference = sc::inference{.batch_size = 2};
+inline constexpr auto in_halves = sc::inference{.batch_size = 2, .dtype_policy = sc::dtype_policies::float16};
 
 }  // namespace
 
@@ -80,6 +83,34 @@ TEST_CASE("a trainer's weights are read by a predictor, from each format") {
   sc::predictor<classifier, inference> again;
   CHECK(again.load_weights(folder / "keras.npz", {.by_name = true}).count == 10);
   CHECK(again.get_weights() == model.get_weights());
+}
+
+TEST_CASE("a weight that its type cannot hold is an error, and not an infinity") {
+  tests::scratch_folder const folder;
+  using small = sc::sequential<input{2}, dense{1}>;
+  sc::predictor<small, inference> model;
+  std::vector<double> const values{1, 1e39};
+  sc::tensor_file file{{{"dense/kernel:0", sc::element_type::float64, {2, 1}, {}},
+                        sc::io::float_tensor("dense/bias:0", std::array{1}, std::array{1e6F})},
+                       {}};
+  auto const bytes = std::as_bytes(std::span(values));
+  file.tensors[0].bytes.assign(bytes.begin(), bytes.end());
+  for (char const* const name : {"w.safetensors", "w.npz"}) {
+    name[2] == 's' ? sc::write_safetensors(folder / name, file) : sc::write_npz(folder / name, file);
+    CHECK(contains(
+        error_of([&] { model.load_weights(folder / name); }),
+        std::string(name) + ": tensor 'dense/kernel:0': element[1, 0] is 1e+39, which is no number of type float32"));
+  }
+  // In half precision, 65504 is the largest.
+  file.tensors[0] = sc::io::float_tensor("dense/kernel:0", std::array{2, 1}, std::array{1.F, 65504.F});
+  sc::write_safetensors(folder / "w.safetensors", file);
+  sc::predictor<small, in_halves> halves;
+  auto const before = halves.get_weights();
+  CHECK(contains(error_of([&] { halves.load_weights(folder / "w.safetensors"); }),
+                 "value 0 of weight 'dense/bias:0' is 1e+06, and beyond float16, in which it is kept [E5206]"));
+  CHECK(halves.get_weights() == before);
+  model.load_weights(folder / "w.safetensors");
+  CHECK(model.get_weights()[1].values[0] == 1e6F);
 }
 
 TEST_CASE("each difference is named in one error, which changes nothing") {

@@ -11,8 +11,10 @@
 #include <stagecraft/io/detail/option_json.hpp>
 #include <cctype>
 #include <cstdio>
+#include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace stagecraft::tool {
@@ -43,10 +45,13 @@ std::string list_of(Numbers const& numbers) {
   return text;
 }
 
-/// The machine that a converted model is for, unless another one is asked for.
+/// The machine that a converted model is for, unless another one is asked for. E5209: threads of the host, for IPUs.
 application_machine machine_of(json const& how, application_machine machine) {
   auto const own = how.find("machine");
   if (machine.init_ipu || own == how.end()) return machine;
+  if (machine.threads != 1)
+    throw file_error("E5209", "--threads " + std::to_string(machine.threads) +
+                                  ": the model is converted for emulated IPUs, and threads are the host's");
   machine.init_ipu = true;
   machine.num_ipus = own->at("num_ipus").get<int>();
   machine.matmul_amp = own->at("matmul_amp").get<double>();
@@ -117,6 +122,17 @@ std::string options_text(json const& how, application_machine const& machine) {
 std::string processing_header(std::string const& folder) {
   try {
     return header_of(read_json<json>(folder + "/application.json"));
+  } catch (json::exception const& why) {
+    throw file_error("E5030", folder + "/application.json: " + why.what());
+  }
+}
+
+std::optional<application_machine> converted_machine(std::string const& folder) {
+  std::error_code none;
+  if (!std::filesystem::exists(folder + "/application.json", none)) return std::nullopt;
+  auto const how = read_json<json>(folder + "/application.json");
+  try {
+    return how.is_object() && how.contains("machine") ? std::optional(machine_of(how, {})) : std::nullopt;
   } catch (json::exception const& why) {
     throw file_error("E5030", folder + "/application.json: " + why.what());
   }

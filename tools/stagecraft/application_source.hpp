@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/io/detail/option_json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct application_machine {
 /// file_error E5001, E5030 application.json is none.
 [[nodiscard]] std::string processing_header(std::string const& folder);
 
+/// The machine of a folder's application.json, if it is a converted model. Throws file_error E5001, E5030 it is none.
+[[nodiscard]] std::optional<application_machine> converted_machine(std::string const& folder);
+
 /// A file of an exported model, with its keys in their order. Throws file_error E5001 it cannot be read, E5030 it is no
 /// JSON.
 [[nodiscard]] io::json read_json_file(std::string const& path);
@@ -38,7 +42,7 @@ std::string write_model_header(std::string const& folder, std::string const& hea
 
 /// Writes model.hpp and application.cpp into a folder with model.json and application.json, for the machine that is
 /// wanted: IPUs, or the one that a converted model is for. Throws file_error as read_config, and E5001, E5030 files
-/// that cannot be read, E5148 allowed_batch_sizes for IPUs.
+/// that cannot be read, E5148 allowed_batch_sizes, E5209 threads for IPUs.
 void write_application_source(std::string const& folder, application_machine const& wanted);
 
 }  // namespace stagecraft::tool

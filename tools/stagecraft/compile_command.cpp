@@ -22,6 +22,9 @@ void compile_command::run() const {
     write_application_source(folder, machine);
   else if (!fs::exists(source))
     throw file_error("E5094", folder + ": has neither application.cpp nor model.json and application.json");
+  else if (machine.threads != 1 || !machine.allowed_batch_sizes.empty())
+    throw file_error("E5209", folder + (machine.threads != 1 ? ": --threads" : ": --allowed_batch_sizes") +
+                                  " is for exported models; application.cpp says itself what it is compiled for");
   auto const target = output.empty() ? folder + "/" + serving::application_file::default_name : output;
   auto const beside = target + ".compiling-" + std::to_string(::getpid());
   std::vector<std::string> options{"-O3"};

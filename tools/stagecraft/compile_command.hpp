@@ -24,7 +24,7 @@ struct compile_command {
   bool is_silent = false;
 
   /// Writes the sources that are missing, and application.so. Throws file_error E5094 the compiler has failed, and as
-  /// write_application_source.
+  /// write_application_source, also E5209 for options that a folder with its own application.cpp has no use for.
   void run() const;
 };
 

@@ -112,6 +112,18 @@ application_machine machine_of(convert_options const& options) {
 
 }  // namespace
 
+void convert_command::report_without_effect(convert_options const& options, json const& all) const {
+  for (auto const& [name, why] : options_without_effect(options, all)) {
+    if (given.contains(name)) throw file_error("E5209", "--" + name + " has no effect: " + why);
+    std::fprintf(stderr, "WARNING: '%s' of %s has no effect: %s\n", name.c_str(), config_file.c_str(), why.c_str());
+  }
+  if (options.merge_subgraphs)
+    std::fprintf(stderr, "WARNING: 'merge_subgraphs' has no effect: an application is one program in any case\n");
+  if (!compiles && !options.pipeline_cfg && (!compile.compiler.empty() || !compile.include.empty()))
+    throw file_error("E5209", std::string(compile.compiler.empty() ? "--include" : "--compiler") +
+                                  " has no effect: with --no_compile, and without a pipeline, nothing is compiled");
+}
+
 void convert_command::run() const {
   if (tag_set != "serve")
     throw file_error("E5132", "MetaGraphDef associated with tags '" + tag_set +
@@ -127,6 +139,7 @@ void convert_command::run() const {
   all.update(given);
   auto const where = config_file.empty() ? std::string("stagecraft convert") : config_file;
   auto const options = read_convert_options(all, where);
+  report_without_effect(options, all);
 
   auto model = read_model(from, {});
   model_converters converters(model, options, where);
@@ -249,7 +262,7 @@ void add_convert_command(CLI::App& app) {
   values("precision_conversion_excluded_nodes", "Layers that stay as they are");
   flag("no_ipu_placement", "--no_ipu_placement,!--ipu_placement", "Places nothing on IPUs");
   flag("int64_to_int32_conversion", "--int64_to_int32_conversion", "Inputs of int64 become those of int32");
-  flag("merge_subgraphs", "--merge_subgraphs", "A program is one in any case; not with an embedded runtime");
+  flag("merge_subgraphs", "--merge_subgraphs", "Nothing, with a warning: a program is one in any case");
   object("gelu_replacement",
          "The layers that are a GELU, which become one: JSON with lists of expressions, 'nodes', "
          "'node_as_gelu_input' and 'node_use_gelu_output'");
@@ -258,12 +271,17 @@ void add_convert_command(CLI::App& app) {
          "JSON with 'embedded_runtime_exec_cachedir', where the application is kept, and 'runtime_api_timeout_us'");
   object("pipeline_cfg", "How the model is divided into stages: JSON with 'converter', auto, manual or load");
   ipu->add_option("--config_file", command->config_file, "A file with all options: JSON, with comments");
-  ipu->add_flag("!--no_compile", command->compiles, "Writes sources only, for `stagecraft compile`");
+  auto* const no_compile =
+      ipu->add_flag("!--no_compile", command->compiles, "Writes sources only, for `stagecraft compile`");
   auto& compile = command->compile;
-  ipu->add_option("--march", compile.march, "The processor that it is compiled for; off: any")->capture_default_str();
+  ipu->add_option("--march", compile.march, "The processor that it is compiled for; off: any")
+      ->capture_default_str()
+      ->excludes(no_compile);
   ipu->add_option("--compiler", compile.compiler, "The C++ compiler; default: the environment's CXX, or c++");
   ipu->add_option("--include", compile.include, "Where the library's headers are");
-  ipu->add_option("--flag", compile.flags, "One more flag for the compiler; several times")->take_all();
+  ipu->add_option("--flag", compile.flags, "One more flag for the compiler; several times")
+      ->take_all()
+      ->excludes(no_compile);
   ipu->callback([command] { command->run(); });
 }
 

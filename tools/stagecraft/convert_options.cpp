@@ -196,6 +196,36 @@ convert_options read_convert_options(json const& given, std::string const& where
   return options;
 }
 
+std::vector<std::pair<std::string, std::string>> options_without_effect(convert_options const& options,
+                                                                        json const& given) {
+  std::vector<std::pair<std::string, std::string>> result;
+  convert_options const defaults;
+  auto const add = [&](char const* name, bool is_default, char const* why) {
+    if (given.contains(name) && !is_default) result.emplace_back(name, why);
+  };
+  auto const add_machine = [&](char const* why) {
+    add("matmul_amp", options.matmul_amp == defaults.matmul_amp, why);
+    add("conv_amp", options.conv_amp == defaults.conv_amp, why);
+    add("matmul_partial_type", options.matmul_partial_type == defaults.matmul_partial_type, why);
+    add("conv_partial_type", options.conv_partial_type == defaults.conv_partial_type, why);
+  };
+  if (options.excluded_nodes.empty())
+    add("remove_excluded_nodes", !options.remove_excluded_nodes, "there are no 'excluded_nodes' that it could remove");
+  if (options.precision_mode != "FP16")
+    add("precision_conversion_excluded_nodes", options.precision_conversion_excluded_nodes.empty(),
+        "'precision_mode' is FP32, which changes no layer");
+  bool const is_one = options.num_ipus == defaults.num_ipus;
+  if (options.no_ipu_placement) {
+    constexpr char const* why = "'no_ipu_placement' makes an application for the host";
+    add("num_ipus", is_one, why);
+    add_machine(why);
+    if (!options.remove_excluded_nodes) add("excluded_nodes", options.excluded_nodes.empty(), why);
+  } else if (options.pipeline_cfg) {
+    add("num_ipus", is_one, "'pipeline_cfg' says how many IPUs there are");
+  }
+  return result;
+}
+
 void check_options(convert_options const& options, std::string const& where) {
   bool const is_divided = !options.manual_sharding.empty() || options.pipeline_cfg.has_value();
   auto const lists = options.manual_sharding.size();
@@ -207,10 +237,6 @@ void check_options(convert_options const& options, std::string const& where) {
     throw file_error("E5136", where + ": " +
                                   std::string(options.pipeline_cfg ? "'pipeline_cfg'" : "'manual_sharding'") +
                                   " divides the model among IPUs, but 'no_ipu_placement' places nothing there");
-  if (options.embedded_runtime_save_config && options.merge_subgraphs)
-    throw file_error("E5138", where +
-                                  ": an embedded runtime is one program; 'embedded_runtime_save_config' needs "
-                                  "'merge_subgraphs' to be false");
   if (options.embedded_runtime_save_config && !options.int64_to_int32_conversion)
     throw file_error("E5138", where +
                                   ": an embedded runtime has no int64; 'embedded_runtime_save_config' needs "

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::tool {
@@ -57,9 +58,13 @@ struct convert_options {
 /// read_pipeline_configuration; then as check_options.
 [[nodiscard]] convert_options read_convert_options(json const& given, std::string const& where);
 
+/// Options that have no effect beside the others: each with the reason. Values that are the default are left out.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> options_without_effect(convert_options const& options,
+                                                                                      json const& given);
+
 /// Which options go together. Throws file_error: E5135 not as many lists for sharding as IPUs; E5136 a model that is
-/// divided, of which nothing is on IPUs; E5138 an embedded runtime with merged subgraphs, or without
-/// int64_to_int32_conversion; E5139 a pipeline without an embedded runtime; E5145 a pipeline and sharding.
+/// divided, of which nothing is on IPUs; E5138 an embedded runtime without int64_to_int32_conversion; E5139 a pipeline
+/// without an embedded runtime; E5145 a pipeline and sharding.
 void check_options(convert_options const& options, std::string const& where);
 
 }  // namespace stagecraft::tool

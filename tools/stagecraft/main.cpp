@@ -79,6 +79,7 @@ int main(int argc, char** argv) {
   auto* const show_file = add_file(*show_app, show.file);
   auto const signatures = tool::add_signature_options(*show_app);
   show_file->excludes("--dir");
+  show_app->get_option("--input-shape")->needs(show_file);
 
   tool::add_compile_command(app);
   tool::add_convert_command(app);

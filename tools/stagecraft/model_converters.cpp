@@ -4,6 +4,7 @@
 #include "model_edits.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/narrowing.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -58,7 +59,14 @@ void model_converters::replace_gelu() {
   std::vector<bool> is_in;
   for (auto const& call : model_.calls)
     is_in.push_back(!model_.layer_of(call).is_input && nodes.finds(model_.layer_of(call).name));
+  for (auto const& call : model_.calls) {
+    auto const& name = model_.layer_of(call).name;
+    (void)inputs.finds(name);
+    (void)users.finds(name);
+  }
   nodes.report("gelu_replacement");
+  inputs.report("gelu_replacement's 'node_as_gelu_input'");
+  users.report("gelu_replacement's 'node_use_gelu_output'");
   auto const group_of = connected_groups(model_, is_in);
   std::map<int, gelu_group> groups;
   auto const name_of = [&](int call) { return "'" + model_.layer_of(model_.calls[at(call)]).name + "'"; };
@@ -89,7 +97,6 @@ void model_converters::replace_gelu() {
       }
     }
   }
-  if (groups.empty()) wrong("no layer is one of its 'nodes'");
   for (auto& [first, group] : groups) {
     for (auto const& output : model_.outputs) {
       if (group_of[at(output.call)] != first) continue;
@@ -209,7 +216,15 @@ void model_converters::convert_precision() {
   if (options_.precision_mode != "FP16") return;
   name_search excluded(options_.precision_conversion_excluded_nodes);
   for_each_layer(model_, "", [&](model_layer& layer, std::string const& path) {
-    if (!excluded.finds(path)) layer.layer->dtype = "float16";
+    if (excluded.finds(path)) return;
+    layer.layer->dtype = "float16";
+    for (std::size_t i = 0; i < layer.values.size(); ++i)
+      for (std::size_t k = 0; k < layer.values[i].values.size(); ++k)
+        if (auto const value = static_cast<double>(layer.values[i].values[k]);
+            !io::can_hold(element_type::float16, value))
+          io::refuse_number(
+              where_ + ": layer '" + path + "': " + layer.weights[i].name + io::place_text(layer.values[i].shape, k),
+              io::text_of_number(value), element_type::float16);
   });
   excluded.report("precision_conversion_excluded_nodes");
 }

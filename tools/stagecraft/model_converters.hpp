@@ -18,15 +18,15 @@ class model_converters {
   model_converters(source_model& model, convert_options const& options, std::string where)
       : model_(model), options_(options), where_(std::move(where)) {}
 
-  /// The layers of a GELU become one. Throws file_error E5143: there are none, or they are not between one tensor and
-  /// those that read one of them.
+  /// The layers of a GELU become one; where there are none, nothing changes. Throws file_error E5143: they are not
+  /// between one tensor and those that read one of them.
   void replace_gelu();
   /// Excluded layers stay on the host, or are removed. Throws file_error: E5140 a layer on the host between others on
   /// IPUs; E5142 a layer that cannot be removed.
   void place_on_ipus();
   /// Throws file_error E5147: there are inputs of int64, and they are not to be converted.
   void convert_int64();
-  /// The types of layers.
+  /// The types of layers. Throws file_error E5205: a weight is beyond float16.
   void convert_precision();
   /// The IPU of each layer, in stages that follow each other. Throws file_error E5136: nothing is on IPUs.
   [[nodiscard]] pipeline_solution shard() const;

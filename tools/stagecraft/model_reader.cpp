@@ -131,6 +131,8 @@ source_model read_keras(std::string const& path, import_options const& options) 
 
 source_model read_model(std::string const& path, import_options const& options) {
   auto const ends_with = [&](std::string_view ending) { return path.ends_with(ending); };
+  if (!options.architecture.empty() && !ends_with(".h5") && !ends_with(".hdf5"))
+    throw file_error("E5209", path + ": --architecture is for .h5 files of weights alone; this one has its model");
   if (ends_with(".keras")) return read_keras(path, options);
   if (ends_with(".h5") || ends_with(".hdf5")) return read_h5(path, options);
   if (ends_with(".json")) return read_tfjs(path, options);

@@ -2,10 +2,10 @@
 #include "option_values.hpp"
 
 #include <stagecraft/graph/layer_names.hpp>
+#include <stagecraft/io/narrowing.hpp>
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 namespace stagecraft::tool {
 
@@ -82,7 +82,7 @@ int as_int(long long number) { return static_cast<int>(number); }
 
 /// A number that a float can be: others would be written as what is no literal.
 float as_float(json const& value) {
-  if (!value.is_number() || !(std::fabs(value.get<double>()) <= std::numeric_limits<float>::max()))
+  if (!value.is_number() || io::overflows_float(value.get<double>()))
     throw unsupported("is " + value.dump().substr(0, 200));
   return value.get<float>();
 }

@@ -17,7 +17,7 @@ enum class pipeline_converter : unsigned char { automatic, manual, load };
 /// What the search balances: the cycles of the stages, or their memory.
 enum class pipeline_priority : unsigned char { cycle, memory };
 
-/// A pipeline configuration. A key that its converter does not have is an error, so that its field has the default.
+/// A pipeline configuration. A key that its converter does not have is a warning, and its field has the default.
 struct pipeline_configuration {
   pipeline_converter converter = pipeline_converter::automatic;  ///< "auto", "manual" or "load"
   /// Whether IPUs are emulated. There are no others (E5180).
@@ -44,8 +44,8 @@ struct pipeline_configuration {
   std::vector<std::vector<std::string>> manual_pipeline_config;
   /// The IPU of each stage.
   std::vector<int> device_info;
-  /// The stage of layers that no expression matches; -1: they are an error. A key that Graphcore's tool does not have:
-  /// it puts such layers on IPU 0.
+  /// The stage of layers that no expression matches; -1: they are on IPU 0, as Graphcore's tool puts them, with a
+  /// warning.
   int unmatched_in_stage = -1;
 
   // load
@@ -57,7 +57,7 @@ struct pipeline_configuration {
 [[nodiscard]] json parse_configuration(std::string_view text, char const* code, std::string const& where);
 
 /// A configuration from JSON. `where` is named in errors. Throws file_error: E5171 `converter` is missing, or something
-/// else; E5172 a key that the converter does not have; E5173 a value of another type, or out of its range; E5174 a key
+/// else; E5172 a key that no converter has; E5173 a value of another type, or out of its range; E5174 a key
 /// is missing, of `load` if its default is no file either; E5175 not as many lists of expressions as devices; E5176 an
 /// expression that cannot be read.
 [[nodiscard]] pipeline_configuration read_pipeline_configuration(json const& config, std::string const& where);

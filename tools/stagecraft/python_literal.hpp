@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Python's literals, and the few functions of NumPy with which arrays are written on a command line.
+// Python's literals, and the functions of NumPy with which arrays are written on a command line.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,17 @@
 
 namespace stagecraft::tool {
 
+class numpy_random;
+
 /// What an expression is: an array (a number is one without axes), a text, a dictionary, or a list of those.
 struct python_value {
   struct entry;
-  enum class kind { array, text, list, dictionary };
+  enum class kind { array, text, list, dictionary, type, none };
 
   kind what = kind::array;
   std::vector<std::int64_t> shape;  ///< of an array
   std::vector<double> numbers;      ///< of an array, row by row
-  std::string text;
+  std::string text;                 ///< of a text; the name of a type, such as "float32"
   std::vector<python_value> items;  ///< of a list that is no array
   std::vector<entry> dictionary;    ///< in its order
   bool is_sequence = false;         ///< of an array: a list or tuple of Python's, for which + and * are no arithmetic
@@ -31,9 +33,10 @@ struct python_value::entry {
 /// Python's words for a value's type, such as "<class 'list'>"; `source`: the value as it is written.
 [[nodiscard]] std::string python_type(python_value const& value, std::string const& source);
 
-/// Reads numbers, True, False, texts, lists, tuples and dictionaries; `+ - * /`, parentheses; np.array, ones, zeros,
-/// full, arange, linspace and random.rand; `.reshape(...)`, `.astype(...)`. At most 2^28 numbers. Throws file_error
-/// E5095 with the words of saved_model_cli if it is anything else.
-[[nodiscard]] python_value read_python(std::string const& text);
+/// Reads numbers, True, False, None, texts, lists, tuples and dictionaries; `+ - * / // % **`, parentheses; the
+/// functions of call_numpy and the methods of call_method, `.T`, and `[np.newaxis, ...]`. At most 2^28 numbers.
+/// Functions of np.random draw from `random`. Throws file_error E5095 with the words of saved_model_cli if it is
+/// anything else.
+[[nodiscard]] python_value read_python(std::string const& text, numpy_random& random);
 
 }  // namespace stagecraft::tool

@@ -82,14 +82,30 @@ void add_run_command(CLI::App& app) {
   own->add_option("--input_examples", command->input_examples,
                   "Lists of dictionaries, whose keys are inputs: 'all=[{\"x\": [1, 2], \"y\": [3]}]'");
   own->add_option("--outdir", command->outdir, "Saves each output there, as <output_key>.npy");
-  own->add_flag("--overwrite", command->overwrite, "Overwrites what is there");
+  own->add_flag("--overwrite", command->overwrite, "Overwrites what is there")->needs("--outdir");
   own->add_flag("--tf_debug", command->tf_debug, "TensorFlow's debugger, which applications do not have: an error");
   own->add_option("--worker", command->worker, "A worker of TensorFlow, which applications do not have: an error");
-  own->add_flag("--init_ipu", machine.init_ipu,
-                "Runs on emulated IPUs, for which the model is compiled once, and kept in the cache");
-  own->add_option("--num_ipus", machine.num_ipus, "How many")->capture_default_str()->check(CLI::Range(1, 64));
-  add_product_options(*own, machine);
-  own->callback([command] { command->run(); });
+  auto* const init_ipu =
+      own->add_flag("--init_ipu", machine.init_ipu,
+                    "Runs on emulated IPUs, for which the model is compiled once, and kept in the cache");
+  auto* const num_ipus =
+      own->add_option("--num_ipus", machine.num_ipus, "How many")->capture_default_str()->check(CLI::Range(1, 64));
+  num_ipus->needs(init_ipu);
+  auto const products = add_product_options(*own, machine);
+  for (auto* const each : products) each->needs(init_ipu);
+  own->callback([command, num_ipus, products] {
+    // What a converted model is for, unless an option says something else.
+    auto& own_machine = command->machine;
+    if (own_machine.init_ipu)
+      if (auto const converted = converted_machine(command->dir)) {
+        if (num_ipus->empty()) own_machine.num_ipus = converted->num_ipus;
+        if (products[0]->empty()) own_machine.matmul_amp = converted->matmul_amp;
+        if (products[1]->empty()) own_machine.conv_amp = converted->conv_amp;
+        if (products[2]->empty()) own_machine.matmul_partial_type = converted->matmul_partial_type;
+        if (products[3]->empty()) own_machine.conv_partial_type = converted->conv_partial_type;
+      }
+    command->run();
+  });
 }
 
 }  // namespace stagecraft::tool

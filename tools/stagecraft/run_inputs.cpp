@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run_inputs.hpp"
 
+#include "numpy_random.hpp"
 #include "python_literal.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/narrowing.hpp>
 #include <stagecraft/io/npy.hpp>
 #include <stagecraft/io/npz.hpp>
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <utility>
 
@@ -47,10 +52,31 @@ std::string trimmed(std::string const& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\n") + 1 - begin);
 }
 
-run_array array_of(stored_tensor const& tensor) { return {tensor.shape, io::to_floats(tensor)}; }
+run_array array_of(stored_tensor const& tensor, std::string const& path) {
+  return {tensor.shape, io::to_floats(tensor, path)};
+}
 run_array array_of(python_value const& value, std::string const& text) {
   if (value.what != python_value::kind::array) refuse("Expression \"" + text + "\" is not a valid python literal.");
-  return {value.shape, {value.numbers.begin(), value.numbers.end()}};
+  run_array result{value.shape, {}};
+  for (std::size_t i = 0; i < value.numbers.size(); ++i)
+    result.values.push_back(io::narrowed(
+        value.numbers[i], [&] { return "Expression \"" + text + "\": element " + io::place_text(value.shape, i); }));
+  return result;
+}
+
+/// saved_model_cli reads pickles, which are programs. Those of protocol 2 and later begin with a byte of their own.
+void refuse_pickle(std::string const& path) {
+  io::byte_source const source(path);
+  auto const first = source.read(0, std::min<std::uint64_t>(source.size(), 1));
+  bool const is_named = path.ends_with(".pkl") || path.ends_with(".pickle") || path.ends_with(".p");
+  if (!(is_named || (!first.empty() && first[0] == std::byte{0x80})) || (!first.empty() && first[0] == std::byte{0x93}))
+    return;
+  auto const stem = path.substr(0, path.rfind('.') == std::string::npos ? path.size() : path.rfind('.'));
+  throw file_error("E5208",
+                   path +
+                       ": is a pickle, which is a program of Python's and is not run. Save its array by NumPy: "
+                       "np.save(\"" +
+                       stem + ".npy\", array), and give that file");
 }
 
 /// "key=file" or "key=file[name]".
@@ -67,23 +93,24 @@ void read_file(std::string const& given, std::map<std::string, run_array>& to) {
     refuse("--inputs \"" + given +
            "\" format is incorrect. Please follow\"<input_key>=<filename>\", "
            "or\"<input_key>=<filename>[<variable_name>]\"");
+  refuse_pickle(path);
   auto& array = to[given.substr(0, equals)];
   if (!path.ends_with(".npz")) {
     if (has_name)
       std::fprintf(stderr, "WARNING: Input file %s contains a single ndarray. Name key \"%s\" ignored.\n", path.c_str(),
                    name.c_str());
-    array = array_of(read_npy(path));
+    array = array_of(read_npy(path), path);
     return;
   }
   auto const file = read_npz(path);
   if (has_name) {
     auto const* const found = file.find(name);
     if (found == nullptr) refuse("Input file " + path + " does not contain variable with name \"" + name + "\".");
-    array = array_of(*found);
+    array = array_of(*found, path);
   } else {
     if (file.tensors.size() != 1)
       refuse("Input file " + path + " contains more than one ndarrays. Please specify the name of ndarray to use.");
-    array = array_of(file.tensors[0]);
+    array = array_of(file.tensors[0], path);
   }
 }
 
@@ -97,9 +124,10 @@ std::pair<std::string, std::string> key_and_text(std::string const& given, std::
 }
 
 /// Features of the examples are inputs.
-void read_examples(std::string const& given, std::string const& all, std::map<std::string, run_array>& to) {
+void read_examples(std::string const& given, std::string const& all, numpy_random& random,
+                   std::map<std::string, run_array>& to) {
   auto const [key, text] = key_and_text(given, all, "input_examples");
-  auto const value = read_python(text);
+  auto const value = read_python(text, random);
   auto const refuse_value = [&, &words = text] {
     refuse("tf.Example input must be a list of dictionaries, but \"" +
            (value.what == python_value::kind::text ? value.text : words) + "\" is " + python_type(value, words));
@@ -146,6 +174,7 @@ std::map<std::string, run_array> read_run_inputs(std::string const& inputs, std:
   if (inputs.empty() && input_exprs.empty() && input_examples.empty())
     refuse("At least one of --inputs, --input_exprs or --input_examples must be required");
   std::map<std::string, run_array> result;
+  numpy_random random(0);  // one for all expressions
   for (auto const& part : split(inputs, ';', false)) read_file(trimmed(part), result);
   for (auto const& part : split(input_exprs, ';', true)) {
     auto const [key, text] = key_and_text(part, input_exprs, "input_exprs");
@@ -154,9 +183,9 @@ std::map<std::string, run_array> read_run_inputs(std::string const& inputs, std:
                    "WARNING: input_key %s has been specified with both --inputs and --input_exprs options. Value in "
                    "--input_exprs will be used.\n",
                    key.c_str());
-    result[key] = array_of(read_python(text), text);
+    result[key] = array_of(read_python(text, random), text);
   }
-  for (auto const& part : split(input_examples, ';', true)) read_examples(part, input_examples, result);
+  for (auto const& part : split(input_examples, ';', true)) read_examples(part, input_examples, random, result);
   return result;
 }
 

@@ -134,10 +134,14 @@ void signature_command::run() const {
 std::shared_ptr<signature_command> add_signature_options(CLI::App& show) {
   auto const command = std::make_shared<signature_command>();
   show.add_option("--dir", command->dir, "Instead of a file: the folder of an exported model, or of an application");
-  show.add_flag("--all", command->all, "Of a folder: all that is known");
-  show.add_option("--tag_set", command->tag_set, "Of a folder: serve, which applications have");
-  show.add_option("--signature_def", command->signature_def, "Its inputs and outputs: serving_default");
-  show.add_flag("--list_ops", command->list_ops, "Of a tag-set: the model's layers");
+  auto* const all = show.add_flag("--all", command->all, "Of a folder: all that is known")->needs("--dir");
+  auto* const tag_set =
+      show.add_option("--tag_set", command->tag_set, "Of a folder: serve, which applications have")->needs("--dir");
+  show.add_option("--signature_def", command->signature_def, "Its inputs and outputs: serving_default")
+      ->needs(tag_set)
+      ->excludes(all);
+  tag_set->excludes(all);
+  show.add_flag("--list_ops", command->list_ops, "Of a tag-set: the model's layers")->needs("--dir");
   return command;
 }
 

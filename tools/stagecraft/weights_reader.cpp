@@ -44,8 +44,9 @@ class assignment {
     give(layer, paths.size(), [&](std::size_t i) { return file.array(paths[i]); });
   }
   void give(model_layer& layer, std::vector<stored_tensor const*> const& tensors) {
-    give(layer, tensors.size(),
-         [&](std::size_t i) { return stored_array{tensors[i]->name, tensors[i]->shape, io::to_floats(*tensors[i])}; });
+    give(layer, tensors.size(), [&](std::size_t i) {
+      return stored_array{tensors[i]->name, tensors[i]->shape, io::to_floats(*tensors[i], file_)};
+    });
   }
 
   void give(model_layer& layer, std::size_t count, auto const& array_of) {

@@ -5,14 +5,15 @@
 #include <stagecraft/data/dataset.hpp>
 #include <stagecraft/data/text_lines.hpp>
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/narrowing.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -72,12 +73,9 @@ class csv_rows final : public stream<std::vector<float>> {
     if (text.starts_with('+')) text.remove_prefix(1);
     auto const* const last = text.data() + text.size();
     float value = 0;
-    auto found = std::from_chars(text.data(), last, value);
-    if (found.ec == std::errc::result_out_of_range) {  // 1e-50 as well, which is 0
-      double wide = 0;
-      found = std::from_chars(text.data(), last, wide);
-      value = static_cast<float>(wide);
-    }
+    auto const found = io::read_number(text.data(), last, value);
+    if (found.ec == std::errc::result_out_of_range && found.ptr == last)
+      io::refuse_number(lines_.place() + ": column " + std::to_string(column), std::string(text.substr(0, 80)));
     if (found.ec != std::errc() || found.ptr != last)
       refuse("E5070", "a number in column " + std::to_string(column), '\'' + std::string(text) + '\'');
     return value;
@@ -102,7 +100,8 @@ class csv_rows final : public stream<std::vector<float>> {
 ///       return std::pair(std::vector<float>(row.begin(), row.end() - 1), row.back());
 ///     });
 ///
-/// Errors, when the line is read: file_error E5001, E5070 a field that is no number, E5071 a row with another number of
+/// Numbers that are too small for float32 are 0. Errors, when the line is read: file_error E5001, E5070 a field that is
+/// no number, E5205 one that is beyond float32, E5071 a row with another number of
 /// fields than the first one, or without a selected column.
 [[nodiscard]] inline dataset<std::vector<float>> csv(std::vector<std::string> paths, csv_options options = {}) {
   return {unknown_cardinality, [paths = std::move(paths), options = std::move(options)](std::uint64_t) {

@@ -7,6 +7,7 @@
 #include <stagecraft/io/detail/npy_format.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,7 +31,8 @@ namespace detail {
 /// The samples along the first axis, as floats: read one by one, when they are asked for; the file is opened here, and
 /// stays open. `sc::data::zip(sc::data::npy("x.npy"), sc::data::npy("y.npy"))` are samples to train with.
 /// Errors: file_error E5001, E5013, E5014; E5014 for a single number, for an array of several axes in Fortran's order,
-/// whose samples do not lie one after the other, and for more samples without numbers than an int can count.
+/// whose samples do not lie one after the other, and for more samples without numbers than an int can count; E5205,
+/// when the sample is read, for a number beyond float32.
 [[nodiscard]] inline dataset<xt::xarray<float>> npy(std::string const& path) {
   auto source = std::make_shared<io::byte_source const>(path);
   auto const [header, first] = io::read_npy_header(*source);
@@ -40,9 +42,9 @@ namespace detail {
   for (auto const extent : row.shape) from.shape.push_back(static_cast<std::size_t>(extent));
   return detail::dataset_of_file(
       std::move(from),
-      [row](std::span<std::byte const> of, std::span<float> to) mutable {
+      [row, path](std::span<std::byte const> of, std::span<float> to, std::int64_t sample) mutable {
         row.bytes.assign(of.begin(), of.end());
-        std::ranges::copy(io::to_floats(row), to.begin());
+        std::ranges::copy(io::to_floats(row, path + ": sample " + std::to_string(sample)), to.begin());
       },
       "E5014");
 }

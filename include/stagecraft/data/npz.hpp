@@ -43,13 +43,16 @@ class npz_stream final : public stream<xt::xarray<float>> {
     for (std::size_t at = 0; at < array_->row_bytes; at += part_.bytes.size()) {  // the bytes are not kept as a whole
       part_.bytes.resize(std::min(array_->row_bytes - at, most_part * size));
       from_.read(part_.bytes);
-      std::ranges::copy(io::to_floats(part_), sample.data() + at / size);
+      std::ranges::copy(io::to_floats(part_, place(), at / size), sample.data() + at / size);
     }
     if (--left_ == 0) from_.finish();  // the checksum is of all bytes
     return sample;
   }
 
  private:
+  /// What errors name: the array, and the sample.
+  [[nodiscard]] std::string place() const { return from_.name() + ": sample " + std::to_string(array_->count - left_); }
+
   static constexpr std::size_t most_part = 1 << 14;  // numbers that are unpacked at once
 
   std::shared_ptr<npz_array const> array_;
@@ -65,7 +68,8 @@ class npz_stream final : public stream<xt::xarray<float>> {
 /// `zip(npz("digits.npz", "x_train"), npz("digits.npz", "y_train"))` are samples to train with.
 /// A pass takes memory for a sample's floats. Errors: file_error E5001, E5013, E5014, E5015, as read_npz; E5014 for a
 /// single number, for an array of several axes in Fortran's order, whose samples do not lie one after the other, and
-/// for more samples without numbers than an int can count; E5015 if there is no such array.
+/// for more samples without numbers than an int can count; E5015 if there is no such array; E5205, when the sample is
+/// read, for a number beyond float32.
 [[nodiscard]] inline dataset<xt::xarray<float>> npz(std::string const& path, std::string const& name) {
   auto array = std::make_shared<detail::npz_array>();
   array->path = path, array->member = name + ".npy";

@@ -12,6 +12,7 @@
 #include <stagecraft/engine/trace.hpp>
 #include <stagecraft/engine/training_progress.hpp>
 #include <stagecraft/host/host_policy.hpp>
+#include <stagecraft/host/steps/prepared_weights.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/kernels/simd/flush_denormals.hpp>
@@ -48,9 +49,12 @@ class host_pipeline : public session_shape<typename Job::described> {
   template <int Call>
   using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<typename Job::model>(Call)>;
   using folded_type = detail::folded_weights<typename Job::model, Job::training, architecture, plan_of_call>;
+  using prepared_type = detail::prepared_weights<plan<execution_mode::inference, 0>>;
   static constexpr int devices = sizes::devices;
   /// Whether batch normalizations are parts of other layers' weights.
   static constexpr bool folds = folded_type::count > 0;
+  /// Whether steps read what they have made of weights once.
+  static constexpr bool prepares = prepared_type::floats > 0;
   /// The threads that work.
   static constexpr int threads = sizes::threads;
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
@@ -121,13 +125,42 @@ class host_pipeline : public session_shape<typename Job::described> {
     }
   }
 
+  /// Whether `call(x, y)` can run the model: its forward steps alone, on one thread and floats, from one input to one
+  /// output.
+  static constexpr bool calls_alone = [] {
+    if constexpr (sizes::stages == 1 && sizes::workers == 1)
+      return pipeline_pass<host_pipeline, execution_mode::inference, 0>::runs_alone;
+    else
+      return false;
+  }();
+  /// One micro-batch of the first replica, forward, by the caller's thread: the steps and nothing else. `x` and `y`
+  /// hold the whole batch. Denormal numbers are what the caller's thread has set.
+  void call(float const* x, float* y)
+    requires calls_alone
+  {
+    if (weights_changed_) [[unlikely]]
+      begin_run();
+    pipeline_pass<host_pipeline, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
+  }
+
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
     policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 1; i < replicas; ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
     for (auto& replica : replicas_) replica->copied.fill(0);
-    if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
+    if (!std::exchange(weights_changed_, false)) return;
+    folded_.fold(replicas_[0]->weights.data());
+    float* const weights = folds ? folded_.data() : replicas_[0]->weights.data();
+    prepared_.prepare(weights);
+    if constexpr (calls_alone) {
+      alone_ = {.block = replicas_[0]->blocks[0].data(),
+                .weights = weights,
+                .workspace = replicas_[0]->workspaces[0].data(),
+                .seed = seed_,
+                .prepared = prepared_.data(),
+                .valid_samples = batch};
+    }
   }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
@@ -310,6 +343,7 @@ class host_pipeline : public session_shape<typename Job::described> {
     all.record = trace_;
     all.shared_weights = replicas_[0]->weights.data();
     all.folded_weights = folded_.data();
+    all.prepared_weights = prepared_.data();
     return all;
   }
 
@@ -346,6 +380,8 @@ class host_pipeline : public session_shape<typename Job::described> {
   execution_counts done_;  // of the execution that runs
   float learning_rate_;
   folded_type folded_;
+  prepared_type prepared_;
+  host_memory alone_;  // of `call(x, y)`
   bool weights_changed_ = true;
   trace* trace_ = nullptr;
   // At the end: they stop before what late threads look at is gone.

@@ -57,8 +57,9 @@ struct pipeline_execution {
   std::int64_t updates = 0;      ///< of the weights, before this execution
   int accumulated = 0;           ///< micro-batches before this execution whose weight update is still to come
   float learning_rate = 0;
-  float const* shared_weights = nullptr;  ///< of all replicas together, where each holds a part
-  float* folded_weights = nullptr;        ///< those that steps read, if others' normalizations are in them
+  float const* shared_weights = nullptr;    ///< of all replicas together, where each holds a part
+  float const* prepared_weights = nullptr;  ///< what steps have made of them once
+  float* folded_weights = nullptr;          ///< those that steps read, if others' normalizations are in them
   trace* record = nullptr;
 };
 

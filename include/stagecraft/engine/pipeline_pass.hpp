@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/device_threads.hpp>
+#include <stagecraft/engine/pass_recorder.hpp>
 #include <stagecraft/engine/pass_weights.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
@@ -14,6 +15,7 @@
 #include <stagecraft/host/narrow_storage.hpp>
 #include <stagecraft/host/operations/operations.hpp>
 #include <stagecraft/host/steps/step_epilogue.hpp>
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -63,7 +65,8 @@ class pipeline_pass {
   /// One thread's part. False if another thread has failed.
   static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, device_thread const& self) {
     host_memory memory = memory_of(own, all, micro_batch, self);
-    recorder const record(all.record, own.replica, self.worker, micro_batch);
+    trace_event const what{own.replica, device, self.worker, {}, stage, static_cast<int>(micro_batch)};
+    pass_recorder const record(all.record, what);
     auto& samples = own.samples[micro_batch % sizes::template samples_alive<Mode>];
     std::int64_t begin = 0;
     if constexpr (waits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
@@ -91,6 +94,27 @@ class pipeline_pass {
     return true;
   }
 
+  /// Whether `call` can run this pass: forward steps on floats, on one thread, of weights that lie where they are.
+  static constexpr bool runs_alone = sizes::is_whole && !trains && plan::threads == 1 && !is_narrow &&
+                                     Session::input_count() == 1 && Session::output_count == 1 &&
+                                     !sizes::fetches_weights && !sizes::keeps_copies;
+
+  /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
+  static void call(memory_type& own, host_memory& memory, float const* x, float* y) {
+    policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
+    constexpr int input = static_cast<int>(sizes::input_call(0));
+    if constexpr (reads_in_place)
+      memory.samples = x;
+    else
+      std::copy_n(x, 1LL * Session::batch * Session::input_shape(0).size(), plan::address(memory, plan::value(input)));
+    policy::template inputs<plan>(memory);
+    [&]<std::size_t... Step>(std::index_sequence<Step...>) {
+      (step<pass.steps[Step].call, false>(memory), ...);
+    }(std::make_index_sequence<pass.steps.size()>{});
+    finish_output<0>(memory);
+    std::copy_n(prediction<0>(memory), 1LL * Session::batch * graph.call(Session::outputs[0]).shape.size(), y);
+  }
+
   /// What the steps of this pass need, one at a time.
   static constexpr detail::workspace_size workspace_floats() {
     return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
@@ -101,32 +125,6 @@ class pipeline_pass {
   }
 
  private:
-  /// Says what this pass did when, if somebody wants to know.
-  class recorder {
-   public:
-    recorder(trace* to, int replica, int worker, std::int64_t micro_batch)
-        : to_(to), replica_(replica), worker_(worker), micro_batch_(static_cast<int>(micro_batch)) {}
-    [[nodiscard]] std::int64_t now() const { return to_ == nullptr ? 0 : trace::now(); }
-    /// Ends something that began then; gives when the next thing begins.
-    std::int64_t add(pass_kind kind, std::int64_t begin) const {
-      if (to_ == nullptr) return 0;
-      auto const end = trace::now();
-      to_->record({.replica = replica_,
-                   .device = device,
-                   .worker = worker_,
-                   .kind = kind,
-                   .stage = stage,
-                   .micro_batch = micro_batch_,
-                   .begin_ns = begin,
-                   .end_ns = end});
-      return end;
-    }
-
-   private:
-    trace* to_;
-    int replica_, worker_, micro_batch_;
-  };
-
   template <int Call>
   static constexpr detail::workspace_size workspace_of() {
     using call = host_call<plan, Call>;
@@ -136,7 +134,7 @@ class pipeline_pass {
 
   /// On the first thread, before the steps: what they need is there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples,
-                         recorder const& record, std::int64_t& begin) {
+                         pass_recorder const& record, std::int64_t& begin) {
     if constexpr (waits)
       if (all.team != nullptr)
         for (auto const& wait : pass.waits)
@@ -163,7 +161,7 @@ class pipeline_pass {
   }
 
   /// On the first thread, behind the steps: what others wait for.
-  static void end_pass(execution const& all, memory_type& own, host_memory const& memory, recorder const& record,
+  static void end_pass(execution const& all, memory_type& own, host_memory const& memory, pass_recorder const& record,
                        std::int64_t begin) {
     if constexpr (is_last_forward) {
       finish_forward(all, own, memory);
@@ -200,6 +198,7 @@ class pipeline_pass {
         .learning_rate = all.learning_rate,
         .member = self.member};
     if constexpr (Session::folds) memory.weights = all.folded_weights;
+    if constexpr (Session::prepares) memory.prepared = all.prepared_weights;
     if (self.leads()) policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     return memory;
   }

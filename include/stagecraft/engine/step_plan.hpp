@@ -64,6 +64,8 @@ struct step_plan {
   static constexpr auto const& options = Job::options;
   /// The type of 16 bits in which values and gradients lie in the block; float32 if none does.
   static constexpr dtype stored = detail::stored_types_of<Job>.narrow;
+  /// Whether one pass has all calls.
+  static constexpr bool is_whole = detail::is_whole<model, machine>;
   /// That work on the device together.
   static constexpr int threads = detail::threads_of_device<Job>;
   /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
@@ -91,7 +93,7 @@ struct step_plan {
 
   /// Whether what a call gives are samples that may lie outside of the block: host_memory::samples.
   [[nodiscard]] static constexpr bool stays_in_place(int call) {
-    return detail::is_whole<model, machine> && program.calls[root(call)].stays_in_place;
+    return is_whole && program.calls[root(call)].stays_in_place;
   }
 
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }

@@ -37,3 +37,13 @@ enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bflo
 }
 
 }  // namespace stagecraft
+
+namespace stagecraft::tracing {
+
+/// Numbers of this size and more are infinities when they are rounded to a floating-point type: halfway between its
+/// largest number and the power of two that would be the next one.
+[[nodiscard]] constexpr double end_of_numbers(dtype type) noexcept {
+  return type == dtype::float16 ? 65520.0 : type == dtype::bfloat16 ? 0x1.ffp127 : 0x1.ffffffp127;
+}
+
+}  // namespace stagecraft::tracing

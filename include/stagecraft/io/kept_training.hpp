@@ -7,6 +7,7 @@
 #include <stagecraft/io/detail/keras_positions.hpp>
 #include <stagecraft/io/detail/match_weights.hpp>
 #include <stagecraft/io/keras/keras_optimizer.hpp>
+#include <stagecraft/io/narrowing.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 #include <stagecraft/training/callbacks/weight_array.hpp>
 #include <algorithm>
@@ -120,7 +121,7 @@ inline void take_numbers(std::vector<stored_tensor> const& from, keras_optimizer
 /// Takes over the optimizer of a file: its numbers of each trained weight, which are `paths.size()` times
 /// `names.size()`, slots of a weight beside each other; the weight updates; the learning rate, unless it is a
 /// schedule's. `own` is the trainer's optimizer, which is that of a file that does not say its own. Throws file_error
-/// E5120 with all that does not fit; `progress` has not changed then.
+/// E5120 with all that does not fit, E5205 a learning rate beyond float32; `progress` has not changed then.
 inline void take_optimizer(kept_training const& from, json const& own, std::vector<std::string> const& paths,
                            std::vector<std::string> const& names, std::vector<weight_array>& numbers,
                            engine::training_progress& progress, std::string const& path) {
@@ -145,11 +146,13 @@ inline void take_optimizer(kept_training const& from, json const& own, std::vect
   for (std::size_t i = 0; i < wrong.size() && i < most; ++i) text += "\n  " + wrong[i];
   if (wrong.size() > most) text += "\n  and " + std::to_string(wrong.size() - most) + " more";
   if (!wrong.empty()) stop("its optimizer is not the trainer's:" + text);
-  progress.updates = from.updates;
-  progress.steps = static_cast<std::uint64_t>(from.updates);
+  auto learning_rate = progress.learning_rate;
   if (auto const rate = from.options.find("learning_rate");
       rate != from.options.end() && rate->is_number() && options.value("learning_rate", json()).is_number())
-    progress.learning_rate = rate->get<float>();
+    learning_rate = narrowed(rate->get<double>(), [&] { return path + ": the optimizer's learning_rate"; });
+  progress.updates = from.updates;
+  progress.steps = static_cast<std::uint64_t>(from.updates);
+  progress.learning_rate = learning_rate;
 }
 
 }  // namespace stagecraft::io

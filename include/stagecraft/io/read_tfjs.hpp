@@ -109,7 +109,9 @@ class tfjs_reader {
       wrong("weight '" + name + "' is quantized without 'scale' and 'min'");
     auto values = to_floats(tensor);
     for (auto& value : values)
-      value = static_cast<float>(static_cast<double>(value) * scale->get<double>() + least->get<double>());
+      value = narrowed(static_cast<double>(value) * scale->get<double>() + least->get<double>(), [&] {
+        return path_ + ": weight '" + name + "'" + place_text(shape, static_cast<std::size_t>(&value - values.data()));
+      });
     return float_tensor(name, shape, values);
   }
 

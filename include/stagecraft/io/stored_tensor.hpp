@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/io/element_type.hpp>
+#include <stagecraft/io/narrowing.hpp>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -57,15 +58,26 @@ void append_floats(std::span<std::byte const> bytes, std::vector<float>& to, Mak
   }
 }
 
-/// The elements as floats, rounded where they are wider.
-[[nodiscard]] inline std::vector<float> to_floats(stored_tensor const& tensor) {
+/// The elements as floats, rounded where they are wider. `file` is named in errors; `first` is the number of the first
+/// element of a tensor that holds a part of its shape. Throws file_error E5205: an element is finite, and beyond
+/// float32.
+[[nodiscard]] inline std::vector<float> to_floats(stored_tensor const& tensor, std::string_view file = {},
+                                                  std::size_t first = 0) {
   std::vector<float> result;
   result.reserve(static_cast<std::size_t>(tensor.size()));
   auto const as = [&]<class From>(From) {
     append_floats<From>(tensor.bytes, result, [](From x) { return static_cast<float>(x); });
   };
   switch (tensor.type) {
-    case element_type::float64: as(double{}); break;
+    case element_type::float64:
+      append_floats<double>(tensor.bytes, result, [&](double x) {
+        return narrowed(x, [&] {
+          auto const element = "element" + place_text(tensor.shape, first + result.size());
+          auto const where = tensor.name.empty() ? element : "tensor '" + tensor.name + "': " + element;
+          return file.empty() ? where : std::string(file) + ": " + where;
+        });
+      });
+      break;
     case element_type::int64: as(std::int64_t{}); break;
     case element_type::uint64: as(std::uint64_t{}); break;
     case element_type::float32: as(float{}); break;

@@ -60,7 +60,7 @@ struct metric {
   static constexpr std::string_view own_usage = "constexpr auto call(auto target, auto output) const";
 
   metric_kind kind = metric_kind::accuracy;
-  int k = 5;                    ///< top-k accuracies only
+  int k = 0;                    ///< top-k accuracies, and others that have a number
   bool has_short_name = false;  ///< accuracy is reported as "acc"
   bool scales_columns = false;  ///< `call` with `ops` only: each column is multiplied with its one of `numbers`
   // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at

@@ -35,7 +35,7 @@ struct metric_list {
   /// Outputs that `per_output` takes.
   static constexpr int entry_capacity = 8;
 
-  // What is not used is zero, which compilers leave out of long names.
+  // What is not used is zero and never written, so that compilers leave it out of long names and messages.
   metric items[capacity]{};
   int count = 0;
   int entries = 0;                       ///< of `per_output`; 0: all metrics are those of every output
@@ -43,11 +43,10 @@ struct metric_list {
   fixed_name outputs[entry_capacity]{};  ///< of each entry; no name: the output at the entry's place
   bool is_too_long = false;              ///< E4083 where it meets a model
 
-  constexpr metric_list() { clear(); }
+  constexpr metric_list() = default;
   template <Metric... Metrics>
     requires(sizeof...(Metrics) >= 1 && sizeof...(Metrics) <= capacity)
   constexpr metric_list(Metrics const&... list) {
-    clear();
     (append(list), ...);
   }
 
@@ -80,11 +79,6 @@ struct metric_list {
     }
     entry_of[count] = static_cast<unsigned char>(entry);
     items[count++] = more;
-  }
-
- private:
-  constexpr void clear() {
-    for (auto& item : items) item.k = 0;
   }
 };
 

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -38,6 +39,27 @@ struct no_loss {
   static_assert(report<no_loss_problem<Function>>());
   std::array<double, 2> result{};
 };
+
+/// E4151: a model whose call is more than the steps of one thread from one input to one output.
+template <class Session>
+inline constexpr diagnostic lone_call_problem = [] {
+  diagnostic problem;
+  if (!Session::calls_alone)
+    problem.report(4151, "call(x, y) runs models with one input and one output on one thread of the host, in float32, ",
+                   "without stages and weights in remote memory; call this predictor with tensors: model(x)");
+  return problem;
+}();
+
+struct numbers_of_call {
+  std::size_t inputs = 0, outputs = 0;
+};
+/// Numbers of the first input and output of a batch.
+template <class Session>
+constexpr numbers_of_call call_floats() {
+  constexpr auto batch = static_cast<std::size_t>(Session::batch);
+  return {batch * static_cast<std::size_t>(Session::input_shape(0).size()),
+          batch * static_cast<std::size_t>(Session::graph.call(Session::outputs[0]).shape.size())};
+}
 
 }  // namespace stagecraft::detail
 
@@ -97,6 +119,27 @@ class model_predictor
   /// the model runs again. Errors as `predict`.
   /// Definition: tf.keras.Model.__call__.
   auto operator()(sample_set const& x) { return detail::call_model(this->session(), x); }
+
+  /// The numbers of a whole batch, which `call` takes and gives: those of `batch_size` samples.
+  static constexpr std::size_t call_inputs = detail::call_floats<session_type>().inputs;
+  static constexpr std::size_t call_outputs = detail::call_floats<session_type>().outputs;
+
+  /// The outputs of one whole batch and nothing beside the model's steps, on the caller's thread: for control, audio
+  /// and other loops of small models. `x` has `batch_size` samples, row by row, and so has `y`; arrays and spans of
+  /// that length convert. Nothing is checked at run time, allocated or locked; the weights that steps read are packed
+  /// by the first call after they have changed, or by any other run. Denormal numbers are not flushed: construct a
+  /// `sc::kernels::flush_denormals` in the thread that calls.
+  /// Errors: E4151, at compile time, for a model with several inputs, outputs, stages or threads, or of 16 bits.
+  void call(std::span<float const, call_inputs> x, std::span<float, call_outputs> y) noexcept {
+    static_assert(detail::report<detail::lone_call_problem<session_type>>());
+    if constexpr (session_type::calls_alone) this->session().call(x.data(), y.data());
+  }
+  /// The same, returned.
+  [[nodiscard]] std::array<float, call_outputs> call(std::span<float const, call_inputs> x) noexcept {
+    std::array<float, call_outputs> y;
+    call(x, y);
+    return y;
+  }
 
   /// The same, copied to a tensor, or a std::tuple of tensors. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {

@@ -42,16 +42,17 @@ inline constexpr auto samples_of_batch = [] {
 /// The outputs for one batch, where they lie in the session's memory.
 template <class Session>
 auto call_model(Session& session, sample_set const& x) {
-  batch_loader<Session> const data(x);
-  check_one_batch(data.count(), Session::batch);
-  if constexpr (Session::graph.is_stateful()) check_full_batches("x", data.count(), Session::batch, Session::batch);
-  auto const rows = tracing::array_view<std::int32_t const>(samples_of_batch<Session::batch>).first(data.count());
+  trainers::check_inputs<Session>(x);
+  auto const count = x.count();
+  check_one_batch(count, Session::batch);
+  if constexpr (Session::graph.is_stateful()) check_full_batches("x", count, Session::batch, Session::batch);
+  auto const rows = tracing::array_view<std::int32_t const>(samples_of_batch<Session::batch>).first(count);
   std::array<float const*, Session::output_count> results{};
-  session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
+  session.call([&](auto& to, int, int) { trainers::load_inputs<Session>(x, to, rows); },
                [&](auto const& step) {
                  for (std::size_t i = 0; i < results.size(); ++i) results[i] = step.prediction(i);
                });
-  return view_outputs<Session>(results, data.count());
+  return view_outputs<Session>(results, count);
 }
 
 /// The outputs for `taken` batches, in their order. No batch is left out: replicas that have no batch in the last step

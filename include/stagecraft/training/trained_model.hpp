@@ -63,7 +63,8 @@ class trained_model : public trainable {
     check_at_rest("get_weights");
     return detail::copy_weights<M, detail::weight_order<M>>(*session_);
   }
-  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
+  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E5206 a value that is
+  /// finite, and no longer so in the half precision in which its weight is kept; E4042 as get_weights.
   void set_weights(std::vector<weight_array> const& weights) override {
     check_at_rest("set_weights");
     detail::assign_weights<M, detail::weight_order<M>>(*session_, weights);

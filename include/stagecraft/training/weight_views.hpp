@@ -2,6 +2,7 @@
 // A model's weights as the user sees them: copies in Keras's order, and views by name over the model's own memory.
 #pragma once
 
+#include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/array_view.hpp>
@@ -138,6 +139,18 @@ template <class M, auto const& Weights, class Session>
                      found.values.size());
 }
 
+/// E5206: a finite value that would be an infinity in the half-precision type in which its weight is kept.
+[[gnu::cold, gnu::noinline]] inline void check_half_values(weight_array const& found, std::string const& name,
+                                                           dtype type) {
+  double const end = tracing::end_of_numbers(type);
+  for (std::size_t i = 0; i < found.values.size(); ++i) {
+    auto const value = static_cast<double>(found.values[i]);
+    if ((value < end && value > -end) || value - value != 0) continue;
+    throw_data_error("E5206", "set_weights: value %zu of weight '%s' is %g, and beyond %s, in which it is kept", i,
+                     name.c_str(), value, stagecraft::name(type).data());
+  }
+}
+
 /// `check_names`: whether the names of weights that have one must be the model's.
 template <class M, auto const& Weights, class Session>
 [[gnu::cold]] void assign_weights(Session& session, std::vector<weight_array> const& weights, bool check_names = true) {
@@ -146,6 +159,9 @@ template <class M, auto const& Weights, class Session>
   for (std::size_t i = 0; i < weights.size(); ++i)
     check_weight(weights[i], check_names ? weight_name<M>(Weights[i]) : weights[i].name,
                  graph_of<M>.parameters[Weights[i]].shape);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (auto const type = variable_types_of<typename Session::described>[Weights[i]]; is_half(type))
+      check_half_values(weights[i], weight_name<M>(Weights[i]), type);
   for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session& to, std::size_t index) {
     to.template write_weight<Weight>(weights[index].values.data());
   });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/json_reader.hpp"
 
-#include <algorithm>
+#include <stagecraft/io/narrowing.hpp>
+#include <stagecraft/io/stored_tensor.hpp>
 #include <charconv>
-#include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 namespace stagecraft::tool {
 
@@ -187,68 +187,128 @@ bool json_reader::read_integer(std::int64_t& to) {
   return true;
 }
 
-bool json_reader::append_number(std::vector<float>& to) {
+bool json_reader::refuse_number(std::string what) {
+  failure_ = {.what = std::move(what), .is_number = true, .place = {}};
+  return false;
+}
+bool json_reader::refuse_list(std::string what) {
+  failure_ = {.what = std::move(what), .is_number = false, .place = {}};
+  return false;
+}
+
+bool json_reader::append_numeral(std::string_view text, element_type type, std::vector<float>& to) {
+  auto const *const first = text.data(), *const last = first + text.size();
+  bool is_one = true;
   float value = 0;
-  switch (next()) {
-    case kind::number:
-      for (std::string_view const word : {"-Infinity", "Infinity", "NaN"})
-        if (takes(word)) {
-          (void)special_number(word, value);
-          to.push_back(value);
-          return true;
-        }
-      {
-        auto const end = end_of_number();
-        auto const* const first = text_.data() + at_;
-        if (std::from_chars(first, text_.data() + end, value).ec == std::errc::result_out_of_range) {
-          // Too large for a float, or too small: as a double it is one of both, rounded.
-          double const wide = std::strtod(std::string(first, text_.data() + end).c_str(), nullptr);
-          if (std::isinf(wide)) fail("a number is out of range");
-          value = static_cast<float>(wide);
-        }
-        at_ = end;
-      }
+  auto const read_whole = [&](auto whole) {  // exactly, where it is written as one
+    auto const [end, problem] = std::from_chars(first, last, whole);
+    if (problem != std::errc() || end != last) return false;
+    value = static_cast<float>(whole);
+    return true;
+  };
+  auto const read_real = [&] {
+    double wide = 0;
+    is_one = io::read_number(first, last, wide).ec == std::errc() && io::can_hold(type, wide);
+    if (is_one && type == element_type::float64) is_one = !io::overflows_float(wide);
+    value = static_cast<float>(wide);
+  };
+  switch (type) {
+    case element_type::float32: is_one = io::read_number(first, last, value).ec == std::errc(); break;
+    case element_type::int64:
+      if (!read_whole(std::int64_t{})) read_real();
       break;
-    case kind::boolean: value = read_boolean() ? 1.0F : 0.0F; break;
-    case kind::text:
-      if (!special_number(read_text(), value)) return false;
+    case element_type::uint64:
+      if (!read_whole(std::uint64_t{})) read_real();
       break;
-    default: return false;
+    default: read_real();
   }
+  if (!is_one)
+    return refuse_number("is " + std::string(text.substr(0, 80)) +
+                         (type == element_type::float64
+                              ? ", which is beyond float32, in which models compute"
+                              : ", which is no number of type " + std::string(io::facts_of(type).name)));
   to.push_back(value);
   return true;
 }
 
-bool json_reader::append_tensor(std::int64_t const* shape, std::size_t rank, std::vector<float>& to) {
-  if (rank == 0) return append_number(to);
-  if (next() != kind::list) return false;
-  begin('[');
-  std::int64_t count = 0;
-  for (; !ends(']', count == 0); ++count)
-    if (count == *shape || !append_tensor(shape + 1, rank - 1, to)) return false;
-  --depth_;
-  return count == *shape;
-}
-bool json_reader::append_tensor(std::vector<std::int64_t> const& shape, std::vector<float>& to) {
-  return append_tensor(shape.data(), shape.size(), to);
+bool json_reader::append_number(element_type type, std::vector<float>& to) {
+  auto const append_special = [&](std::string_view word) {
+    float value = 0;
+    if (!io::is_floating(type) || !special_number(word, value)) return false;
+    to.push_back(value);
+    return true;
+  };
+  switch (next()) {
+    case kind::number: {
+      for (std::string_view const word : {"-Infinity", "Infinity", "NaN"})
+        if (takes(word))
+          return append_special(word) || refuse_number("is " + std::string(word) + ", which is no number of type " +
+                                                       std::string(io::facts_of(type).name));
+      auto const end = end_of_number();
+      auto const text = text_.substr(at_, end - at_);
+      at_ = end;
+      return append_numeral(text, type, to);
+    }
+    case kind::boolean: {
+      bool const value = read_boolean();
+      if (type != element_type::boolean)
+        return refuse_number(std::string("is ") + (value ? "true" : "false") + ", expected a number");
+      to.push_back(value ? 1.0F : 0.0F);
+      return true;
+    }
+    case kind::text: {
+      auto const text = read_text();
+      return append_special(text) || refuse_number("is the text \"" + text.substr(0, 80) + "\", expected a number");
+    }
+    case kind::null: return refuse_number("is null, expected a number");
+    case kind::object: return refuse_number("is an object, expected a number");
+    case kind::list: return refuse_list("a list too deep");
+  }
+  return false;
 }
 
-bool json_reader::append_all(std::vector<float>& to) {
-  if (next() != kind::list) return append_number(to);
+bool json_reader::append_tensor(std::int64_t const* shape, std::size_t rank, element_type type,
+                                std::vector<float>& to) {
+  if (rank == 0) return append_number(type, to);
+  if (next() != kind::list) return refuse_list("something that is no list of " + std::to_string(*shape));
   begin('[');
-  for (bool is_first = true; !ends(']', is_first); is_first = false)
-    if (!append_all(to)) return false;
+  std::int64_t count = 0;
+  for (; !ends(']', count == 0); ++count) {
+    if (count == *shape) return refuse_list("a list of more than " + std::to_string(*shape));
+    if (append_tensor(shape + 1, rank - 1, type, to)) continue;
+    failure_.place.insert(failure_.place.begin(), count);
+    return false;
+  }
   --depth_;
-  return true;
+  return count == *shape || refuse_list("a list of " + std::to_string(count) + " instead of " + std::to_string(*shape));
+}
+bool json_reader::append_tensor(std::vector<std::int64_t> const& shape, element_type type, std::vector<float>& to) {
+  return append_tensor(shape.data(), shape.size(), type, to);
+}
+
+std::string json_reader::failure::place_text() const {
+  std::string text;
+  for (auto const index : place) text += (text.empty() ? "[" : ", ") + std::to_string(index);
+  return text.empty() ? text : text + "]";
+}
+
+bool json_reader::is_list_of_lists() {
+  if (next() != kind::list) return false;
+  auto const begin = here();
+  ++at_;
+  bool const result = next() == kind::list;
+  go_to(begin);
+  return result;
 }
 
 void json_reader::skip() {
-  std::vector<float> none;
   switch (next()) {
     case kind::object: read_object([&](auto const&) { skip(); }); break;
     case kind::list: (void)read_list([&] { skip(); }); break;
     case kind::text: (void)read_text(); break;
-    case kind::number: (void)append_number(none); break;
+    case kind::number:
+      if (!takes("-Infinity") && !takes("Infinity") && !takes("NaN")) at_ = end_of_number();
+      break;
     case kind::boolean: (void)read_boolean(); break;
     case kind::null:
       if (!takes("null")) fail("expected a value");

@@ -5,6 +5,7 @@
 
 #include "serve/api.hpp"
 
+#include <stagecraft/io/element_type.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -53,13 +54,24 @@ class json_reader {
   [[nodiscard]] bool read_boolean();
   /// A whole number; false, and nothing is read, if the next value is something else.
   [[nodiscard]] bool read_integer(std::int64_t& to);
-  /// Numbers, booleans, and texts that stand for NaN and infinities; false if the next value is something else.
-  [[nodiscard]] bool append_number(std::vector<float>& to);
-  /// Numbers of a shape, in lists in lists; false, and it stands somewhere in the value, if that has another shape or
-  /// holds something else.
-  [[nodiscard]] bool append_tensor(std::vector<std::int64_t> const& shape, std::vector<float>& to);
-  /// Numbers in lists of any shape, or one number; false as above.
-  [[nodiscard]] bool append_all(std::vector<float>& to);
+
+  /// Why a tensor was not read.
+  struct failure {
+    std::string what;                 ///< "is true, expected a number", of a number; "a list of 2 instead of 3"
+    bool is_number = false;           ///< else the shape is another one
+    std::vector<std::int64_t> place;  ///< in the tensor
+
+    /// "[0, 2]"; "" if it is all of it.
+    [[nodiscard]] std::string place_text() const;
+  };
+  /// Numbers of a shape, in lists in lists, which an element of `type` can hold: true and false are numbers of booleans
+  /// alone, NaN and infinities, which may be texts, of floating-point types. All are rounded to float32, and none
+  /// becomes an infinity. False, and it stands somewhere in the value, if that has another shape or holds something
+  /// else: `why()` says what.
+  [[nodiscard]] bool append_tensor(std::vector<std::int64_t> const& shape, element_type type, std::vector<float>& to);
+  [[nodiscard]] failure const& why() const noexcept { return failure_; }
+  /// Whether the next value is a list that begins with a list.
+  [[nodiscard]] bool is_list_of_lists();
 
   /// The next value, whatever it is.
   void skip();
@@ -109,12 +121,17 @@ class json_reader {
   [[nodiscard]] std::size_t end_of_number() const;
   void append_character(std::string& to);
   unsigned read_four_digits();
-  bool append_tensor(std::int64_t const* shape, std::size_t rank, std::vector<float>& to);
+  [[nodiscard]] bool refuse_number(std::string what);
+  [[nodiscard]] bool refuse_list(std::string what);
+  [[nodiscard]] bool append_numeral(std::string_view text, element_type type, std::vector<float>& to);
+  [[nodiscard]] bool append_number(element_type type, std::vector<float>& to);
+  bool append_tensor(std::int64_t const* shape, std::size_t rank, element_type type, std::vector<float>& to);
   void skip_shape(std::size_t level, std::vector<std::int64_t>& shape);
 
   std::string_view text_;
   std::size_t at_ = 0;
   int depth_ = 0;
+  failure failure_;
 };
 
 }  // namespace stagecraft::tool

@@ -4,7 +4,9 @@
 #include "serve/json_reader.hpp"
 #include "serve/tensor_json.hpp"
 
+#include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
+#include <stagecraft/io/narrowing.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 #include <stagecraft/version.hpp>
 #include <algorithm>
@@ -71,9 +73,28 @@ struct given_input {
   std::string name, type;
   std::vector<std::int64_t> shape;
   std::int64_t binary_size = -1;
+  bool has_shape = false;
   bool has_data = false;
+  json_reader::place data{};  ///< where they stand
+  bool is_read = false;       ///< by the type and the shape that there are now
   std::vector<float> values;
 };
+element_type type_of(given_input const& input) {
+  auto const type = type_of(input.type);
+  if (!type) throw http_error{400, "input '" + input.name + "' has datatype '" + input.type + "', which is not taken"};
+  return *type;
+}
+/// How many numbers an input has.
+std::int64_t size_of(given_input const& input) {
+  std::int64_t size = 1;
+  for (auto const length : input.shape) {
+    if (length < 0 || (length > 0 && size > (std::int64_t{1} << 40) / length))
+      throw http_error{400, "input '" + input.name + "' has a shape that cannot be"};
+    size *= length;
+  }
+  return size;
+}
+
 /// An output that is asked for.
 struct wanted_output {
   std::string name;
@@ -82,6 +103,7 @@ struct wanted_output {
 struct infer_request {
   std::string id;
   bool has_inputs = false, has_outputs = false, all_binary = false;
+  non_finite how = non_finite::literal;
   std::vector<given_input> inputs;
   std::vector<wanted_output> outputs;
 
@@ -102,6 +124,8 @@ struct infer_request {
         read_parameters(reader, [&](std::string const& name) {
           if (name == "binary_data_output")
             all_binary = boolean_of(reader, name);
+          else if (name == "non_finite")
+            how = non_finite_of(text_of(reader, name));
           else
             reader.skip();
         });
@@ -129,8 +153,11 @@ struct infer_request {
       if (key == "name") {
         input.name = text_of(reader, key);
       } else if (key == "datatype") {
+        input.is_read = false;
         input.type = text_of(reader, key);
       } else if (key == "shape") {
+        input.is_read = false;
+        input.has_shape = true;
         if (reader.next() != json_reader::kind::list) fail_of_value(key);
         input.shape.clear();
         (void)reader.read_list([&] {
@@ -146,12 +173,44 @@ struct infer_request {
         });
       } else if (key == "data") {
         input.has_data = true;
-        input.values.clear();
-        if (!reader.append_all(input.values)) throw http_error{400, "'data' holds something that is no number"};
+        input.data = reader.here();
+        // What the numbers are to be stands before them, as a rule; else they are read when it is known.
+        if (!input.name.empty() && !input.type.empty() && input.has_shape)
+          read_data(reader, input);
+        else
+          reader.skip();
       } else {
         reader.skip();
       }
     });
+    if (!input.has_data || input.is_read) return;
+    auto const end = reader.here();
+    reader.go_to(input.data);
+    read_data(reader, input);
+    reader.go_to(end);
+  }
+  /// Numbers of the input's type and shape, in lists in lists or all in one list.
+  static void read_data(json_reader& reader, given_input& input) {
+    auto const of = "input '" + input.name + "'";
+    auto const type = type_of(input);
+    auto const size = size_of(input);
+    bool const is_nested = reader.is_list_of_lists();
+    auto const shape = is_nested ? input.shape : std::vector<std::int64_t>{size};
+    input.values.clear();
+    input.is_read = reader.append_tensor(shape, type, input.values);
+    if (input.is_read) return;
+    auto const why = reader.why();
+    if (why.is_number) throw http_error{400, of + ": the number of 'data' at " + why.place_text() + " " + why.what};
+    reader.go_to(input.data);
+    auto const found = reader.skip_shape();
+    if (!is_nested && found.size() == 1 && found[0] != size)
+      throw http_error{400, of + " has " + std::to_string(found[0]) + " numbers, expected " + std::to_string(size)};
+    auto text = of + ": expected 'data' of shape " + io::shape_text(input.shape) + ", found ";
+    if (found != shape)
+      text += "something of shape " + io::shape_text(found);
+    else
+      text += why.what + (why.place.empty() ? "" : " at " + why.place_text());
+    throw http_error{400, text};
   }
   static void read_output(json_reader& reader, wanted_output& output) {
     reader.read_object([&](std::string const& key) {
@@ -173,23 +232,28 @@ struct infer_request {
 /// The numbers of an input, as many as its shape has; binary ones are taken from the front of what is left of them.
 std::vector<float> values_of(given_input& input, std::string_view& binary) {
   auto const& name = input.name;
-  auto const type = type_of(input.type);
-  if (!type) throw http_error{400, "input '" + name + "' has datatype '" + input.type + "', which is not taken"};
-  std::int64_t size = 1;
-  for (auto const length : input.shape) {
-    if (length < 0 || (length > 0 && size > (std::int64_t{1} << 40) / length))
-      throw http_error{400, "input '" + name + "' has a shape that cannot be"};
-    size *= length;
-  }
+  auto const type = type_of(input);
+  auto const size = size_of(input);
   if (auto const bytes = input.binary_size; bytes >= 0) {
-    if (bytes != size * static_cast<std::int64_t>(size_of(*type)) || bytes > static_cast<std::int64_t>(binary.size()))
+    auto const expected = size * static_cast<std::int64_t>(io::facts_of(type).size);
+    if (bytes != expected || bytes > static_cast<std::int64_t>(binary.size()))
       throw http_error{400, "input '" + name + "': binary_data_size is " + std::to_string(bytes) + ", expected " +
-                                std::to_string(size * static_cast<std::int64_t>(size_of(*type))) + " of " +
-                                std::to_string(binary.size()) + " bytes that are left"};
-    stored_tensor tensor{name, *type, input.shape, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
+                                std::to_string(expected) + " of " + std::to_string(binary.size()) +
+                                " bytes that are left"};
+    if (input.has_data) throw http_error{400, "input '" + name + "' has 'data', and binary data as well"};
+    stored_tensor tensor{"", type, input.shape, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
     if (bytes > 0) std::memcpy(tensor.bytes.data(), binary.data(), tensor.bytes.size());
     binary.remove_prefix(tensor.bytes.size());
-    input.values = io::to_floats(tensor);
+    try {
+      input.values = io::to_floats(tensor, "input '" + name + "'");
+    } catch (file_error const& why) {  // a double that is beyond float32
+      throw http_error{400, why.what()};
+    }
+    for (std::size_t i = 0; i < input.values.size() && type == element_type::boolean; ++i)
+      if (!io::can_hold(type, static_cast<double>(input.values[i])))
+        throw http_error{400, "input '" + name + "': element" + io::place_text(input.shape, i) + " is " +
+                                  io::text_of_number(static_cast<double>(input.values[i])) +
+                                  ", which is no number of type bool"};
   } else if (!input.has_data) {
     throw http_error{400, "input '" + name + "' has no data"};
   }
@@ -267,7 +331,7 @@ http_response infer(server_state& state, model_path const& path, http_request& h
       bytes.append(reinterpret_cast<char const*>(values.data()), values.size() * sizeof(float));
     } else {
       text += ", \"data\": ";
-      write_tensor(values.data(), {static_cast<std::int64_t>(values.size())}, text);
+      write_tensor(values.data(), {static_cast<std::int64_t>(values.size())}, request.how, spec.name, text);
     }
     text += "}";
   }

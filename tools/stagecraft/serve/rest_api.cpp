@@ -29,6 +29,7 @@ class predict_request {
   std::vector<std::vector<float>> inputs;
   std::int64_t samples = 0;
   bool has_rows = false;
+  non_finite how = non_finite::literal;  ///< in the answer
 
   void read(std::string const& body) {
     json_reader::read_all(body, [&](json_reader& reader) { read(body, reader); });
@@ -43,6 +44,11 @@ class predict_request {
     reader.read_object([&](std::string const& key) {
       bool const are_rows = key == "instances";
       if (key == "signature_name") return check_signature(reader);
+      if (key == "non_finite") {
+        if (reader.next() != json_reader::kind::text) throw http_error{400, "'non_finite' is no text"};
+        how = non_finite_of(reader.read_text());
+        return;
+      }
       if (!are_rows && key != "inputs") return reader.skip();
       if (has_rows || has_columns_) throw http_error{400, expected_one};
       (are_rows ? has_rows : has_columns_) = true;
@@ -73,11 +79,23 @@ class predict_request {
 
   void append_sample(json_reader& reader, std::size_t input) {
     auto const begin = reader.here();
-    if (reader.append_tensor(specs_[input].shape, inputs[input])) return;
+    auto const& spec = specs_[input];
+    if (reader.append_tensor(spec.shape, element_type::float32, inputs[input])) return;
+    auto const why = reader.why();
+    auto const of = "input '" + spec.name + "'";
+    auto const sample =
+        " of sample " +
+        std::to_string(inputs[input].size() / static_cast<std::size_t>(std::max<std::int64_t>(spec.size(), 1)));
+    if (why.is_number)
+      throw http_error{
+          400, of + sample + ": the number " + (spec.shape.empty() ? "" : "at " + why.place_text() + " ") + why.what};
     reader.go_to(begin);
     auto const found = reader.skip_shape();
-    throw http_error{400, "input '" + specs_[input].name + "': expected numbers of shape " +
-                              shape_text(specs_[input].shape) + ", found something of shape " + shape_text(found)};
+    // First items alone say that shape, so that it may be the expected one.
+    throw http_error{400, of + ": expected numbers of shape " + shape_text(spec.shape) + ", found " +
+                              (found != spec.shape ? "something of shape " + shape_text(found)
+                                                   : why.what + (why.place.empty() ? "" : " at " + why.place_text())) +
+                              "," + sample};
   }
 
   /// Calls `read(input)` before each value of an object with the names of inputs.
@@ -150,7 +168,8 @@ http_response predict(server_state& state, served_version const& version, http_r
           write_text(known.outputs[i].name, text);
           text += ": ";
         }
-        write_tensor(outputs[i].data() + sample * known.outputs[i].size(), known.outputs[i].shape, text);
+        write_tensor(outputs[i].data() + sample * known.outputs[i].size(), known.outputs[i].shape, request.how,
+                     known.outputs[i].name, text);
       }
       if (outputs.size() > 1) text += "}";
     }
@@ -164,7 +183,7 @@ http_response predict(server_state& state, served_version const& version, http_r
       }
       auto shape = known.outputs[i].shape;
       shape.insert(shape.begin(), samples);
-      write_tensor(outputs[i].data(), shape, text);
+      write_tensor(outputs[i].data(), shape, request.how, known.outputs[i].name, text);
     }
     text += outputs.size() > 1 ? "}\n}\n" : "\n}\n";
   }

@@ -2,46 +2,19 @@
 #include "serve/served_models.hpp"
 
 #include "application_source.hpp"
+#include "serve/version_folders.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/serving/application_file.hpp>
-#include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <functional>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 namespace stagecraft::tool {
 
-namespace {
-
 namespace fs = std::filesystem;
-
-bool has_application(fs::path const& folder) {
-  std::error_code none;
-  return fs::exists(folder / serving::application_file::default_name, none);
-}
-
-}  // namespace
-
-std::vector<std::int64_t> served_model::numbers() const {
-  std::vector<std::int64_t> found;
-  if (has_application(folder_)) return {1};
-  std::error_code none;
-  for (fs::directory_iterator each(folder_, none), end; !none && each != end; each.increment(none)) {
-    auto const name = each->path().filename().string();
-    std::int64_t number = 0;
-    auto const [last, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (problem == std::errc() && last == name.data() + name.size() && number > 0 && has_application(each->path()))
-      found.push_back(number);
-  }
-  std::sort(found.begin(), found.end(), std::greater<>());
-  return found;
-}
 
 serving::runtime_options served_model::options_of(std::string const& folder) const {
   constexpr char const* key = "runtime_api_timeout_us";
@@ -60,9 +33,18 @@ serving::runtime_options served_model::options_of(std::string const& folder) con
 }
 
 void served_model::update() {
-  for (auto const number : numbers()) {
+  auto const versions = list_versions(folder_);
+  for (auto const& each : versions) {
+    if (each.problem.empty()) continue;
+    std::scoped_lock const lock(mutex_);
+    if (std::exchange(problems_[each.number], each.problem) != each.problem)
+      std::fprintf(stderr, "model '%s': version %lld cannot be told: %s\n", name_.c_str(),
+                   static_cast<long long>(each.number), each.problem.c_str());
+    if (present_.engine == nullptr || present_.number != each.number) states_[each.number] = {"END", each.problem};
+  }
+  for (auto const& [number, folder, problem] : versions) {
     if (auto const now = version(); now.engine != nullptr && now.number >= number) return;
-    auto const folder = has_application(folder_) ? folder_ : folder_ + "/" + std::to_string(number);
+    if (!problem.empty()) continue;
     try {
       auto engine =
           std::make_shared<serving::engine>(serving::application_file(folder).make_program(), options_of(folder));

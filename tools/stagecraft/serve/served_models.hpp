@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::tool {
 
@@ -27,8 +26,8 @@ struct version_state {
   std::string state, error_message;
 };
 
-/// A model, by the folder of its versions: `<folder>/<number>/application.so`; a folder with an application is itself
-/// version 1.
+/// A model, by the folder of its versions: `<folder>/<number>/application.so`, whose number may begin with zeros; a
+/// folder with an application is itself version 1.
 class served_model {
  public:
   /// `runtime_api_timeout_us`: instead of what the application.json of a version says.
@@ -50,7 +49,6 @@ class served_model {
   [[nodiscard]] std::map<std::int64_t, version_state> states() const;
 
  private:
-  [[nodiscard]] std::vector<std::int64_t> numbers() const;
   /// Of the version in a folder. Throws file_error E5030 its application.json says something else than a time.
   [[nodiscard]] serving::runtime_options options_of(std::string const& folder) const;
 
@@ -60,6 +58,7 @@ class served_model {
   mutable std::mutex mutex_;
   served_version present_;
   std::map<std::int64_t, version_state> states_;
+  std::map<std::int64_t, std::string> problems_;  ///< that were said, of versions that cannot be told
 };
 
 /// All models, by their names.

@@ -10,9 +10,19 @@
 
 namespace stagecraft::tool {
 
-/// Appends numbers of a shape, which begin at `values`, as lists in lists.
-void write_tensor(float const* values, std::vector<std::int64_t> const& shape, std::string& to);
-void write_number(float value, std::string& to);
+/// How NaN and infinities are written, which JSON does not have.
+enum class non_finite : unsigned char {
+  literal,  ///< NaN, Infinity and -Infinity, as TensorFlow Serving and Python write them
+  text,     ///< "NaN", "Infinity" and "-Infinity", which requests may have, too
+  null,     ///< null
+  error     ///< they are none of an answer: write_tensor throws http_error 500
+};
+/// The one with this name: "literal", "text", "null" or "error". Throws http_error 400 for any other.
+[[nodiscard]] non_finite non_finite_of(std::string const& name);
+
+/// Appends numbers of a shape, which begin at `values`, as lists in lists. `name` is named in errors.
+void write_tensor(float const* values, std::vector<std::int64_t> const& shape, non_finite how, std::string const& name,
+                  std::string& to);
 /// A text in quotes.
 void write_text(std::string_view text, std::string& to);
 

@@ -26,7 +26,7 @@ struct file_array {
   std::vector<std::size_t> shape;  // of a sample
 };
 
-/// `convert(bytes, floats)` makes the numbers of a sample.
+/// `convert(bytes, floats, sample)` makes the numbers of a sample, which it names by its number in errors.
 template <class Convert>
 class file_rows final : public stream<xt::xarray<float>> {
  public:
@@ -36,9 +36,10 @@ class file_rows final : public stream<xt::xarray<float>> {
         bytes_(from_.count > 0 ? from_.row_bytes : 0) {}  // of no sample, no byte is in the file
   std::optional<xt::xarray<float>> next() override {
     if (at_ == from_.count) return std::nullopt;
-    from_.source->read(from_.first + static_cast<std::uint64_t>(at_++) * bytes_.size(), bytes_);
+    from_.source->read(from_.first + static_cast<std::uint64_t>(at_) * bytes_.size(), bytes_);
     auto sample = xt::xarray<float>::from_shape(from_.shape);
-    convert_(std::span<std::byte const>(bytes_), std::span<float>(sample.data(), sample.size()));
+    convert_(std::span<std::byte const>(bytes_), std::span<float>(sample.data(), sample.size()), at_);
+    ++at_;
     return sample;
   }
 

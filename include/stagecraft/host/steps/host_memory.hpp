@@ -76,6 +76,7 @@ struct host_memory {
   float learning_rate = 0;
   double const* norms = nullptr;           ///< of the weight that is updated, as its optimizer reads them
   float loss_scale = 1;                    ///< by which the loss is multiplied, if that changes
+  float const* prepared = nullptr;         ///< what steps have made of the weights once (prepared_weights)
   float const* samples = nullptr;          ///< of an input that may stay where the caller has it
   int valid_samples = 0;                   ///< samples of this step; the rest of the batch only fills it
   kernels::share share = {};               ///< which part of the work this is

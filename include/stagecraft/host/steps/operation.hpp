@@ -158,12 +158,24 @@ struct call_operation {
     else
       return traced_layer<Call>::workspace();
   }
+  /// See prepared_weights.
+  template <class Call>
+  static constexpr long long prepared_floats() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return 0;
+    else
+      return traced_layer<Call>::prepared_floats();
+  }
+  template <class Call>
+  static void prepare(Call const& call, float* to) {
+    traced_layer<Call>::prepare(call, to);
+  }
   template <class Call>
   static constexpr long long shared_workspace() {
     if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
       return 0;
     else
-      return traced_layer<Call>::shared_floats;
+      return traced_layer<Call>::shared_workspace();
   }
   template <class Call>
   static void forward(Call const& call) {

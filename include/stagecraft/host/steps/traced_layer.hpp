@@ -5,14 +5,14 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/list_runner.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
+#include <stagecraft/host/steps/inlined_list.hpp>
+#include <stagecraft/host/steps/plan_of_call.hpp>
+#include <stagecraft/host/steps/prepared_weights.hpp>
 #include <stagecraft/host/steps/random_key_of_call.hpp>
 #include <stagecraft/kernels/convolution/products_of_windows.hpp>
 #include <stagecraft/kernels/product/bfloat16_product.hpp>
 #include <stagecraft/kernels/update/row_chains.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
-#include <stagecraft/layers/traced_call.hpp>
-#include <stagecraft/operations/plan/traced_plan.hpp>
-#include <stagecraft/plan/left_out_calls.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
 #include <algorithm>
 #include <array>
@@ -20,89 +20,6 @@
 #include <iterator>
 
 namespace stagecraft::detail {
-
-/// The plan of a layer's steps on inputs of these shapes, once for all calls that are alike. Bit i of `Wanted`: the
-/// gradient of input i is wanted, and of `Written`, that it may be written where it belongs; then come those of the
-/// weights. `FindsLosses`: not for predictions alone.
-template <class Layer, int Batch, bool FindsLosses, bool TrainsModel, bool Trains, std::uint64_t Wanted,
-          std::uint64_t Written, shape... Inputs>
-class plan_of_layer {
-  struct make {
-    constexpr operations::traced_plan operator()() const {
-      shape const shapes[]{Inputs...};
-      auto traced = trace_layer(Layer::value, shapes, Batch, TrainsModel, FindsLosses);
-      bool wanted[64]{}, written[64]{};
-      for (std::size_t i = 0; i < std::size(wanted); ++i) {
-        wanted[i] = (Wanted >> i & 1U) != 0;
-        written[i] = (Written >> i & 1U) != 0;
-      }
-      return operations::traced_plan(std::move(traced), Trains, wanted, Batch, written);
-    }
-  };
-
- public:
-  static constexpr auto const& value = frozen<make>;
-};
-
-/// A bit for each gradient of a call for which `is(index)`, of inputs and then of weights.
-template <class Call, class Is>
-constexpr std::uint64_t gradient_bits(Is const& is) {
-  std::uint64_t bits = 0;
-  for (int i = 0; i < Call::input_count + Call::parameter_count && i < 64; ++i)
-    if (is(i)) bits |= std::uint64_t{1} << i;
-  return bits;
-}
-template <class Call>
-constexpr bool wants_gradient(int index) {
-  return index < Call::input_count ? Call::wants_input_gradient(index)
-                                   : Call::wants_parameter_gradient(index - Call::input_count);
-}
-template <class Call>
-constexpr bool writes_gradient(int index) {
-  if (!wants_gradient<Call>(index)) return false;
-  if (index >= Call::input_count) return !Call::adds_parameter_gradient;
-  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
-  for (int i = 0; i < Call::input_count; ++i)
-    if (i != index && Call::input_call(i) == Call::input_call(index)) return false;
-  return !Call::adds_input_gradient(index);
-}
-
-/// Whether the gradient of an input has been written already, since the same tensor stands twice among the inputs: then
-/// the second gradient is added to the first.
-template <class Call>
-bool is_written_before(Call const& call, int index) {
-  for (int i = 0; i < index; ++i)
-    if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
-  return false;
-}
-/// A layer, which is the same for calls that are alike.
-template <class Call>
-struct layer_of_call {
-  static constexpr auto const& value = Call::layer;
-};
-template <auto Layer>
-struct layer_of_calls {
-  static constexpr auto value = Layer;
-};
-template <class Call>
-layer_of_call<Call> layer_of_plan(Call const*);
-template <LayerIsArgument Call>
-layer_of_calls<anonymous(Call::layer)> layer_of_plan(Call const*);
-
-template <class Call, std::size_t... Input>
-plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch,
-              !leaves_out_penalties<typename Call::plan::job>, Call::plan::trains, Call::trains,
-              gradient_bits<Call>(wants_gradient<Call>), gradient_bits<Call>(writes_gradient<Call>),
-              Call::input_shape(Input)...>
-    plan_type_of_call(std::index_sequence<Input...>);
-
-/// The plan of a call's steps. `Call` is a host_call.
-template <class Call>
-class plan_of_call : public decltype(plan_type_of_call<Call>(std::make_index_sequence<Call::input_count>{})) {};
-/// A call on a tile has the plan of the call on the host.
-template <class Call>
-  requires requires { typename Call::constants; }
-class plan_of_call<Call> : public plan_of_call<typename Call::constants> {};
 
 /// `Call` is a host_call, or has its interface. Threads share each segment of a step: parts of the batch, of the
 /// columns of a product, or, where an operation sees all samples, the work is that of one thread.
@@ -211,7 +128,6 @@ class traced_layer {
   static constexpr std::int64_t floats_of_samples =
       samples_at_once * std::max(plan.forward_sample_floats, plan.backward_sample_floats);
 
- public:
   /// Values of whole tensors, which threads share. Behind them, a thread has values of the samples that it works on,
   /// and what an operation needs.
   static constexpr std::int64_t shared_floats = [] {
@@ -220,27 +136,32 @@ class traced_layer {
       floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[id].shape[0], shape_of(id, 1).size()));
     return floats;
   }();
+
+ public:
   static constexpr long long workspace() {
-    return shared_floats + floats_of_samples +
-           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, windows()),
-                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1, windows()));
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::workspace;
+    else
+      return interpreter_workspace();
+  }
+  /// Floats of it that threads share.
+  static constexpr long long shared_workspace() { return is_inlined<Call> ? 0 : shared_floats; }
+  /// Floats that the forward step reads in place of weights.
+  static constexpr long long prepared_floats() {
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::packed_floats;
+    else
+      return 0;
+  }
+  static void prepare([[maybe_unused]] Call const& call, [[maybe_unused]] float* to) {
+    if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }
 
   static void forward(Call const& call) {
-    run(call, forward_step);
-    constexpr auto floats = static_cast<long long>(Call::batch) * Call::size;
-    call.divide([](Call const& part) {
-      if (float const* const result = shared_address(part, forward_step.places[plan.output]); result != part.output()) {
-        auto const [first, last] = part.elements(floats);
-        std::copy(result + first, result + last, part.output() + first);
-      }
-      if constexpr (plan.updates.size() > 0)
-        for (auto const& [weight, value] : plan.updates) {
-          auto const [first, last] = part.elements(plan.nodes[value].shape.size());
-          float const* const from = shared_address(part, forward_step.places[value]);
-          std::copy(from + first, from + last, part.mutable_weight(weight) + first);
-        }
-    });
+    if constexpr (is_inlined<Call>)
+      inlined_list<Call>::forward(call, call.memory.prepared + prepared_place<typename Call::plan, Call::call>);
+    else
+      interpret(call);
   }
 
   static void backward(Call const& call) {
@@ -259,6 +180,28 @@ class traced_layer {
   }
 
  private:
+  static constexpr long long interpreter_workspace() {
+    return shared_floats + floats_of_samples +
+           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, windows()),
+                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1, windows()));
+  }
+  static void interpret(Call const& call) {
+    run(call, forward_step);
+    constexpr auto floats = static_cast<long long>(Call::batch) * Call::size;
+    call.divide([](Call const& part) {
+      if (float const* const result = shared_address(part, forward_step.places[plan.output]); result != part.output()) {
+        auto const [first, last] = part.elements(floats);
+        std::copy(result + first, result + last, part.output() + first);
+      }
+      if constexpr (plan.updates.size() > 0)
+        for (auto const& [weight, value] : plan.updates) {
+          auto const [first, last] = part.elements(plan.nodes[value].shape.size());
+          float const* const from = shared_address(part, forward_step.places[value]);
+          std::copy(from + first, from + last, part.mutable_weight(weight) + first);
+        }
+    });
+  }
+
   /// The update of a table, whose gradient is a sum of rows of the output's.
   template <int Parameter>
   static void update_rows([[maybe_unused]] Call const& call) {

@@ -95,7 +95,7 @@ inline trainers::loaded_weights match_weights(std::vector<weight_array>& weights
       if (result.skipped.empty() || result.skipped.back() != layer) result.skipped.emplace_back(layer);
       continue;
     }
-    weights[i].values = to_floats(*tensor);
+    weights[i].values = to_floats(*tensor, path);
     ++result.count;
   }
   for (auto const layer : layers_of_file)

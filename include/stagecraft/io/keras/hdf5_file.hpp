@@ -5,6 +5,7 @@
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/keras/hdf5_content.hpp>
 #include <stagecraft/io/keras/hdf5_handle.hpp>
+#include <stagecraft/io/narrowing.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +40,8 @@ namespace stagecraft::io {
 /// takes more memory than the file can hold, deflated data at most 1032 times as much as they take in it, and all
 /// arrays together four times that; a text that several others share is there for each.
 ///
-/// Throws file_error: E5001 the file cannot be read, E5061 it is not an HDF5 file, or is damaged.
+/// Throws file_error: E5001 the file cannot be read, E5061 it is not an HDF5 file, or is damaged, E5205 a number of an
+/// array is beyond float32.
 class hdf5_file final : public hdf5_content {
  public:
   explicit hdf5_file(std::string const& path);
@@ -215,8 +217,19 @@ inline stored_array hdf5_file::array(std::string const& path) const {
   check_room(path, id, type, lengths);
   stored_array result{path, {lengths.begin(), lengths.end()}, std::vector<float>(static_cast<std::size_t>(count))};
 
-  if (count > 0 && H5Dread(id, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, result.values.data()) < 0)
-    damaged(path, "is damaged");
+  if (count == 0) return result;
+  auto const read = [&](hid_t as, void* to) {
+    if (H5Dread(id, as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0) damaged(path, "is damaged");
+  };
+  if (kind == H5T_INTEGER || H5Tget_size(type) <= sizeof(float)) {
+    read(H5T_NATIVE_FLOAT, result.values.data());
+    return result;
+  }
+  std::vector<double> wide(result.values.size());  // libhdf5 would make infinities of those that are beyond float32
+  read(H5T_NATIVE_DOUBLE, wide.data());
+  for (std::size_t i = 0; i < wide.size(); ++i)
+    result.values[i] =
+        narrowed(wide[i], [&] { return name() + ": array '" + path + "': element" + place_text(result.shape, i); });
   return result;
 }
 

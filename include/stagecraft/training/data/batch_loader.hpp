@@ -18,6 +18,41 @@
 
 namespace stagecraft::trainers {
 
+/// What the arguments of a run are called in errors.
+struct argument_names {
+  char const* x = "x";
+  char const* y = "y";
+  char const* sample_weight = "sample_weight";
+};
+
+/// Throws data_error E4001 to E4003, E4010 for inputs that do not fit.
+template <class Session>
+[[gnu::noinline]] void check_inputs(sample_set const& x, argument_names const& names = {}) {
+  std::array<shape, Session::input_count()> inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
+  check_shapes(names.x, x, inputs);
+  check_count(names.x, x.count());
+  check_lengths(names.x, x, names.x, {});
+}
+
+/// Brings these rows of the inputs to a destination, see batch_loader. A session's steps may read a whole batch where
+/// it is.
+template <class Session, class Destination>
+[[gnu::noinline]] void load_inputs(sample_set const& x, Destination& to, tracing::array_view<std::int32_t const> rows) {
+  constexpr auto batch = static_cast<std::size_t>(Session::batch);
+  to.set_valid_samples(static_cast<int>(rows.size()));
+  if constexpr (requires { to.takes_loans(); })
+    if (to.takes_loans() && rows.size() == batch)
+      if (float const* const samples = x[0].in_place(rows)) return to.lend(samples);
+  for (int i = 0; i < Session::input_count(); ++i) {
+    float* const input = to.input(i);
+    x[i].gather(rows, input);
+    auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
+    for (std::size_t row = rows.size(); row < batch; ++row)
+      std::memcpy(input + row * size, input, size * sizeof(float));
+  }
+}
+
 /// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
 /// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
 /// A destination has `input(i)`, `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one
@@ -25,22 +60,13 @@ namespace stagecraft::trainers {
 template <class Session>
 class batch_loader {
  public:
-  /// What the arguments are called in errors.
-  struct argument_names {
-    char const* x = "x";
-    char const* y = "y";
-    char const* sample_weight = "sample_weight";
-  };
+  using argument_names = trainers::argument_names;
   static constexpr argument_names validation_names{"validation_data.x", "validation_data.y",
                                                    "validation_data.sample_weight"};
 
   /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
   [[gnu::cold]] explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
-    std::array<shape, Session::input_count()> inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
-    check_shapes(names.x, x, inputs);
-    check_count(names.x, x.count());
-    check_lengths(names.x, x, names.x, {});
+    check_inputs<Session>(x, names);
   }
 
   /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
@@ -67,20 +93,9 @@ class batch_loader {
 
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
 
-  // One per kind of destination, whatever brings batches there. A session's steps may read a whole batch where it is.
   template <class Destination>
-  [[gnu::noinline]] void load_inputs(Destination& to, tracing::array_view<std::int32_t const> rows) const {
-    to.set_valid_samples(static_cast<int>(rows.size()));
-    if constexpr (requires { to.takes_loans(); })
-      if (to.takes_loans() && rows.size() == batch)
-        if (float const* const samples = x_[0].in_place(rows)) return to.lend(samples);
-    for (int i = 0; i < Session::input_count(); ++i) {
-      float* const input = to.input(i);
-      x_[i].gather(rows, input);
-      auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
-      for (std::size_t row = rows.size(); row < batch; ++row)
-        std::memcpy(input + row * size, input, size * sizeof(float));
-    }
+  void load_inputs(Destination& to, tracing::array_view<std::int32_t const> rows) const {
+    trainers::load_inputs<Session>(x_, to, rows);
   }
 
   template <class Destination>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes README's section on speed, between its two comments, from what run.py measured, and copies the pictures.
+"""Writes the tables of docs/performance.md, between its two comments, from what run.py measured, and copies the pictures.
 
-    readme.py build/benchmark [--avx2 build/benchmark_avx2] [--readme README.md]
+    performance.py build/benchmark [--avx2 build/benchmark_avx2] [--page docs/performance.md]
 
 Networks stand in a table with their figures, one line for one and two threads; all other rows of one thread that have
 a peer in a second one, with the ratio and the fraction of the machine's limit. With --avx2, both have a column with the
@@ -17,8 +17,8 @@ import rows
 import table
 from measurements import Measurements
 
-README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
-BEGIN = "<!-- benchmarks/readme.py writes from here -->"
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+BEGIN = "<!-- benchmarks/performance.py writes from here -->"
 END = "<!-- to here -->"
 NETWORKS = (rows.TRAINING, rows.INFERENCE)
 ONE, TWO = ", 1 thread", ", 2 threads"
@@ -127,25 +127,25 @@ def section(folder, avx2=None):
     return "\n\n".join(parts)
 
 
-def write(readme, text):
+def write(page, text):
     """Replaces what stands between the comments; ends this script if they are not there."""
-    before, begin, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        sys.exit(f"{readme} lacks the comments {BEGIN} and {END}")
-    readme.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+        sys.exit(f"{page} lacks the comments {BEGIN} and {END}")
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("folder", type=pathlib.Path, help="where run.py wrote its results and pictures")
     parser.add_argument("--avx2", type=pathlib.Path, help="the folder of a run with -march=x86-64-v3")
-    parser.add_argument("--readme", type=pathlib.Path, default=README)
+    parser.add_argument("--page", type=pathlib.Path, default=PAGE)
     given = parser.parse_args(arguments)
     text = section(given.folder, given.avx2)
-    write(given.readme, text)
-    pictures.main(["--to-readme", str(given.folder)])
-    print(given.readme)
+    write(given.page, text)
+    pictures.main(["--to-docs", str(given.folder)])
+    print(given.page)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries out the forward step of one sample as inlined code: a function for each operation of its plan, values in
+// registers, a loop for the trips. It has the bits of list_runner, which interprets the same plan: products add the
+// terms of an element one after the other, functions are the same, and each operation rounds by itself.
+#pragma once
+
+#include <stagecraft/description/inference.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/host/steps/bfloat16_weight.hpp>
+#include <stagecraft/host/steps/inlined_plan.hpp>
+#include <stagecraft/kernels/elementwise/function.hpp>
+#include <stagecraft/kernels/product/product.hpp>
+#include <utility>
+
+namespace stagecraft::detail {
+
+/// `Call`: a host_call whose inlined_plan holds. `packed`: floats of its own that `pack` has written since the weights
+/// changed, aligned to 64 bytes.
+template <class Call>
+class inlined_list {
+  using of_call = inlined_plan<Call>;
+  using arch = typename of_call::arch;
+  using layout = typename of_call::layout;
+  using value = kernels::batch<arch>;
+  using half = kernels::half_register;
+  static constexpr auto const& plan = of_call::plan;
+  static constexpr int trips = of_call::trips;
+
+  template <class What>
+  static constexpr bool is(int id) {
+    return of_call::template is<What>(id);
+  }
+  template <class What>
+  static constexpr auto const& as(int id) {
+    return of_call::template as<What>(id);
+  }
+  static constexpr int operand(int id, int index) { return of_call::operand(id, index); }
+  static constexpr int source(int id) { return of_call::source(id); }
+  static constexpr int columns(int id) { return of_call::columns(id); }
+  static constexpr layout layout_of(int id) { return of_call::layout_of(id); }
+
+  /// The longest left operand of a product that is stored for it.
+  static constexpr int most_left = [] {
+    int most = 1;
+    for (int const id : plan.forward)
+      if (is<operations::product>(id) && of_call::inner(id) > most) most = of_call::inner(id);
+    return (most + 15) / 16 * 16;
+  }();
+
+  /// Values of a row; nothing is set before it is computed.
+  struct values {
+    values(Call const& of, float const* packed_weights) : call(of), packed(packed_weights) {}
+
+    Call const& call;
+    float const* packed;
+    value registers[of_call::registers + 1];
+    alignas(64) float states[(of_call::state_registers + 1) * layout::width];
+    alignas(64) float left[most_left];
+  };
+
+ public:
+  static constexpr int packed_floats = of_call::packed_floats;
+  static constexpr long long workspace = of_call::workspace;
+
+  /// Packs what the products multiply by, in the order in which they read it.
+  static void pack(Call const& call, float* packed) {
+    for (int const id : plan.forward) {
+      if (!is<operations::product>(id) || of_call::is_at_once(id)) continue;
+      auto const of = layout_of(id);
+      auto const [weight, first_column] = of_call::right_of(id);
+      int const all_columns = columns(weight);
+      float const* const weights = call.weight(as<operations::weight>(weight).index) + first_column;
+      for (int first = 0; first < of.registers(); first = of.part_end(first))
+        for (int k = 0; k < of_call::inner(id); ++k)
+          for (int r = first; r < of.part_end(first); ++r) {
+            float* const to = packed + of_call::inner(id) * of.packed_before(first) + k * of.row_of_part(first) +
+                              of.packed_before(r) - of.packed_before(first);
+            for (int lane = 0; lane < of.packed_floats(r); ++lane)
+              to[lane] = lane < of.lanes_of(r) ? weights[k * all_columns + of.column_of(r) + lane] : 0.0F;
+          }
+      packed += of_call::inner(id) * of.packed_row();
+    }
+  }
+
+  static void forward(Call const& call, float const* packed) {
+    values all(call, packed);
+    if constexpr (of_call::loop_position < 0) {
+      each<0, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
+      store<plan.output>(all, 0, call.output());
+    } else {
+      each<0, of_call::loop_position>([&]<int I>() {
+        if constexpr (of_call::is_at_once(plan.forward[I]))
+          multiply_at_once<plan.forward[I]>(call);
+        else if constexpr (!of_call::is_of_trip(I))
+          evaluate<plan.forward[I]>(all, 0);
+      });
+      each<of_call::loop_position, of_call::end_position>([&]<int I>() {
+        constexpr int id = plan.forward[I];
+        if constexpr (is<operations::carry>(id)) keep<operand(id, 1), id>(all, 0);
+      });
+#pragma GCC unroll 1
+      for (int trip = 0; trip < trips; ++trip) run_trip(all, of_call::is_reversed ? trips - 1 - trip : trip);
+      each<of_call::end_position, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
+      if constexpr (!is<operations::stack>(source(plan.output))) store<plan.output>(all, 0, call.output());
+    }
+    each<0, static_cast<int>(plan.updates.size())>(
+        [&]<int I>() { store<plan.updates[I].value>(all, 0, call.mutable_weight(plan.updates[I].weight)); });
+  }
+
+ private:
+  template <int First, int Last, class Each>
+  [[gnu::always_inline]] static inline void each(Each const& one) {
+    if constexpr (Last > First)
+      [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+        (one.template operator()<First + I>(), ...);
+      }(std::make_integer_sequence<int, Last - First>{});
+  }
+
+  /// One trip of the loop, on the row at its place.
+  [[gnu::always_inline]] static inline void run_trip(values& all, int row) {
+    each<0, of_call::loop_position>([&]<int I>() __attribute__((always_inline)) {
+      if constexpr (of_call::is_of_trip(I)) evaluate<plan.forward[I]>(all, row);
+    });
+    each<of_call::loop_position, of_call::end_position>(
+        [&]<int I>() __attribute__((always_inline)) { evaluate<plan.forward[I]>(all, row); });
+    each<of_call::loop_position, of_call::end_position>([&]<int I>() __attribute__((always_inline)) {
+      constexpr int id = plan.forward[I];
+      if constexpr (is<operations::next>(id)) keep<operand(id, 2), operand(id, 1)>(all, row);
+    });
+  }
+
+  /// Where a row of a tensor of rows begins, if it has several.
+  template <int Id>
+  static constexpr long long begin_of(int row) {
+    return of_call::rows(Id) > 1 ? static_cast<long long>(row) * columns(Id) : 0;
+  }
+  template <int Id>
+  [[gnu::always_inline]] static inline float const* input_row(values const& all, int row) {
+    return all.call.input(as<operations::input>(Id).index) + begin_of<Id>(row);
+  }
+  template <int Id>
+  [[gnu::always_inline]] static inline float const* weight_of(values const& all) {
+    return all.call.weight(as<operations::weight>(Id).index);
+  }
+  template <layout Of, int Register>
+  [[gnu::always_inline]] static inline value load(float const* row) {
+    return kernels::load_part<Of.lanes_of(Register), arch>(row + Of.column_of(Register));
+  }
+  /// A register of a value, of `row` if it has several.
+  template <int Id, int Register>
+  [[gnu::always_inline]] static inline value read(values const& all, int row) {
+    constexpr layout of = layout_of(Id);
+    if constexpr (is_alias(of_call::what(Id)) || is<operations::broadcast>(Id)) {
+      return read<operand(Id, 0), is<operations::constant>(source(operand(Id, 0))) ? 0 : Register>(all, row);
+    } else if constexpr (of_call::is_computed(Id)) {
+      return all.registers[of_call::register_of(Id) + Register];
+    } else if constexpr (is<operations::constant>(Id)) {
+      return value(as<operations::constant>(Id).value);
+    } else if constexpr (is<operations::input>(Id)) {
+      return load<of, Register>(input_row<Id>(all, row));
+    } else if constexpr (is<operations::weight>(Id)) {
+      return load<of, Register>(weight_of<Id>(all));
+    } else if constexpr (is<operations::carry>(Id)) {
+      return value::load_aligned(all.states + (of_call::state_of(Id) + Register) * layout::width);
+    } else if constexpr (is<operations::last>(Id) || is<operations::at>(Id)) {
+      return read<operand(Id, 1), Register>(all, row);
+    } else {
+      constexpr auto slice = as<operations::slice>(Id);
+      constexpr int whole = operand(Id, 0);
+      if constexpr (is<operations::weight>(whole)) {
+        return load<of, Register>(weight_of<whole>(all) + slice.begin * columns(Id));
+      } else {
+        constexpr layout wide = layout_of(whole);
+        return read<whole, slice.begin / wide.group * wide.per_group + Register>(all, row);
+      }
+    }
+  }
+  /// A register of an operand of a map of `Columns`, which may be one number.
+  template <int Id, int Register, int Columns>
+  [[gnu::always_inline]] static inline value read_for(values const& all, int row) {
+    if constexpr (columns(Id) == Columns || is<operations::constant>(source(Id)))
+      return read<Id, Register>(all, row);
+    else
+      return value(weight_of<source(Id)>(all)[0]);
+  }
+
+  /// Writes a row in the order of its columns.
+  template <int Id>
+  [[gnu::always_inline]] static inline void store(values const& all, int row, float* to) {
+    constexpr layout of = layout_of(Id);
+    each<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
+      kernels::store_part<of.lanes_of(R), arch>(read<Id, R>(all, row), to + of.column_of(R));
+    });
+  }
+  /// Hands a value to a state.
+  template <int Id, int Carry>
+  [[gnu::always_inline]] static inline void keep(values& all, int row) {
+    each<0, layout_of(Carry).registers()>([&]<int R>() __attribute__((always_inline)) {
+      read<Id, R>(all, row).store_aligned(all.states + (of_call::state_of(Carry) + R) * layout::width);
+    });
+  }
+  /// The numbers of a row in memory, one after the other.
+  template <int Id>
+  [[gnu::always_inline]] static inline float const* numbers(values& all, int row) {
+    constexpr int from = source(Id);
+    if constexpr (is<operations::input>(from)) {
+      return input_row<from>(all, row);
+    } else if constexpr (is<operations::carry>(from) && layout_of(Id).groups == 1) {
+      return all.states + of_call::state_of(from) * layout::width;
+    } else {
+      store<Id>(all, row, all.left);
+      return all.left;
+    }
+  }
+
+  template <int Id>
+  static float* rows_at_once(Call const& call) {
+    return call.memory.workspace + of_call::place_at_once(Id);
+  }
+  template <int Id>
+  static void multiply_at_once(Call const& call) {
+    constexpr int left = source(operand(Id, 0)), right = source(operand(Id, 1));
+    kernels::product<arch>(of_call::shape_at_once(Id), call.input(as<operations::input>(left).index),
+                           call.weight(as<operations::weight>(right).index), rows_at_once<Id>(call),
+                           call.memory.workspace + of_call::place_at_once(-1));
+  }
+
+  template <int Id>
+  [[gnu::always_inline]] static inline void evaluate([[maybe_unused]] values& all, [[maybe_unused]] int row) {
+    constexpr layout of = layout_of(Id);
+    if constexpr (of_call::is_at_once(Id)) {
+      float const* const from = rows_at_once<Id>(all.call) + begin_of<Id>(row);
+      each<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
+        all.registers[of_call::register_of(Id) + R] = load<of, R>(from);
+      });
+    } else if constexpr (is<operations::product>(Id)) {
+      multiply<Id, 0>(all, numbers<operand(Id, 0)>(all, row));
+    } else if constexpr (of_call::is_computed(Id)) {
+      constexpr auto apply = as<operations::map>(Id).apply;
+      constexpr int operands = plan.nodes[Id].operand_count;
+      constexpr int a = operand(Id, 0), b = operand(Id, operands > 1 ? 1 : 0), c = operand(Id, operands > 2 ? 2 : 0);
+      each<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
+        value const y = kernels::function_value<apply, arch>(read_for<a, R, columns(Id)>(all, row),
+                                                             read_for<b, R, columns(Id)>(all, row),
+                                                             read_for<c, R, columns(Id)>(all, row));
+        // Compilers would fuse a product with the sum that reads it.
+        all.registers[of_call::register_of(Id) + R] =
+            apply == operations::function::multiply ? kernels::rounded<arch>(y) : y;
+      });
+    } else if constexpr (is<operations::stack>(Id)) {
+      constexpr bool same_end = as<operations::stack>(Id).reversed == of_call::is_reversed;
+      store<operand(Id, 1)>(all, row, all.call.output() + (same_end ? row : trips - 1 - row) * columns(Id));
+    }
+  }
+  /// The registers of a product from `First` on, as many as are summed at once, and then the others.
+  template <int Id, int First>
+  [[gnu::always_inline]] static inline void multiply(values& all, float const* left) {
+    constexpr layout of = layout_of(Id);
+    constexpr int some = of.part_end(First) - First, row = of.row_of_part(First), before = of.packed_before(First);
+    constexpr bool is_aligned = row % layout::width == 0 && before % layout::width == 0;
+    float const* weights = all.packed + of_call::packed_place(Id) + of_call::inner(Id) * before;
+    value sums[some];
+    [[maybe_unused]] half halves[some];
+    each<0, some>([&]<int R>() __attribute__((always_inline)) {
+      if constexpr (of.is_half(First + R))
+        halves[R] = half(0.0F);
+      else
+        sums[R] = value(0.0F);
+    });
+    auto const add = [&](int k) __attribute__((always_inline)) {
+      value const term(left[k]);
+      each<0, some>([&]<int R>() __attribute__((always_inline)) {
+        constexpr int at = of.packed_before(First + R) - before;
+        if constexpr (of.is_half(First + R))
+          halves[R] = kernels::fused_multiply_add(half(left[k]), half::load_unaligned(weights + at), halves[R]);
+        else if constexpr (is_aligned && at % layout::width == 0)
+          sums[R] = kernels::fused_multiply_add(term, value::load_aligned(weights + at), sums[R]);
+        else
+          sums[R] = kernels::fused_multiply_add(term, value::load_unaligned(weights + at), sums[R]);
+      });
+      weights += row;
+    };
+    if constexpr (of_call::inner(Id) <= 4) {
+      each<0, of_call::inner(Id)>([&]<int K>() __attribute__((always_inline)) { add(K); });
+    } else {
+      for (int k = 0; k < of_call::inner(Id); ++k) add(k);
+    }
+    each<0, some>([&]<int R>() __attribute__((always_inline)) {
+      constexpr int to = of_call::register_of(Id) + First + R;
+      if constexpr (of.is_half(First + R))
+        all.registers[to] = kernels::widened<arch>(halves[R]);
+      else
+        all.registers[to] = sums[R];
+    });
+    if constexpr (First + some < of.registers()) multiply<Id, First + some>(all, left);
+  }
+};
+
+/// Whether the forward step of a call is inlined: one sample of a model that only predicts, whole, on one thread, in
+/// floats. There, weights are packed once; larger batches are products of many rows, for which there are
+/// kernels.
+template <class Call>
+inline constexpr bool is_inlined = [] {
+  if constexpr (requires { typename Call::constants; }) {
+    return false;  // a call on a tile
+  } else if constexpr (Call::plan::trains || Call::batch != 1 || Call::plan::threads != 1 ||
+                       is_half(Call::plan::stored) || multiplies_bfloat16<Call>) {
+    return false;
+  } else if constexpr (!only_infers<Call::plan::training> || !Call::plan::is_whole) {
+    return false;
+  } else {
+    return inlined_plan<Call>::holds;
+  }
+}();
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which lists of operations are compiled to inlined code, and where their values lie in registers.
+#pragma once
+
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/host/steps/plan_of_call.hpp>
+#include <stagecraft/kernels/simd/parts_of_registers.hpp>
+#include <stagecraft/operations/kinds/operation.hpp>
+#include <numeric>
+
+namespace stagecraft::detail {
+
+/// How the columns of a row lie in registers: one that is sliced into gates has each gate in registers of its own, so
+/// that slices cost nothing.
+template <class Arch>
+struct row_layout {
+  static constexpr int width = kernels::lanes<Arch>;
+  /// Registers of sums that a product keeps at once, beside a register of weights and one of the left operand.
+  static constexpr int most_sums = kernels::has_avx512<Arch> ? 24 : 12;
+
+  int group = 1;      ///< columns of a gate
+  int groups = 1;     ///< gates
+  int per_group = 1;  ///< registers of a gate
+
+  constexpr row_layout(int columns, int columns_of_group)
+      : group(columns_of_group), groups(columns / columns_of_group), per_group((group + width - 1) / width) {}
+
+  [[nodiscard]] constexpr int registers() const { return groups * per_group; }
+  [[nodiscard]] constexpr int lanes_of(int index) const {
+    int const rest = group - index % per_group * width;
+    return rest < width ? rest : width;
+  }
+  [[nodiscard]] constexpr int column_of(int index) const {
+    return index / per_group * group + index % per_group * width;
+  }
+
+  // Packed weights: a row for each term, of the registers that are summed at once.
+  [[nodiscard]] constexpr bool is_half(int index) const {
+    return kernels::has_half_registers<Arch> && lanes_of(index) <= width / 2;
+  }
+  [[nodiscard]] constexpr int packed_floats(int index) const { return is_half(index) ? width / 2 : width; }
+  [[nodiscard]] constexpr int packed_before(int index) const {
+    int sum = 0;
+    for (int i = 0; i < index; ++i) sum += packed_floats(i);
+    return sum;
+  }
+  /// Behind the last register that is summed together with `first`: all such parts are about as large.
+  [[nodiscard]] constexpr int part_end(int first) const {
+    int const parts = (registers() + most_sums - 1) / most_sums, at_once = (registers() + parts - 1) / parts;
+    return first + at_once < registers() ? first + at_once : registers();
+  }
+  [[nodiscard]] constexpr int row_of_part(int first) const {
+    return packed_before(part_end(first)) - packed_before(first);
+  }
+  /// Floats of a row of all parts; parts begin at cache lines as far as this is a whole number of them.
+  [[nodiscard]] constexpr int packed_row() const { return (packed_before(registers()) + 15) / 16 * 16; }
+};
+
+/// The forward plan of a call, seen as rows: each operation of a sample is a row of columns, or a row for each trip of
+/// its one loop. `Call`: a host_call.
+template <class Call>
+struct inlined_plan {
+  using arch = typename Call::architecture;
+  using layout = row_layout<arch>;
+  static constexpr auto const& plan = plan_of_call<Call>::value;
+  static constexpr int count = static_cast<int>(plan.forward.size());
+
+  static constexpr auto const& what(int id) { return plan.nodes[id].what; }
+  template <class What>
+  static constexpr bool is(int id) {
+    return what(id).template is<What>();
+  }
+  template <class What>
+  static constexpr auto const& as(int id) {
+    return what(id).template as<What>();
+  }
+  static constexpr int operand(int id, int index) { return plan.operands[plan.nodes[id].first_operand + index]; }
+  /// The operation whose memory a value is.
+  static constexpr int source(int id) {
+    while (is_alias(what(id))) id = operand(id, 0);
+    return id;
+  }
+  static constexpr operations::extents const& shape_of(int id) { return plan.nodes[id].shape; }
+  static constexpr int columns(int id) { return shape_of(id).rank == 0 ? 1 : shape_of(id)[-1]; }
+  static constexpr int rows(int id) { return static_cast<int>(shape_of(id).size() / columns(id)); }
+  static constexpr bool is_computed(int id) {
+    return (is<operations::map>(id) && !is_alias(what(id))) || is<operations::product>(id);
+  }
+
+  static constexpr int position_of(bool (*is_there)(int)) {
+    for (int i = 0; i < count; ++i)
+      if (is_there(plan.forward[i])) return i;
+    return -1;
+  }
+  /// Where the loop begins and ends in the plan's order; -1 without one.
+  static constexpr int loop_position = position_of([](int id) { return is<operations::loop>(id); });
+  static constexpr int end_position = position_of([](int id) { return is<operations::loop_end>(id); });
+  static constexpr int trips = [] {
+    if constexpr (loop_position < 0)
+      return 1;
+    else
+      return as<operations::loop>(plan.forward[loop_position]).trips;
+  }();
+  static constexpr bool is_inside(int position) { return position > loop_position && position < end_position; }
+  /// Whether the operation at a position before the loop has a row for each trip: then the trip computes its own.
+  static constexpr bool is_of_trip(int position) {
+    return position < loop_position && is_computed(plan.forward[position]) && rows(plan.forward[position]) == trips;
+  }
+  /// Whether the loop goes through its tensors from the end, as all that it reads of them says.
+  static constexpr bool is_reversed = [] {
+    for (int const id : plan.forward)
+      if (is<operations::at>(id)) return as<operations::at>(id).reversed;
+    return false;
+  }();
+
+  /// Whether the product of all trips' rows is made before the loop, by the kernel for products: weights of so many
+  /// floats would come from far away in each trip. (An LSTM of 256 units reads 128 columns in 14 us a trip this way,
+  /// and in 20 us in the trip; below, the trip is faster.)
+  static constexpr bool is_at_once(int id) {
+    constexpr int most_near_floats = 8192;
+    return is<operations::product>(id) && trips >= 4 && rows(id) == trips &&
+           is<operations::input>(source(operand(id, 0))) && is<operations::weight>(source(operand(id, 1))) &&
+           columns(operand(id, 0)) * columns(id) > most_near_floats;
+  }
+  static constexpr kernels::product_shape shape_at_once(int id) {
+    return {.rows = rows(id), .inner = columns(operand(id, 0)), .columns = columns(id)};
+  }
+  static constexpr long long result_at_once(int id) { return (shape_of(id).size() + 63) / 64 * 64; }
+  /// Floats of workspace: of such products, and what the kernel needs for one.
+  static constexpr long long workspace = [] {
+    long long floats = 0, largest = 0;
+    for (int const id : plan.forward)
+      if (is_at_once(id)) {
+        floats += result_at_once(id);
+        auto const own = static_cast<long long>(kernels::product_workspace<arch>(shape_at_once(id)));
+        largest = own > largest ? own : largest;
+      }
+    return floats + largest;
+  }();
+  static constexpr long long place_at_once(int id) {
+    long long floats = 0;
+    for (int const other : plan.forward) {
+      if (other == id) break;
+      if (is_at_once(other)) floats += result_at_once(other);
+    }
+    return floats;
+  }
+
+  static constexpr layout layout_of(int id) {
+    int const of_row = columns(id);
+    int group = of_row;
+    for (int const other : plan.forward)
+      if (is<operations::slice>(other) && columns(operand(other, 0)) == of_row && columns(other) != of_row)
+        group = std::gcd(std::gcd(group, columns(other)), as<operations::slice>(other).begin);
+    return {of_row, group};
+  }
+  static constexpr int inner(int product) { return columns(operand(product, 0)); }
+  /// The right operand of a product: columns of a matrix of weights.
+  struct right_operand {
+    int weight = 0;        ///< the operation
+    int first_column = 0;  /// of those that are multiplied by
+  };
+  static constexpr right_operand right_of(int product) {
+    int const right = source(operand(product, 1));
+    if (!is<operations::slice>(right)) return {right, 0};
+    return {source(operand(right, 0)), as<operations::slice>(right).begin};
+  }
+
+  // Places: of values in registers, of states, and of packed weights.
+  static constexpr int place(int id, bool (*counts)(int)) {
+    int sum = 0;
+    for (int const other : plan.forward) {
+      if (other == id) break;
+      if (counts(other)) sum += layout_of(other).registers();
+    }
+    return sum;
+  }
+  static constexpr int register_of(int id) { return place(id, is_computed); }
+  static constexpr int state_of(int id) { return place(id, is<operations::carry>); }
+  static constexpr int registers = register_of(-1), state_registers = state_of(-1);
+  static constexpr int packed_place(int id) {
+    int sum = 0;
+    for (int const other : plan.forward) {
+      if (other == id) break;
+      if (is<operations::product>(other) && !is_at_once(other)) sum += inner(other) * layout_of(other).packed_row();
+    }
+    return sum;
+  }
+  /// Floats that the call's products have packed, once until weights change.
+  static constexpr int packed_floats = packed_place(-1);
+
+ private:
+  // What can be inlined.
+
+  /// A row for each trip: no other axis than that of the trips has a length.
+  static constexpr bool is_of_trips(int id, int axis) {
+    auto const& shape = shape_of(id);
+    return axis >= 0 && axis + 1 < shape.rank && shape[axis] == trips && rows(id) == trips;
+  }
+  /// Rows of a value as all that reads it in its place expects them: one, or, before the loop, one for each trip.
+  static constexpr bool has_right_rows(int position) {
+    int const all = rows(plan.forward[position]);
+    return all == 1 || (position < loop_position && all == trips);
+  }
+  static constexpr bool is_plain_weight(int id) {
+    return is<operations::weight>(id) &&
+           Call::parameter_info(as<operations::weight>(id).index).layout == parameter_layout::plain;
+  }
+  /// Rows of a matrix of weights.
+  static constexpr bool is_part_of_weight(int id) {
+    return is<operations::slice>(id) && is_plain_weight(operand(id, 0)) && as<operations::slice>(id).axis == 0 &&
+           shape_of(operand(id, 0)).rank == 2 && as<operations::slice>(id).step == 1 && rows(id) == 1;
+  }
+  /// Columns of a matrix of weights, which only products read.
+  static constexpr bool is_right_operand(int id) {
+    return is<operations::slice>(id) && is_plain_weight(source(operand(id, 0))) &&
+           as<operations::slice>(id).axis == 1 && shape_of(id).rank == 2 && shape_of(id)[0] > 1;
+  }
+  static constexpr bool is_part_of_row(int id) {
+    if (!is<operations::slice>(id)) return false;
+    auto const& slice = as<operations::slice>(id);
+    int const whole = operand(id, 0);
+    if (slice.axis + 1 != shape_of(id).rank || slice.step != 1 || rows(whole) != rows(id) || !is_row(whole))
+      return false;
+    auto const wide = layout_of(whole), own = layout_of(id);
+    return wide.group == own.group ||
+           (columns(id) % wide.group == 0 && wide.group % layout::width == 0 && own.group % layout::width == 0);
+  }
+  /// Whether `read` has a value row by row.
+  static constexpr bool is_row(int id) {
+    int const from = source(id);
+    if (columns(from) != columns(id) || rows(from) != rows(id)) return false;
+    return is_computed(from) || is<operations::input>(from) || is<operations::constant>(from) ||
+           is<operations::carry>(from) || is<operations::last>(from) || is<operations::at>(from) || is_repeated(from) ||
+           (is_plain_weight(from) && rows(from) == 1) || is_part_of_weight(from) || is_part_of_row(from);
+  }
+  /// A row that stands at each place, or one number of a constant.
+  static constexpr bool is_repeated(int id) {
+    if (!is<operations::broadcast>(id) || rows(id) != 1) return false;
+    return is<operations::constant>(source(operand(id, 0))) ||
+           (is_row(operand(id, 0)) && columns(operand(id, 0)) == columns(id));
+  }
+  /// Whether a map of `of` columns and rows can read an operand: a row of as many, or one number of a constant or
+  /// weight.
+  static constexpr bool is_operand_of_map(int id, int of) {
+    if (is<operations::constant>(source(id))) return true;
+    if (is_plain_weight(source(id)) && shape_of(id).size() == 1) return true;
+    return is_row(id) && columns(id) == columns(of) && (rows(id) == 1 || rows(id) == rows(of));
+  }
+  static constexpr bool is_known_product(int id) {
+    auto const& product = as<operations::product>(id);
+    int const left = operand(id, 0), right = source(operand(id, 1)), weight = right_of(id).weight;
+    bool const is_part = is<operations::slice>(right);
+    if (is_part && (as<operations::slice>(right).axis != 1 || as<operations::slice>(right).step != 1)) return false;
+    return !product.transpose_a && !product.transpose_b && is_row(left) && rows(left) == rows(id) &&
+           is_plain_weight(weight) && shape_of(weight).rank == 2 && shape_of(right) == shape_of(operand(id, 1)) &&
+           shape_of(weight)[0] == columns(left) && columns(right) == columns(id);
+  }
+  static constexpr bool are_operands_known(int id) {
+    for (int i = 0; i < plan.nodes[id].operand_count; ++i)
+      if (!is_operand_of_map(operand(id, i), id)) return false;
+    return true;
+  }
+  /// Whether the operation at a position is one of those that inlined_list carries out.
+  static constexpr bool is_known(int position) {
+    int const id = plan.forward[position];
+    if (columns(id) > most_columns) return false;
+    if (is<operations::input>(id) || is<operations::constant>(id) || is<operations::weight>(id) ||
+        is<operations::loop>(id) || is<operations::loop_end>(id) || is<operations::update>(id))
+      return true;
+    if (is_alias(what(id))) return is_row(id) || is_plain_weight(source(id)) || is_stacked_output(id);
+    if (is<operations::slice>(id))
+      return is_part_of_weight(id) || is_right_operand(id) || (is_part_of_row(id) && has_right_rows(position));
+    if (is<operations::broadcast>(id)) return is_repeated(id);
+    if (is_computed(id))
+      return has_right_rows(position) && (is<operations::product>(id) ? is_known_product(id) : are_operands_known(id));
+    if (is<operations::carry>(id))
+      return is_row(operand(id, 1)) && rows(id) == 1 && columns(id) == columns(operand(id, 1));
+    if (is<operations::next>(id))
+      return is_computed(source(operand(id, 2))) && columns(operand(id, 1)) == columns(operand(id, 2)) && rows(id) == 1;
+    if (is<operations::at>(id)) {
+      int const all = operand(id, 1);
+      auto const& at = as<operations::at>(id);
+      return is_row(all) && is_of_trips(all, at.axis) && columns(all) == columns(id) && at.reversed == is_reversed;
+    }
+    if (is<operations::stack>(id))
+      return id == source(plan.output) && is_row(operand(id, 1)) && rows(operand(id, 1)) == 1 &&
+             is_of_trips(id, as<operations::stack>(id).axis);
+    return is<operations::last>(id) && rows(id) == 1 && is<operations::carry>(operand(id, 1));
+  }
+  static constexpr bool is_stacked_output(int id) {
+    return is<operations::stack>(source(id)) && source(id) == source(plan.output);
+  }
+
+  // Longer rows, and more of them, are left to kernels: what is unrolled for each register takes long to compile.
+  static constexpr int most_columns = 1024, most_registers = 1024;
+
+ public:
+  /// Whether all operations are known, with at most one loop, and few enough.
+  static constexpr bool holds = [] {
+    if (Call::batch != 1) return false;
+    int loops = 0;
+    for (int i = 0; i < count; ++i) {
+      loops += is<operations::loop>(plan.forward[i]) ? 1 : 0;
+      if (loops > 1 || !is_known(i)) return false;
+    }
+    for (auto const& each : plan.updates)
+      if (!is_row(each.value) || rows(each.value) != 1) return false;
+    int const output = source(plan.output);
+    bool const is_output_known =
+        loop_position >= 0 && is<operations::stack>(output) ? true : is_row(plan.output) && rows(plan.output) == 1;
+    return is_output_known && registers <= most_registers;
+  }();
+};
+
+}  // namespace stagecraft::detail
