@@ -198,6 +198,12 @@ struct rules_of_trace {
     }
     if (traced.list.problem.failed()) {
       problem = traced.list.problem;
+      if (problem.code == 1070) {
+        std::string_view const text = traced.list.problem.text;
+        problem.text = text.substr(0, text.rfind(" ["));
+        problem.text.append("; a layer is checked with ").append(batch).append(" samples");
+        problem.end();
+      }
       return;
     }
     auto const& result = traced.list.node_of(traced.outputs[0]).shape;
