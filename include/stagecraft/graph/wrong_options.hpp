@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <concepts>
 
 namespace stagecraft::detail {
 
@@ -23,26 +24,16 @@ inline constexpr diagnostic wrong_options_problem = [] {
   return problem;
 }();
 
-/// E1138.
-template <class L>
-inline constexpr diagnostic fraction_problem = [] {
-  diagnostic problem;
-  problem.report(1138, "layer ", L::class_name,
-                 " is given a number with a point where it takes a whole one, such as 64 and not 64.0; write ",
-                 L::usage);
-  return problem;
-}();
+/// A layer's argument that is a whole number: one with a point is E1025, where `int` would take it, or refuse to narrow
+/// it.
+struct whole_number {
+  template <std::convertible_to<int> Number>
+    requires(!std::floating_point<Number>)
+  constexpr whole_number(Number number) : value(static_cast<int>(number)) {}  // NOLINT(google-explicit-constructor)
 
-template <class Value, class L>
-constexpr Value first_value(Value L::*);
+  constexpr operator int() const noexcept { return value; }  // NOLINT(google-explicit-constructor)
 
-/// Whether the first argument of a layer is a whole number, or made from whole numbers alone.
-template <class L>
-concept BeginsWithWholeNumber = requires {
-  typename L::arguments;
-} && []<template <auto...> class List, auto First, auto... Others>(List<First, Others...>*) {
-  using value = decltype(first_value(First));
-  return requires(int number) { value{number}; } && !requires(float number) { value{number}; };
-}(static_cast<typename L::arguments*>(nullptr));
+  int value;
+};
 
 }  // namespace stagecraft::detail

@@ -91,13 +91,6 @@ struct layer : tracing::layer_base {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// A whole number that is written with a point: E1138.
-  template <std::floating_point Number, class... Others, class L = Derived>
-    requires detail::BeginsWithWholeNumber<L>
-  constexpr explicit(false) layer(Number, Others const&...) {
-    static_assert(detail::report<detail::fraction_problem<L>>());
-  }
-
   /// Calls the layer: a symbolic tensor, or layer_outputs of one that may have several. E1001 and the codes of its own
   /// rules.
   template <std::derived_from<symbolic_tensor>... More>

@@ -12,7 +12,8 @@ struct size_2d {
   int width = 1;
 
   constexpr size_2d() = default;
-  template <std::integral Number>  // a number with a point is a mistake of a layer, E1025 or E1138
+  template <std::convertible_to<int> Number>  // a number with a point is a mistake of the layer, E1025
+    requires(!std::floating_point<Number>)
   constexpr explicit(false) size_2d(Number both) : height(static_cast<int>(both)), width(static_cast<int>(both)) {}
   constexpr size_2d(int height_, int width_) : height(height_), width(width_) {}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// E1138: the units of a layer are written with a point.
-// expect-error: layer Dense is given a number with a point where it takes a whole one, such as 64 and not 64.0
-// expect-error: [E1138]
+// E1025: the units of a layer are written with a point.
+// expect-error: layer Dense cannot be made from what its braces hold; write dense{units}
+// expect-error: [E1025]
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;
